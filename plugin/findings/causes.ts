@@ -82,6 +82,13 @@ const LOST_WITH_CONNECTIONS: Edge = {
   holds: onlyOnLostConnections,
 };
 
+/** Without connections, nothing can be received or measured. */
+const OF_NO_CONNECTION: Edge = {
+  effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
+  evidence: 'no connection opened, or all were lost',
+  holds: ({ result: { connections } }) => connections.peak === 0 || total(connections.lost) >= connections.opened,
+};
+
 const UNANSWERED_ON_LOST: Edge = {
   effects: ['MESSAGES_UNACKNOWLEDGED'],
   evidence: 'every message without an acknowledgement was on a lost connection',
@@ -242,6 +249,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   MEMORY_FULL: [{ effects: ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED'] }],
   WORKERS_SATURATED: [
     { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
       evidence: 'every failed or lost connection timed out, or a gateway answered for the server',
@@ -249,7 +257,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
   ],
   REDIS_BEHIND: [
-    { effects: ['QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
     {
       effects: ['COPIES_LOST'],
       evidence:
@@ -262,7 +270,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
   PROCESS_ENDED: [
     { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'] },
     { effects: ['MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_APART', 'PROBE_INCOMPLETE'] },
-    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'TAIL_CUT'] },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_DELAYED', 'TAIL_CUT'] },
     {
       effects: ['DEPLOYMENT_CHANGED'],
       evidence: 'only processes of the server, or those that ended, changed',
@@ -306,6 +314,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       holds: ({ measurements }) => measurements.haltedProcesses().some(({ untilUs }) => untilUs === undefined),
     },
     { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', 'TARGET_NOT_REACHED', 'RUN_INCOMPLETE'],
       evidence: 'every lost or failed connection timed out',
@@ -345,7 +354,7 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     },
   ],
   WORKER_STALLED: [
-    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_DROPPED'],
       evidence:
@@ -372,19 +381,16 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
         Math.max(total(connections.lost), total(connections.failures)),
     },
     { effects: ['MESSAGES_UNACKNOWLEDGED'] },
+    OF_NO_CONNECTION,
     LOST_WITH_CONNECTIONS,
   ],
   CONNECTIONS_FAILED: [
     {
-      effects: ['TARGET_NOT_REACHED'],
+      effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
       evidence: 'as many failed as are missing',
       holds: ({ result: { connections } }) => connections.peak + connections.failed >= connections.target,
     },
-    {
-      effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
-      evidence: 'no connection was open',
-      holds: ({ result }) => result.connections.peak === 0,
-    },
+    OF_NO_CONNECTION,
   ],
   CONNECTIONS_DROPPED: [
     {
@@ -398,10 +404,11 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
       evidence: 'the connections that were to publish them ended for the same reason',
       holds: publishersWereLost,
     },
+    OF_NO_CONNECTION,
     LOST_WITH_CONNECTIONS,
     UNANSWERED_ON_LOST,
   ],
-  QUEUE_GROWS: [{ effects: ['TAIL_CUT'] }],
+  QUEUE_GROWS: [{ effects: ['TAIL_CUT', 'BROADCASTS_DELAYED'] }],
   ACKS_CARRY_ERRORS: [
     {
       effects: ['NOBODY_JOINED', 'DELIVERY_EVENT_MISSING'],
@@ -418,6 +425,8 @@ export const CAUSES: Partial<Record<FindingCode, readonly Edge[]>> = {
     ofMissing('of which one copy came', (_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts)),
   ],
   IDS_NOT_COUNTED: [OF_NONE_RECEIVED],
+  IDS_CHANGED: [{ effects: ['COPIES_LOST', 'COPIES_DUPLICATED', 'AUDIENCE_DIFFERS'] }],
+  JOINS_LATE: [{ effects: ['COPIES_LOST'] }],
   ADAPTER_MISSING: [
     { effects: ['MEMBERS_DISAGREE'] },
     ofMissing('that reached the connections of one process, on open connections', (_, batches) =>

@@ -14,6 +14,7 @@ import { limits } from './checks/connections/limits-checks.ts';
 import { adapter } from './checks/delivery/adapter-checks.ts';
 import { broadcasts } from './checks/delivery/broadcasts-checks.ts';
 import { copies } from './checks/delivery/copies-checks.ts';
+import { delays } from './checks/delivery/delays-checks.ts';
 import { keepingUp } from './checks/delivery/keeping-up-checks.ts';
 import { messages } from './checks/delivery/messages-checks.ts';
 import { ownEvent } from './checks/delivery/own-event-checks.ts';
@@ -77,7 +78,7 @@ const CHECKS = [
     connections,
     fault,
   ],
-  ...[broadcasts, keepingUp, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
+  ...[broadcasts, keepingUp, delays, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
 /** Figures that a run lacks, or cannot rely on, after the deployment has failed. */

@@ -57,6 +57,21 @@ export const ANSWER_FINDINGS = {
     invalidates: ['delivery'],
     about: 'measurement',
   },
+  IDS_CHANGED: {
+    meaning:
+      'as many copies are missing as came with the id of another broadcast, or with one that the run did not send: the server changes ids',
+    remedy: 'let the server send the id of each message back as it came, of any length and type',
+    invalidates: ['delivery'],
+    about: 'application',
+  },
+  JOINS_LATE: {
+    meaning:
+      'connections received nothing until some time after their connect or join, and every broadcast from then on',
+    remedy:
+      'publish later (a longer `hold`), or name the event whose acknowledgement makes a connection a receiver in `delivery.join`; let the server acknowledge a join only after `socket.join`',
+    invalidates: [],
+    about: 'application',
+  },
   AUDIENCE_DIFFERS: {
     meaning: 'the event always went to the same part of the connections; the others count as having lost it',
     remedy: 'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`',
@@ -101,6 +116,13 @@ export const ANSWER_FINDINGS = {
     meaning: 'more than a tenth of the broadcasts left late, by over 50 ms and half of their interval',
     remedy: 'raise the interval of the broadcasts, or give workers and generator more CPU',
     invalidates: ['latency'],
+  },
+  BROADCASTS_DELAYED: {
+    meaning:
+      'some broadcasts took at least half a second and ten times as long as the others, to everybody or to a part of the connections',
+    remedy: 'see what these broadcasts wait for: a timer, a lock, a slow query or a retry of the application',
+    invalidates: [],
+    about: 'application',
   },
   COPIES_LOST: {
     meaning: 'members of the room did not receive every broadcast',

@@ -16,6 +16,10 @@ const lossTotalsSchema = z.object({
   lost: histogram,
   /** HDR histogram, compressed base64: the number of broadcasts that were for each loser. */
   expected: histogram,
+  /** HDR histogram, compressed base64: microseconds from the join to the first receipt, of losers that lost nothing after it. */
+  startedUs: histogram,
+  /** HDR histogram, compressed base64: microseconds from the join to the last lost copy, of losers that received none. */
+  unstartedUs: histogram,
 });
 export type LossTotals = z.infer<typeof lossTotalsSchema>;
 
@@ -83,7 +87,10 @@ export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;
 
 const NO_LATENCY = mergeEncoded([]);
 
-export const NO_LOSSES: LossTotals = { members: 0, losers: 0, gotNothing: 0, lost: NO_LATENCY, expected: NO_LATENCY };
+export const NO_LOSSES: LossTotals = {
+  ...{ members: 0, losers: 0, gotNothing: 0 },
+  ...{ lost: NO_LATENCY, expected: NO_LATENCY, startedUs: NO_LATENCY, unstartedUs: NO_LATENCY },
+};
 
 /** The row of a broadcast without members or receipts. */
 export function emptyRow(seq: number): FrozenBroadcast {

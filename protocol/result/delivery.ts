@@ -118,6 +118,17 @@ export const deliverySchema = object({
     median: count,
     most: count,
     broadcasts: count.describe('the most broadcasts that were for one of them'),
+    started: objectOrNull({
+      connections: count.describe('losers that received every broadcast from their first one on'),
+      fromSeconds: z.number().nonnegative().describe('from the join of such a connection to its first one, at least'),
+      toSeconds: z.number().nonnegative().describe('likewise, at most'),
+      unstartedSeconds: z
+        .number()
+        .nonnegative()
+        .describe('longest time for which a loser that received none had joined'),
+    })
+      .default(null)
+      .describe('losers that began to receive after their join; null without any'),
   })
     .default(null)
     .describe('how the copies that open connections lost spread over these; null without such a loss'),

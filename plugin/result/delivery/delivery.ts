@@ -50,12 +50,31 @@ export function deliveryFigures(
   };
 }
 
-function spreadOf({ lost, expected, ...counts }: LossTotals): NonNullable<Result['delivery']>['losses'] {
+function spreadOf({
+  lost,
+  expected,
+  startedUs,
+  unstartedUs,
+  ...counts
+}: LossTotals): NonNullable<Result['delivery']>['losses'] {
   if (counts.losers === 0) return null;
   const others = decodeHistogram(lost);
   const copiesAt = (percentile: number) => (others.totalCount > 0 ? others.getValueAtPercentile(percentile) : 0);
   const [fewest, median, most] = [copiesAt(0), copiesAt(50), copiesAt(100)];
-  return { ...counts, fewest, median, most, broadcasts: decodeHistogram(expected).maxValue };
+  const [started, unstarted] = [startedUs, unstartedUs].map(decodeHistogram) as [Histogram, Histogram];
+  const seconds = (us: number) => us / 1e6;
+  return {
+    ...{ ...counts, fewest, median, most, broadcasts: decodeHistogram(expected).maxValue },
+    started:
+      started.totalCount === 0
+        ? null
+        : {
+            connections: started.totalCount,
+            fromSeconds: seconds(started.getValueAtPercentile(0)),
+            toSeconds: seconds(started.maxValue),
+            unstartedSeconds: unstarted.totalCount === 0 ? 0 : seconds(unstarted.maxValue),
+          },
+  };
 }
 
 /** @returns the numbers of the broadcasts whose ledger a run that ended early did not finalize: who got them is not known */

@@ -110,7 +110,7 @@ export const copies: Member[] = [
     },
     check({ delivery }) {
       const each = { fewest: 1, median: 1, most: 1, broadcasts: BROADCASTS };
-      assert.deepEqual(delivery?.losses, { members: CONNECTIONS / 2, losers: 4, gotNothing: 0, ...each });
+      assert.partialDeepStrictEqual(delivery?.losses, { members: CONNECTIONS / 2, losers: 4, gotNothing: 0, ...each });
     },
   },
   {

@@ -207,8 +207,19 @@ test('losses are counted for each connection, while it was open', () => {
   }
   ledger.members.left(3, 2500);
   for (let seq = 1; seq <= 4; seq++) ledger.freeze(order(seq, 1000 * seq));
-  const { lost, expected, ...counts } = ledger.totals().losses;
+  const { lost, expected, startedUs, unstartedUs, ...counts } = ledger.totals().losses;
   assert.deepEqual(counts, { members: 100, losers: 3, gotNothing: 1 });
   const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
   assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
+  // Slots 1 and 2 received all from the second and third on.
+  const started = [startedUs, unstartedUs].map((one) => decodeHistogram(one).totalCount);
+  assert.deepEqual(started, [2, 1]);
+});
+
+test('a connection that lost a copy after it had received one did not start late', () => {
+  const ledger = ledgerOf(2);
+  for (const seq of [2, 4]) ledger.receive(0, seq, 1100 * seq);
+  for (let seq = 1; seq <= 4; seq++) ledger.receive(1, seq, 1100 * seq);
+  for (let seq = 1; seq <= 4; seq++) ledger.freeze(order(seq, 1000 * seq));
+  assert.equal(decodeHistogram(ledger.totals().losses.startedUs).totalCount, 0);
 });

@@ -5,7 +5,7 @@ import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/deli
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
-import { type FrozenBroadcast, type LossTotals, NO_LOSSES } from '../../../protocol/link/ledger.ts';
+import { type FrozenBroadcast, type LossTotals, NO_LOSSES, type ReceiptTotals } from '../../../protocol/link/ledger.ts';
 import { frozenBroadcast, hookConfig, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { assertNames, verdictOf } from '../../helpers/verdict.ts';
 
@@ -21,10 +21,15 @@ interface Known {
   /** Connections of each process, as the kernel lists them. */
   held?: number[];
   change?: (measured: Measurements) => void;
+  receipts?: Partial<ReceiptTotals>;
 }
 
 /** @param processes of the server that hold connections */
-function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = NO_LOSSES, held, change }: Known = {}) {
+function judged(
+  rows: Partial<FrozenBroadcast>[],
+  processes: number,
+  { losses = NO_LOSSES, held, change, receipts }: Known = {},
+) {
   return verdictOf((result, measured) => {
     const holdings = held?.map((connections, index) => ({
       ...{ pid: index + 10, command: 'node app.mjs', connections, passesOn: false },
@@ -34,7 +39,7 @@ function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = 
     measured.sent = rows.map((_, index) => ({ ...sent(index + 1, 0), room: '', expected: null }));
     measured.frozen = rows.map((row, index) => frozenBroadcast(index + 1, [1000, 2000], row));
     const received = measured.frozen.reduce((sum, row) => sum + row.received, 0);
-    measured.snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, received, losses } })];
+    measured.snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, received, losses, ...receipts } })];
     measured.workersAtStart = measured.workersAtEnd = [];
     result.delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
     const one = { layer: 'worker', command: 'node app.mjs', ports: [3000], role: 'listens' as const, holds: true };
@@ -45,20 +50,64 @@ function judged(rows: Partial<FrozenBroadcast>[], processes: number, { losses = 
   });
 }
 
+const histogramOf = (values: number[]) => {
+  const histogram = createHistogram();
+  for (const value of values) recordUs(histogram, value);
+  return encodeHistogram(histogram);
+};
+
 /** Of five connections of three broadcasts. @param others copies that each loser lost which received some */
 function spread(losers: number, gotNothing: number, others: number[]): LossTotals {
-  const of = (values: number[]) => {
-    const histogram = createHistogram();
-    for (const value of values) recordUs(histogram, value);
-    return encodeHistogram(histogram);
-  };
-  return { members: 5, losers, gotNothing, lost: of(others), expected: of(Array(losers).fill(3)) };
+  const [lost, expected] = [others, Array(losers).fill(3)].map(histogramOf) as [string, string];
+  return { ...NO_LOSSES, members: 5, losers, gotNothing, lost, expected };
 }
 
 function lostBy(losses: LossTotals) {
   const { findings } = judged([part(3, 77), part(2, 78), part(3, 79)], 1, { losses });
   return findings.find(({ code }) => code === 'COPIES_LOST');
 }
+
+describe('connections that begin to receive after their join', () => {
+  const rising = [part(1, 1), part(2, 2), part(3, 3), part(3, 3), part(3, 3), part(3, 3)];
+  const started = (us: number[], unstartedUs: number[]) => ({
+    losses: {
+      ...spread(us.length + unstartedUs.length, unstartedUs.length, [1, 2]),
+      ...{ startedUs: histogramOf(us), unstartedUs: histogramOf(unstartedUs) },
+    },
+  });
+
+  it('join late, which explains what they lost before', () => {
+    const { findings, codes } = judged(rising, 1, started([12_000_000, 12_010_000], [11_000_000, 9_000_000]));
+    assert.deepEqual(codes, ['JOINS_LATE']);
+    assertNames(findings[0]?.message, ['2 of 5 connections', '12.0 s after', 'their join is late; 2 others']);
+    assertNames(findings[0]?.fix, ['delivery.join']);
+  });
+
+  it('do not, if one that received nothing had waited for longer', () => {
+    const { codes } = judged(rising, 1, started([2_000_000, 2_010_000], [11_000_000, 9_000_000]));
+    assert.ok(!codes.includes('JOINS_LATE'), codes.join());
+  });
+
+  it('do not, if all began at once', () => {
+    const { codes } = judged([part(3, 3), part(3, 3), part(3, 3)], 1, started([2_000_000, 2_010_000], []));
+    assert.ok(!codes.includes('JOINS_LATE'), codes.join());
+  });
+});
+
+describe('ids that the server changes', () => {
+  const rows = [{ ...part(5, 1), duplicates: 4 }, part(5, 1), part(1, 2), part(5, 1), part(0, 0)];
+
+  it('are the one cause of copies that are missing, came twice, and came with other ids', () => {
+    const { findings, codes } = judged(rows, 1, { receipts: { received: 25, neverOrdered: 5 } });
+    assert.deepEqual(codes, ['IDS_CHANGED']);
+    assertNames(findings[0]?.message, ['9 copies are missing', '(4 + 5 = 9)']);
+  });
+
+  it('are not the cause if the numbers differ', () => {
+    const { codes } = judged(rows, 1, { receipts: { received: 24, neverOrdered: 4 } });
+    assert.deepEqual(codes, ['COPIES_LOST', 'COPIES_DUPLICATED']);
+  });
+});
 
 describe('broadcasts that reach separate groups of connections', () => {
   it('show two processes without an adapter, which explains the lost copies', () => {

@@ -7,7 +7,7 @@ import { SERVER_PROCESSES } from '../../../plugin/run/measurements/observations.
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { measurements } from '../../helpers/measurements.ts';
+import { measurements, sent } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { assertNames, type Change, set, WORKER } from '../../helpers/verdict.ts';
@@ -119,6 +119,22 @@ const ledgerFull: Change = (_, measured) => {
   measured.ownEvent = { ...newOwnEvent('said', '$.0', 'server', false), published: 20, seen: 20, skipped: 3 };
 };
 
+const mostFailed: Change = (result, measured) => {
+  Object.assign(result.connections, { peak: 2000, failed: 3000, failures: { timeout_namespace: 3000 } });
+  measured.observations.note('plateauMoved', { from: 2000, to: 1999 });
+};
+
+/** All 60 were lost, with a code of the application, before anything was sent. */
+const nobodyLeft =
+  (count: number): Change =>
+  (result, measured) => {
+    Object.assign(result.connections, { opened: 60, peak: 5, held: 60 - count, lost: { 'transport close': count } });
+    Object.assign(result.delivery ?? {}, { received: 0, frames: 0, batches: [] });
+    measured.ownEvent = { ...newOwnEvent('said', '$.0', 'run', true), published: 20, seen: 0 };
+    measured.sent = [sent(1, 0)];
+    measured.observations.note('clientsRefused', { error: 'lost', fix: '', lost: ['warm-up'] });
+  };
+
 const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: string, changes: Change[]][] = [
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
@@ -161,6 +177,10 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
     ...(['GENERATOR_LATE', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
     [timedOut('timeout_namespace', 5000)],
   ],
+  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', true, 'nobody was left to receive it', [nobodyLeft(60)]],
+  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', false, 'a connection was left', [nobodyLeft(59)]],
+  ['CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', true, "the run's own were lost like all others", [nobodyLeft(60)]],
+  ['CONNECTIONS_FAILED', 'PLATEAUS_UNUSABLE', true, 'as many failed as are missing', [mostFailed]],
   ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
   ['REDIS_BEHIND', 'COPIES_LOST', false, 'its output waited later', [redisWaits(99), missing(3)]],
   [

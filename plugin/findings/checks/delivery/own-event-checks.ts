@@ -1,7 +1,7 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
-import { counted, integer } from '../../../../report/text/format.ts';
+import { counted, decimals, integer } from '../../../../report/text/format.ts';
 import { idsOfOneReceiver, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event.ts';
@@ -61,8 +61,34 @@ export const ownEvent: Check[] = [
       ids && { message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only` }
     );
   }),
-  checkOwn('AUDIENCE_DIFFERS', (_, { batches }, measurements, result) => {
-    if (reachedText(result, measurements)) return undefined;
+  checkOwn('IDS_CHANGED', ({ givesIds }, { lostConnected, duplicates, outside }) => {
+    if (!givesIds || lostConnected === 0 || duplicates + outside !== lostConnected) return undefined;
+    const parts = [
+      ...(duplicates > 0 ? [`${integer(duplicates)} came with the id of another broadcast`] : []),
+      ...(outside > 0 ? [`${integer(outside)} with an id that the run did not send`] : []),
+    ];
+    const identity =
+      parts.length > 1 ? ` (${integer(duplicates)} + ${integer(outside)} = ${integer(lostConnected)})` : '';
+    return {
+      message: `the server changes ids: ${integer(lostConnected)} copies are missing, and ${parts.join(' and ')}${identity}`,
+      window: 'broadcasts',
+    };
+  }),
+  checkOwn('JOINS_LATE', (_, delivery) => {
+    const { losses } = delivery;
+    if (!losses?.started || !joinsAreLate(delivery)) return undefined;
+    const { connections, fromSeconds, toSeconds } = losses.started;
+    const [from, to] = [fromSeconds, toSeconds].map((seconds) => decimals(seconds, 1));
+    const rest =
+      losses.gotNothing > 0 ? `; ${integer(losses.gotNothing)} others had not been connected for that long` : '';
+    return {
+      message: `${integer(connections)} of ${integer(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
+      window: 'broadcasts',
+    };
+  }),
+  checkOwn('AUDIENCE_DIFFERS', (_, delivery, measurements, result) => {
+    const { batches } = delivery;
+    if (joinsAreLate(delivery) || reachedText(result, measurements)) return undefined;
     // Ids of copies say nothing of who got a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
     const groups = separateGroups(measurements, batches);
@@ -99,6 +125,26 @@ export const ownEvent: Check[] = [
     };
   }),
 ];
+
+/** Numbers of receivers that a broadcast must have in turn, unlike after a single recovery. */
+const MIN_STEPS = 3;
+/** Time after the join may vary by this share, and by some broadcasts. */
+const MAX_SPREAD = 0.25;
+
+/** Returns whether each loser received everything from the same time after its join on, while more and more of them did. */
+function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): boolean {
+  if (!losses?.started) return false;
+  const { connections, fromSeconds, toSeconds, unstartedSeconds } = losses.started;
+  const times = batches.flatMap(({ t }) => t ?? []);
+  const interval = times.length > 1 ? (Math.max(...times) - Math.min(...times)) / (times.length - 1) : 0;
+  const steps = new Set(batches.filter((one) => one.lostConnected > 0).map(({ received }) => received)).size;
+  return (
+    steps >= MIN_STEPS &&
+    connections + losses.gotNothing === losses.losers &&
+    toSeconds - fromSeconds <= MAX_SPREAD * toSeconds + 2 * interval &&
+    unstartedSeconds <= toSeconds
+  );
+}
 
 /** @returns `each of 8 published messages with {"error":"…"}`; undefined if none was acknowledged */
 function answersText(acknowledged: readonly Acknowledged[], published: number): string | undefined {

@@ -119,7 +119,7 @@ function audienceOf(
         if (stored > 0) counts.resent++;
         else {
           counts.lostDisconnected++;
-          losses.add(slot, false);
+          losses.add(slot, false, sentAtUs - joinedAtUs);
           continue;
         }
       }
@@ -127,7 +127,7 @@ function audienceOf(
     if (stored === 0) {
       // A later broadcast that arrived shows that this one was lost before the connection ended.
       const isOpen = leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq;
-      losses.add(slot, isOpen);
+      losses.add(slot, isOpen, sentAtUs - joinedAtUs);
       if (isOpen) {
         counts.lostConnected++;
         if (mayBeUncounted) counts.justJoined++;
@@ -135,7 +135,7 @@ function audienceOf(
       continue;
     }
     counts.received++;
-    losses.add(slot, false);
+    losses.add(slot, false, sentAtUs - joinedAtUs);
     if (mayBeUncounted) counts.justJoined++;
     counts.receivers = (counts.receivers + mixed(slot)) >>> 0;
     if (!isTimed) continue;

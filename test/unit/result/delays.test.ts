@@ -1,0 +1,56 @@
+/** Broadcasts that took far longer than the others. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { frozenBroadcast } from '../../helpers/measurements.ts';
+import { perfectBatch } from '../../helpers/results.ts';
+import { assertNames, verdictOf } from '../../helpers/verdict.ts';
+
+const EVERY_SECONDS = 0.3;
+
+/** @param timesMs of each broadcast to its first and last of four receivers @param servers processes of the server */
+function judged(timesMs: [first: number, last: number][], servers = 1) {
+  const { findings } = verdictOf((result: Result, measured: Measurements) => {
+    if (!result.delivery) return;
+    result.delivery.batches = timesMs.map(([firstMs, lastMs], index) => ({
+      ...perfectBatch(index + 1, 4),
+      ...{ t: EVERY_SECONDS * index, firstMs, p50Ms: firstMs, p99Ms: null, lastMs },
+    }));
+    measured.frozen = timesMs.map(([first, last], index) =>
+      frozenBroadcast(
+        index + 1,
+        [first, first, last, last].map((ms) => 1000 * ms),
+      ),
+    );
+    for (const loop of result.generator) loop.delayMaxMs = 5;
+    const one = { layer: 'worker', command: 'node', ports: [], role: 'unknown' as const, holds: true };
+    const list = Array.from({ length: servers }, (_, index) => ({ ...one, pid: index + 10 }));
+    const redis = { ...one, layer: 'redis', pid: 99, holds: false };
+    result.processes = { port: 3000, unseen: null, measured: [...list, redis], omitted: 0, notCounted: [] };
+    measured.workersAtStart = measured.workersAtEnd = [];
+  });
+  return findings.find(({ code }) => code === 'BROADCASTS_DELAYED');
+}
+
+const usual = (count: number) => Array.from({ length: count }, (): [number, number] => [2, 4]);
+
+describe('broadcasts that took longer than the others', () => {
+  it('are counted if they did so for everybody', () => {
+    const found = judged([...usual(4), [2001, 2003], ...usual(5), [2000, 2004], ...usual(4)]);
+    assert.equal(found?.message, '2 of 15 broadcasts took 2.0 s for everybody; the others took 4 ms (median)');
+    assert.equal(found?.about, 'application');
+  });
+
+  it('are a pause for a part of the connections if their copies came together', () => {
+    const paused = [4000, 3700, 3400].map((last): [number, number] => [2, last]);
+    const found = judged([...usual(4), ...paused, ...usual(6)], 2);
+    assertNames(found?.message, ['2 of 4 connections got nothing for 4.0 s', '3 broadcasts all at once at 5.2 s']);
+    assertNames(found?.fix, ['one of the 2 processes', 'Redis']);
+  });
+
+  it('are none if all take long, or nothing took half a second', () => {
+    assert.equal(judged(Array.from({ length: 9 }, () => [900, 2000])), undefined);
+    assert.equal(judged([...usual(8), [400, 450]]), undefined);
+  });
+});
