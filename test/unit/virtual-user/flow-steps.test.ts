@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { durationMs } from '../../../plugin/script/duration.ts';
 import { jittered } from '../../../plugin/virtual-user/steps/think.ts';
+import type { UserContext } from '../../../plugin/virtual-user/types.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
@@ -160,5 +161,21 @@ describe('a flow that only waits', () => {
       await bench.passes(flow);
       assert.equal(bench.fleet.connections.length, connections);
     });
+  }
+});
+
+it('an error of a processor function is shown without the values of its virtual user', async () => {
+  const fail = async (...args: unknown[]) => {
+    const { vars } = args.find((arg) => (arg as UserContext).vars) as UserContext;
+    throw new Error(`cannot log in with ${vars.pin}: ${JSON.stringify(vars)} ${'x'.repeat(10_000)}`);
+  };
+  for (const step of [{ function: 'fail' }, { emit: ['a'], beforeRequest: 'fail' }]) {
+    const bench = new Bench({}, { fail });
+    const { error } = await bench.play([step], { pin: 'CANARY-27', token: 'CANARY-28' });
+    assert.equal(error?.code, 'function_fail');
+    const [warning = ''] = bench.warnings;
+    assert.match(warning, /^processor function fail failed: Error: cannot log in with \*\*\*/);
+    assert.doesNotMatch(warning, /CANARY/);
+    assert.ok(warning.length < 3000);
   }
 });
