@@ -30,6 +30,8 @@ export interface ComparedSet extends Runs {
   name: string;
   /** One for each run that left a result; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
+  /** Runs that failed, and the first finding of each. */
+  failed: string[];
   /** What others did in each usable run whose times, rates and CPU do not count for it. */
   disturbed: string[];
 }
@@ -68,6 +70,9 @@ export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   return {
     name,
     statuses: results.map(({ verdict }) => verdict.status),
+    failed: results.flatMap(({ outcome, answer }) =>
+      outcome.status === 'FAILED' ? (answer.cause ?? 'a threshold was missed') : [],
+    ),
     disturbed: usable.flatMap((result) => disturbanceOf(result)?.text ?? []),
     usable: usable.length,
     made: results.length + lost,

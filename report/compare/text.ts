@@ -97,6 +97,9 @@ export function percentText(share: number): string {
   return exactDecimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
+/** Share of the runs. */
+const MOST = 0.5;
+
 /** The answer for a set after the first, in one line. */
 export interface Headline {
   answer: Difference['answer'];
@@ -127,6 +130,7 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   const titles = (answer: Difference['answer']) =>
     figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
   const [worse, better, same] = [titles('worse'), titles('better'), titles('no-difference')];
+  const moreFailed = failuresText(a, b, index, nameOf);
   const empty = [a, b].find(({ usable }) => usable === 0);
   if (empty && worse.length === 0) {
     const why =
@@ -148,6 +152,7 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   if (isNothing) unsure.push('inconclusive: nothing was measured on both sides');
   const isUnsure = unsure.length + open.length > 0;
   const changes = [
+    ...(moreFailed ? [moreFailed] : []),
     ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
     ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
     ...unsure,
@@ -156,10 +161,26 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   const none = worse.length + better.length === 0 && same.length > 0;
   const rest = none ? [isUnsure ? `no difference in ${counted(same.length, 'other figure')}` : 'no difference'] : [];
   return {
-    answer: worse.length > 0 ? 'worse' : isUnsure ? 'inconclusive' : better.length > 0 ? 'better' : 'no-difference',
+    answer:
+      worse.length > 0 || moreFailed
+        ? 'worse'
+        : isUnsure
+          ? 'inconclusive'
+          : better.length > 0
+            ? 'better'
+            : 'no-difference',
     text: [...changes, ...rest].join('; '),
     ...{ unsure, open },
   };
+}
+
+/** @returns `B failed: 50.00 % of the copies …`, where most runs of that set failed, and fewer than half of the reference's */
+function failuresText(a: ComparedSet, b: ComparedSet, index: number, nameOf: typeof letter): string | undefined {
+  const share = ({ failed, statuses }: ComparedSet) => failed.length / Math.max(1, statuses.length);
+  const [first = ''] = b.failed;
+  if (share(b) <= MOST || share(a) >= MOST) return undefined;
+  const runs = b.statuses.length > 1 ? ` in ${b.failed.length} of ${counted(b.statuses.length, 'run')}` : '';
+  return `${nameOf(index)} failed${runs}: ${first}`;
 }
 
 function unusable({ usable, made }: ComparedSet): string {

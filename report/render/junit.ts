@@ -1,4 +1,4 @@
-/** A run as JUnit XML, which CI servers show: the verdict and each threshold are test cases, the headline figures properties. */
+/** A run as JUnit XML, which CI servers show: findings, the verdict and each threshold are test cases, the headline figures properties. */
 import { create } from 'xmlbuilder2';
 import { harmless } from '../../protocol/printable.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
@@ -11,12 +11,20 @@ interface Case {
   name: string;
   /** `error`: it could not be determined. `failure`: it was determined and is bad. */
   problem?: { kind: 'error' | 'failure' | 'skipped'; message: string; details?: string };
+  /** Its findings. */
+  about?: Folded[];
 }
+
+type Folded = ReturnType<typeof foldedFindings>[number];
 
 /** @returns one suite, named after the scenario */
 export function renderJunit(result: Result): string {
   const { run } = result;
-  const cases = [verdictCase(result), ...outcomeCases(result)];
+  const folded = foldedFindings(result.findings);
+  // Cases stand in the order of the answer: first the one of its first finding.
+  const rankOf = ({ about = [] }: Case) => Math.min(folded.length, ...about.map((one) => folded.indexOf(one)));
+  const all = [verdictCase(result, folded), ...outcomeCases(result, folded), ...informing(result, folded)];
+  const cases = all.toSorted((a, b) => rankOf(a) - rankOf(b));
   const count = (kind: string) => String(cases.filter(({ problem }) => problem?.kind === kind).length);
   const seconds = (Date.parse(run.endedAt) - Date.parse(run.startedAt)) / 1000;
   const facts = { run: run.id, target: run.target, profile: run.profile, engine: run.engine };
@@ -46,11 +54,22 @@ export function renderJunit(result: Result): string {
   return harmless(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
 }
 
-function verdictCase({ run, verdict: { status }, findings }: Result): Case {
+/** Findings that neither fail the run nor invalidate figures are no failures: CI servers show the message of a skipped case. */
+function informing({ run }: Result, folded: Folded[]): Case[] {
+  const isPlain = ({ fails, invalidates }: Finding) => fails === null && invalidates.length === 0;
+  return folded
+    .filter(({ cause, consequences }) => [cause, ...consequences].every(isPlain))
+    .map((one) => {
+      const problem = { kind: 'skipped', message: one.cause.message, details: causeText(one) } as const;
+      return { className: `${run.scenario}.findings`, name: one.cause.code, problem, about: [one] };
+    });
+}
+
+function verdictCase({ run, verdict: { status }, findings }: Result, folded: Folded[]): Case {
   const own = { className: run.scenario, name: 'measurement is VALID' };
   if (status === 'VALID') return own;
   const isDoubt = ({ invalidates }: Finding) => invalidates.length > 0;
-  const doubts = foldedFindings(findings).filter(({ cause, consequences }) => [cause, ...consequences].some(isDoubt));
+  const doubts = folded.filter(({ cause, consequences }) => [cause, ...consequences].some(isDoubt));
   const message = `${status}: ${findings
     .filter(isDoubt)
     .map(({ code }) => code)
@@ -58,25 +77,25 @@ function verdictCase({ run, verdict: { status }, findings }: Result): Case {
   return {
     ...own,
     problem: { kind: status === 'INVALID' ? 'error' : 'failure', message, details: doubts.map(causeText).join('\n') },
+    about: doubts,
   };
 }
 
 /** A cause with its consequences folded below it, as on the console. */
-function causeText({ cause: { code, message, fix }, consequences }: ReturnType<typeof foldedFindings>[number]): string {
+function causeText({ cause: { code, message, fix }, consequences }: Folded): string {
   const explained = consequences.map((one) => `    ${one.code}: ${one.message}`);
   return [`${code}: ${message}`, ...(explained.length > 0 ? ['  explains:', ...explained] : []), `  fix: ${fix}`].join(
     '\n',
   );
 }
 
-function outcomeCases(result: Result): Case[] {
+function outcomeCases(result: Result, folded: Folded[]): Case[] {
   const { status, thresholds } = result.outcome;
   const className = `${result.run.scenario}.thresholds`;
   if (status === 'UNKNOWN') {
     const problem = { kind: 'skipped' as const, message: 'not evaluated, because the measurement is INVALID' };
     return [{ className, name: 'thresholds are met', problem }];
   }
-  const folded = foldedFindings(result.findings);
   return thresholds.map(({ name, met, strict, text }) => {
     if (met) return { className, name };
     if (!strict) return { className, name, problem: { kind: 'skipped', message: `missed, but optional: ${text}` } };
@@ -84,6 +103,6 @@ function outcomeCases(result: Result): Case[] {
       [cause, ...consequences].some(({ fails }) => fails === name),
     );
     const details = missing.map(causeText).join('\n');
-    return { className, name, problem: { kind: 'failure', message: `missed: ${text}`, details } };
+    return { className, name, problem: { kind: 'failure', message: `missed: ${text}`, details }, about: missing };
   });
 }

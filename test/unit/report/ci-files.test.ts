@@ -40,6 +40,17 @@ describe('junit.xml', () => {
     assertGolden(t, 'junit.txt', results.map(renderJunit).join('\n'));
   });
 
+  it('leads with the first finding, also if it only informs', () => {
+    const [leak, busy] = [finding('BROADCASTS_DELAYED', '2 took 2.0 s'), finding('MACHINE_SATURATED')];
+    const { cases, counts } = suiteOf(withFindings(perfectResult(), leak, busy));
+    assert.equal(cases[0]?.['@name'], 'BROADCASTS_DELAYED');
+    assert.partialDeepStrictEqual(cases[0]?.skipped, { '@message': '2 took 2.0 s' });
+    assert.equal(cases[1]?.['@name'], 'measurement is VALID');
+    assert.deepEqual(counts.slice(1), [1, 0, 1]);
+    const failing = suiteOf(withFindings(perfectResult(), finding('COPIES_LOST'), busy)).cases;
+    assert.equal(failing[0]?.['@name'], 'every member receives every broadcast');
+  });
+
   it('takes markup and characters that XML has not for text', () => {
     const nasty = '"><failure/>&\u0000\u001b[31m]]>';
     const result = perfectResult();

@@ -30,6 +30,16 @@ describe('the headline', () => {
     return { ...setOf(...runs(valid).results, ...invalid(runs(spoilt)).results), lost: missing };
   };
   const repeated = (result: Result) => setOf(result, result, result);
+  /** Runs that failed without a figure that says so. */
+  const broken = (count: number) =>
+    setOf(
+      ...Array.from({ length: count }, () =>
+        run((one) => {
+          one.outcome.status = 'FAILED';
+          one.answer.cause = 'no adapter';
+        }),
+      ),
+    );
   const withDelivery = repeated(run());
   const without = repeated(run((one) => (one.delivery = null)));
   const partly = setOf(...withDelivery.results.slice(2), ...without.results.slice(1));
@@ -42,6 +52,9 @@ describe('the headline', () => {
       'inconclusive',
       /^inconclusive in Connect time p99, .*: too few runs; no difference in \d/,
     ],
+    ['names a run that failed, and why', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
+    ['names runs that failed, and why', repeated(run()), broken(3), 'worse', /^B failed in 3 of 3 runs: no adapter; /],
+    ['says nothing of failures on both sides', broken(1), broken(1), 'inconclusive', /^inconclusive/],
     ['what only one side has', withDelivery, without, 'inconclusive', /unknown for B: D/],
     ['what most runs of a side lack', withDelivery, partly, 'inconclusive', /^known in 1 of 3 runs of B: Delivered/],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
