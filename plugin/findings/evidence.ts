@@ -8,7 +8,7 @@ import { METRICS_PAGE, type Observed, WRONG_COUNTS } from '../run/measurements/o
 import type { Measured } from './check.ts';
 import { isCutOff } from './checks/connections/cut-off.ts';
 import { ofDeployment, withoutLosses } from './checks/connections/failure-causes.ts';
-import { serverCount } from './checks/delivery/adapter-checks.ts';
+import { mostServers } from './checks/delivery/adapter-checks.ts';
 import { holdsConnections, secondsOf } from './checks/server/ended-processes-checks.ts';
 import { changedWorkers } from './checks/server/ended-workers.ts';
 import { redisWaitedSince } from './checks/server/saturation-checks.ts';
@@ -118,7 +118,7 @@ export function lostByWholeWorker({ result, measurements }: Counts): boolean {
   const { losses } = result.delivery ?? {};
   if (!losses) return true;
   const held = Object.values(result.connections.perWorker);
-  const share = (MIN_SHARE_OF_WORKER * losses.members) / Math.max(1, serverCount(result, measurements));
+  const share = (MIN_SHARE_OF_WORKER * losses.members) / Math.max(1, mostServers(result, measurements));
   return losses.losers >= (held.length > 0 ? Math.min(...held, losses.members) : share);
 }
 

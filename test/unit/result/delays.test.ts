@@ -24,7 +24,7 @@ function judged(timesMs: [first: number, last: number][], servers = 1) {
       ),
     );
     for (const loop of result.generator) loop.delayMaxMs = 5;
-    const one = { layer: 'worker', command: 'node', ports: [], role: 'unknown' as const, holds: true };
+    const one = { layer: 'worker', command: 'node', ports: [], role: 'unknown' as const, holds: null };
     const list = Array.from({ length: servers }, (_, index) => ({ ...one, pid: index + 10 }));
     const redis = { ...one, layer: 'redis', pid: 99, holds: false };
     result.processes = { port: 3000, unseen: null, measured: [...list, redis], omitted: 0, notCounted: [] };

@@ -64,6 +64,12 @@ export function groupsText(groups: Group[]): string {
   return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integer(connections)).join(', ')})`;
 }
 
+/** @returns processes of the server that may hold connections: behind a proxy, it is not known of each */
+export function mostServers(result: Pick<Measured, 'processes'>, measurements: Measurements): number {
+  const measured = result.processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds !== false);
+  return Math.max(serverCount(result, measurements), measured?.length ?? 0);
+}
+
 /** @returns processes of the server that hold connections; 0 if unknown */
 export function serverCount({ processes }: Pick<Measured, 'processes'>, measurements: Measurements): number {
   const { workersAtStart, ownEvent } = measurements;

@@ -8,7 +8,7 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 import { stalledServer } from '../server/stalls-checks.ts';
-import { serverCount } from './adapter-checks.ts';
+import { mostServers } from './adapter-checks.ts';
 
 const MIN_BROADCASTS = 5;
 const MIN_DELAY_MS = 500;
@@ -68,7 +68,7 @@ function ofSome(
   const isTogether = late.length > 1 && Math.max(...ends) - Math.min(...ends) <= SAME_MOMENT_SECONDS;
   const who = receiversText(late, leastMs, measurements);
   const longest = Math.max(...late.map(({ lastMs }) => lastMs));
-  const servers = serverCount(result, measurements);
+  const servers = mostServers(result, measurements);
   const hasRedis = result.processes?.measured.some(({ layer }) => layer === 'redis');
   const between = hasRedis ? 'Redis (`SLOWLOG GET`, `LATENCY LATEST`)' : 'the adapter and its Redis or broker';
   return {
