@@ -51,9 +51,7 @@ export function withoutClients(
   const lost = [
     ...(control ? ['round trips', 'reference receiver'] : []),
     ...(warmUp > 0
-      ? [
-          'the short connections before the baseline (what the very first connections cost is in the memory per connection)',
-        ]
+      ? ['warm-up connections (the memory per connection includes what only the very first ones cost)']
       : []),
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];

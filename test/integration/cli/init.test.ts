@@ -57,6 +57,14 @@ it('says what became of a published message that nobody, or only one client, rec
     io.on('connection', (socket) => socket.on('say', (_, done) => done({ error: 'you are muted' })));
   const muted = await good(t, refuses, ...publish);
   assert.match(muted.stdout, /It acknowledged "say" with \{"error":"you are muted"\}\. The server sent no event/);
+  const moderated = (io: Server) =>
+    io.on('connection', (socket) =>
+      socket.on('say', () => socket.emit('exception', { message: 'Only moderators may post' })),
+    );
+  assert.match(
+    (await good(t, moderated, ...publish)).stdout,
+    /It answered the publisher with "exception" \{"message":"Only moderators may post"\}\. The server sent the other clients no event/,
+  );
   const toFirst = (io: Server) =>
     io.on('connection', (socket) =>
       socket.on('say', (said) => [...io.sockets.sockets.values()][0]?.emit('said', said)),

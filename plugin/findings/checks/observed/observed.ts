@@ -44,7 +44,7 @@ const OF_CLIENTS = {
   }),
   clientsRefused: ({ error, fix, lost }: Observed['clientsRefused']): CodedDetail => ({
     code: 'CLIENTS_REFUSED',
-    message: `the server refused the run’s own clients: ${error}; the run does without ${lost.join(', ')}`,
+    message: `the server refused the run’s own clients: ${error}; so the run has no ${lost.join(', and no ')}`,
     fix,
   }),
   sentinelRefused: ({ error, fix }: Observed['sentinelRefused']): CodedDetail => ({
