@@ -32,7 +32,7 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
       const { remedy } = FINDINGS.NOT_UPGRADED;
       return { status: 'warning', found: `${found}, but it stayed on polling`, fix: remedy };
     } catch (error) {
-      if (clients.areUsers || room !== undefined || !(error instanceof Refused)) throw error;
+      if (clients.areUsers || room !== undefined || !(error instanceof Refused) || !error.asks) throw error;
       return withoutScenario(error);
     }
   });

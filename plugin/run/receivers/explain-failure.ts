@@ -119,8 +119,9 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
     );
   if (!answer) {
     const found = `${said}, although it answers Engine.IO’s handshake by polling`;
-    if (!isRefusal(status)) return failed(found, LATER);
-    const own = status === 400 ? LATER : `${httpFix(status)}; or let what answers pass the upgrade on`;
+    // A proxy that removes the header of the upgrade makes the server answer 400.
+    if (!isRefusal(status) || status === 400) return failed(found, LATER);
+    const own = `${httpFix(status)}; or let what answers pass the upgrade on`;
     return new Refused(target, words(found, secrets), own, asksOf(status));
   }
   if (answer.isUnsupported) return new Unsupported(target);
