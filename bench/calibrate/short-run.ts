@@ -7,8 +7,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
-import { mark, Windows, windowSince } from '../../plugin/run/windows/cpu.ts';
-import { measureIdle } from '../../plugin/run/windows/idle.ts';
+import { Windows } from '../../plugin/run/windows/cpu.ts';
+import { measureIdle, measureUnloaded } from '../../plugin/run/windows/idle.ts';
+import { beginRampWindow } from '../../plugin/run/windows/ramp-window.ts';
 import { valuesOf } from '../../plugin/samplers/index.ts';
 import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './setup.ts';
 
@@ -31,7 +32,8 @@ export async function shortRun(setup: Setup, size: ShortRunSize) {
   await warmUp(setup, size.warmUps);
   const measurements = emptyMeasurements();
   const sampler = samplerOf(setup);
-  const population = { connections: () => fleet.status().connected };
+  const population = { connections: () => fleet.status().connected, made: () => fleet.status() };
+  const idle = { sampler, population, control, config: { hold: size.holdSeconds }, measurements, signal: never };
   const stage = (name: string) => measurements.stages.push({ name, t: sampler.seconds() });
   const plateau = async () => {
     const inService = valuesOf(await sampler.reading());
@@ -45,30 +47,23 @@ export async function shortRun(setup: Setup, size: ShortRunSize) {
   try {
     stage('baseline');
     await plateau();
+    await measureUnloaded(idle);
     let joined = 0;
     for (let step = 1; step < size.plateaus; step++) {
       stage('ramp');
-      const begin = await mark({ sampler, population });
+      const ramp = await beginRampWindow({ sampler, population, signal: never }, 0);
       const more = Math.round(size.connections / (size.plateaus - 1));
       await join(fleet, more);
       joined += more;
       // The fleet's own count arrives a little later than its answers.
       await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, never);
-      const made = joined - begin.connections;
-      measurements.cpu.ramps.push(await windowSince({ sampler }, begin, made));
+      measurements.cpu.ramps.push(await ramp.end());
       stage('plateau');
       await plateau();
     }
     measurements.peakConnections = population.connections();
     stage('hold');
-    await measureIdle({
-      sampler,
-      population,
-      control,
-      config: { hold: size.holdSeconds },
-      measurements,
-      signal: never,
-    });
+    await measureIdle(idle);
     stage('broadcasts');
     const { received } = fleet.status();
     const windows = new Windows({ sampler, population }, () => fleet.status().received - received);

@@ -36,7 +36,7 @@ export class FleetProcess {
   death: { atUs: number; joined: number } | undefined;
   /** Connections assigned to it. */
   connections = 0;
-  status: Status = { ...NOTHING_NOW, received: 0, reached: 0 };
+  status: Status = { ...NOTHING_NOW, opened: 0, failedAttempts: 0, received: 0, reached: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
   readonly #channel: Channel;

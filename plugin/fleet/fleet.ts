@@ -100,9 +100,10 @@ export class Fleet {
   }
 
   status(): Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures'> {
-    const counts = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
+    const now = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
+    const soFar = { opened: 0, failedAttempts: 0, received: 0, reached: 0 };
     const statuses = this.#processes.map(({ status }) => status);
-    const sum = addUp(statuses, { ...counts, received: 0, reached: 0, loopLateMs: 0 });
+    const sum = addUp(statuses, { ...now, ...soFar, loopLateMs: 0 });
     return { ...sum, ended: this.#accounts.read().accounts.ended };
   }
 

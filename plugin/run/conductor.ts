@@ -26,9 +26,9 @@ import type { Arrivals } from './population.ts';
 import type { Stage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
 import { endMessages, measureMessages } from './windows/client-messages.ts';
-import { type Mark, mark, windowSince } from './windows/cpu.ts';
 import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
 import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle.ts';
+import { beginRampWindow } from './windows/ramp-window.ts';
 import { addPhase, endRamp } from './windows/ramps.ts';
 
 /** How long arrivals may take to connect and join after their phase has ended. */
@@ -48,7 +48,7 @@ export class Conductor {
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
-  #rampBegin: Mark | undefined;
+  #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
   /** Arrivals since memory was last read. */
   #wave = false;
 
@@ -100,9 +100,9 @@ export class Conductor {
     this.#arrivals.count += arrivalsOf(phase);
     this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
     addPhase(measurements.ramps, phase);
-    if (!this.#rampBegin) {
+    if (!this.#ramp) {
       await resetGenerator(this.#context);
-      this.#rampBegin = await mark(this.#context);
+      this.#ramp = await beginRampWindow(this.#context, phase.duration ?? 0);
     }
     if (overTime?.every === undefined) return;
     const times = { seconds: phase.duration ?? 0, everySeconds: overTime.every };
@@ -182,12 +182,12 @@ export class Conductor {
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
     endRamp(measurements.ramps);
-    const begin = this.#rampBegin;
-    this.#rampBegin = undefined;
-    if (!begin) return;
+    const window = this.#ramp;
+    this.#ramp = undefined;
+    if (!window) return;
+    const ramp = await window.end();
     // While others leave, and memory is read, CPU is not that of connecting.
-    if (context.config.overTime?.every === undefined)
-      measurements.cpu.ramps.push(await windowSince(context, begin, connections - begin.connections));
+    if (context.config.overTime?.every === undefined) measurements.cpu.ramps.push(ramp);
     await noteGenerator(context, 'ramp');
   }
 

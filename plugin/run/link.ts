@@ -43,6 +43,8 @@ export const NO_STATUS: FleetStatus = {
   joined: 0,
   holding: 0,
   failed: 0,
+  opened: 0,
+  failedAttempts: 0,
   failures: {},
   ended: {},
   received: 0,

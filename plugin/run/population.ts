@@ -16,9 +16,16 @@ export interface Arrivals {
   mayBeSkipped: boolean;
 }
 
+export interface Made {
+  opened: number;
+  failedAttempts: number;
+}
+
 export interface Population {
   /** Connected now, without the probe. */
   connections(): number;
+  /** Connections opened so far, with those that came back, and failed attempts. */
+  made(): Made;
   /**
    * Waits until all virtual users are connected and joined, or have failed. Where some may be skipped, a quiet second must do.
    * @returns false if that has not happened after `timeoutMs`
@@ -42,6 +49,10 @@ export class FleetPopulation implements Population {
 
   connections(): number {
     return this.#link.status.connected;
+  }
+
+  made(): Made {
+    return this.#link.status;
   }
 
   settled({ count, mayBeSkipped }: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
@@ -73,6 +84,7 @@ export class FleetPopulation implements Population {
 export class ServerPopulation implements Population {
   readonly #control: Pick<ControlClients, 'stats'>;
   #connections = 0;
+  #opened = 0;
   #timer: NodeJS.Timeout;
 
   constructor(control: Pick<ControlClients, 'stats'>) {
@@ -83,6 +95,11 @@ export class ServerPopulation implements Population {
 
   connections(): number {
     return this.#connections;
+  }
+
+  /** At least: one that opens and ends between two polls is not seen. */
+  made(): Made {
+    return { opened: this.#opened, failedAttempts: 0 };
   }
 
   settled({ count, mayBeSkipped }: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
@@ -107,7 +124,9 @@ export class ServerPopulation implements Population {
   async #poll(): Promise<void> {
     const stats = await this.#control.stats().catch(() => undefined);
     if (!stats) return;
-    this.#connections = Math.max(0, connectionsOf(stats) - 1); // the probe's
+    const connections = Math.max(0, connectionsOf(stats) - 1); // the probe's
+    this.#opened += Math.max(0, connections - this.#connections);
+    this.#connections = connections;
   }
 }
 

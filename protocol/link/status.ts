@@ -12,6 +12,10 @@ export const fleetStatusSchema = z.object({
   /** Virtual users parked in `hold`. */
   holding: count,
   failed: count,
+  /** Connections opened so far, also those that came back. */
+  opened: count,
+  /** Attempts to connect that failed so far. */
+  failedAttempts: count,
   /** Those that failed although they lost no connection, by cause. */
   failures: counts,
   /** Connections that ended, by reason, whichever side ended them. */

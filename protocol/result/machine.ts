@@ -23,9 +23,13 @@ const doesNotDecide = {
 export const cpuSchema = z.record(
   z.string(),
   object({
-    rampSecondsPerThousandConnects: figure(z.number().nullable(), 'CPU seconds', {
-      ...{ ...ofCpu, title: 'CPU per 1,000 connects', quantity: 'cpuSeconds' },
-    }),
+    rampSecondsPerThousandConnects: figure(
+      z.number().nullable(),
+      'CPU seconds; null where only its interval is known',
+      {
+        ...{ ...ofCpu, title: 'CPU per 1,000 connects', quantity: 'cpuSeconds' },
+      },
+    ),
     idlePercent: figure(
       z.number().nullable(),
       'during `hold`; where connections send messages in it: after them, or before the first connection',

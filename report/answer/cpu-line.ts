@@ -9,19 +9,30 @@ type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 export function cpuLines(result: Result): Line[] {
   const { cpu: layers, absent } = result;
   if (absent.cpu !== undefined) return [];
-  const known = cpuColumns(result).filter(([, key]) => layers.worker?.[key] != null && isInLine(key, result));
+  const worker = layers.worker;
+  const isKnown = (key: Cost) => worker?.[key] != null || worker?.intervals?.[key] != null;
+  const known = cpuColumns(result).filter(([, key]) => isKnown(key) && isInLine(key, result));
   if (known.length === 0) return [];
   const of = (layer: string) =>
-    known.map(([, key, quantity]) =>
-      optional(
+    known.map(([, key, quantity]) => {
+      const bound = layers[layer]?.[key] == null ? layers[layer]?.intervals?.[key]?.high95 : undefined;
+      if (bound !== undefined) return `at most ${numberText(quantity, bound)}`;
+      return optional(
         layers[layer]?.[key],
         (value) => `${layers[layer]?.isAtLeast ? 'at least ' : ''}${numberText(quantity, value)}`,
-      ),
-    );
+      );
+    });
   const ofWorkers = of('worker').map((text, index) => `${text} ${known[index]?.[0]}`);
   const isProxyKnown = known.some(([, key]) => layers.nginx?.[key] != null);
   const proxy = isProxyKnown ? ` (proxy: ${of('nginx').join(', ')})` : '';
-  return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}` }];
+  return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowing(result)}` }];
+}
+
+/** What would make a figure of a bound on the connects. */
+function narrowing({ cpu: { worker }, connections }: Result): string {
+  if (worker?.rampSecondsPerThousandConnects !== null || !worker.intervals?.rampSecondsPerThousandConnects) return '';
+  const how = connections.failed > 0 ? 'fewer failed connects' : 'more connects, or a longer `hold`,';
+  return `; ${how} would narrow it`;
 }
 
 /** Messages of clients come first. What cannot be told from the idle CPU is said as that. */

@@ -117,6 +117,7 @@ export class FakeRun {
   /** Virtual users that connect, join and hold. */
   arrive(count: number): void {
     this.status.started += count;
+    this.status.opened += count;
     this.#hold(count);
   }
 

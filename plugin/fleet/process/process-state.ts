@@ -116,7 +116,11 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
     const { received, reached } = this.ledger;
     const { joining, joined } = this.acknowledgements;
     const { away } = this.held.returns.counts;
-    return { op: 'status', connecting, connected, upgrading, away, joining, joined, received, reached };
+    const { openings: opened, failedAttempts } = this.#parts.connecting;
+    return {
+      ...{ op: 'status', connecting, connected, opened, failedAttempts, upgrading, away },
+      ...{ joining, joined, received, reached },
+    };
   }
 
   snapshot(): ProcessSnapshot {

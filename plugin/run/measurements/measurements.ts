@@ -29,7 +29,7 @@ import type { LayerBytes, MachineMoment, OverTimeMeasured, Plateau } from './mem
 import { Observations } from './observations.ts';
 import type { OwnEventMeasured } from './own-event.ts';
 import { runId } from './run-id.ts';
-import type { CpuWindow, Ramp } from './windows.ts';
+import type { CpuWindow, Ramp, RampWindow } from './windows.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {
@@ -140,7 +140,7 @@ export class Measurements {
   cpu: {
     /** Before the first connection, in parts. */
     unloaded: CpuWindow[];
-    ramps: CpuWindow[];
+    ramps: RampWindow[];
     idle: CpuWindow[];
     messages: CpuWindow[];
     broadcasts: CpuWindow[];

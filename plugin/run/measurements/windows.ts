@@ -10,6 +10,16 @@ export interface CpuWindow {
   cpuUs: LayerCpu;
   /** Connections made, for the ramp; messages delivered, for the broadcasts. */
   units: number;
+  /** Connections: the mean of its begin and its end. */
+  held: number;
+}
+
+/** Connections are made. */
+export interface RampWindow extends CpuWindow {
+  /** One after the other. */
+  parts: CpuWindow[];
+  /** Attempts to connect that failed in it. */
+  failedAttempts: number;
 }
 
 /** Phases with arrivals, between two pauses. */

@@ -7,7 +7,7 @@ import type { Population } from '../population.ts';
 export type Mark = Awaited<ReturnType<typeof mark>>;
 
 /** What reads CPU time, and counts the connections. */
-export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections'> };
+export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections' | 'made'> };
 
 export async function mark({ sampler, population }: WindowContext) {
   const connections = population.connections();
@@ -17,12 +17,8 @@ export async function mark({ sampler, population }: WindowContext) {
 }
 
 /** @param units connections made, or messages delivered, since `begin` */
-export async function windowSince(
-  { sampler }: Pick<WindowContext, 'sampler'>,
-  begin: Mark,
-  units: number,
-): Promise<CpuWindow> {
-  return between(begin, { cpu: await sampler.cpu(), atMs: performance.now() }, units);
+export async function windowSince(context: WindowContext, begin: Mark, units: number): Promise<CpuWindow> {
+  return between(begin, await mark(context), units);
 }
 
 /** One window after the other, without a gap. */
@@ -64,12 +60,13 @@ export class Windows {
 }
 
 /** Takes the layers that could be read at both ends. */
-function between(begin: Omit<Mark, 'connections'>, end: Pick<Mark, 'cpu' | 'atMs'>, units: number): CpuWindow {
+function between(begin: Mark, end: Mark, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];
     return before === undefined ? [] : [[layer, us - before] as const];
   });
   const seconds = (end.atMs - begin.atMs) / 1000;
   const secondsAtMost = (end.atMs - begin.askedAtMs) / 1000;
-  return { seconds, secondsAtMost, cpuUs: Object.fromEntries(used), units };
+  const held = (begin.connections + end.connections) / 2;
+  return { seconds, secondsAtMost, cpuUs: Object.fromEntries(used), units, held };
 }

@@ -46,12 +46,18 @@ describe('a layer that was added to the table', linux, () => {
       reading = (await readAll(sampler)).bytes;
       plateaus.push({ connections, layers: reading });
     }
-    const window = { seconds: 1, secondsAtMost: 1, cpuUs: await sampler.cpu(), units: 100 };
+    const window = { seconds: 1, secondsAtMost: 1, cpuUs: await sampler.cpu(), units: 100, held: 50 };
     await sampler.close();
     const measured = measurements({
       plateaus,
       peakConnections: 200,
-      cpu: { unloaded: [], ramps: [window], idle: [], messages: [], broadcasts: [window] },
+      cpu: {
+        unloaded: [],
+        ramps: [{ ...window, parts: [window], failedAttempts: 0 }],
+        idle: [],
+        messages: [],
+        broadcasts: [window],
+      },
     });
     result = resultSchema.parse({
       ...perfectResult(),

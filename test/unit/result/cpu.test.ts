@@ -1,18 +1,18 @@
 /** CPU of known costs before a known background, and how sure the figures are. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
+import { cpuFigures, wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
 import { impossibleCpu } from '../../../plugin/result/invariants/cpu.ts';
 import { machineFigures } from '../../../plugin/result/machine.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import type { CpuWindow } from '../../../plugin/run/measurements/windows.ts';
+import type { CpuWindow, RampWindow } from '../../../plugin/run/measurements/windows.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { cpuLines } from '../../../report/answer/cpu-line.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-const window = (seconds: number, units: number, workerUs: number): CpuWindow => ({
-  ...{ seconds, secondsAtMost: seconds, units },
+const window = (seconds: number, units: number, workerUs: number, held = 1000): CpuWindow => ({
+  ...{ seconds, secondsAtMost: seconds, units, held },
   cpuUs: { worker: workerUs },
 });
 
@@ -63,21 +63,123 @@ function check(figure: keyof typeof FIGURES, cases: Case[]): void {
   });
 }
 
-const ramp = (us: number) => window(4, 1000, us);
-const ALL = { ramps: [ramp(500_000)], idle: STEADY, broadcasts: BROADCASTS };
+/** Four seconds of a thousand connects, the first one at `before` connections. @param us in each part */
+function ramp(us: number, before = 0, failedAttempts = 0): RampWindow {
+  const parts = [0, 1, 2, 3].map((part) => window(1, 250, us, before + 125 + 250 * part));
+  return { ...window(4, 1000, 4 * us, before + 500), parts, failedAttempts };
+}
+
+const ALL = { unloaded: NOTHING, ramps: [ramp(125_000)], idle: STEADY, broadcasts: BROADCASTS };
+
+/** An application of which all is known, in milliseconds of CPU. */
+interface App {
+  connectMs: number;
+  /** Of each idle connection, in a second. */
+  heldMs?: number;
+  /** Its timer blocks so long, so often, and begins a part of that time after the run. */
+  timer?: { ms: number; everyMs: number; phase: number };
+  /** It ends all but some of the connections at once. */
+  keeps?: number;
+  failed?: number;
+  holdSeconds?: number;
+  rampSeconds?: number;
+}
+
+/** CPU as the run reads it: before the first connection, in two ramps of ten connects per second, and in the hold. */
+function runOf({
+  connectMs,
+  heldMs = 0,
+  timer,
+  keeps = 1,
+  failed = 0,
+  holdSeconds = 10,
+  rampSeconds = 3,
+}: App): Windows {
+  const timerMs = (untilMs: number) => {
+    if (!timer) return 0;
+    const sinceMs = untilMs + timer.phase * timer.everyMs;
+    return Math.floor(sinceMs / timer.everyMs) * timer.ms + Math.min(timer.ms, sinceMs % timer.everyMs);
+  };
+  let [atMs, held, usedMs, readUs] = [0, 0, 0, 1000 * timerMs(0)];
+  const pass = (seconds: number, connects: number) => {
+    const joined = connects * keeps;
+    const mean = held + joined / 2;
+    atMs += seconds * 1000;
+    held += joined;
+    usedMs += connects * connectMs + mean * heldMs * seconds;
+    const before = readUs;
+    // The kernel counts in ticks.
+    readUs = Math.floor((usedMs + timerMs(atMs)) / 10) * 10_000;
+    return window(seconds, connects, readUs - before, mean);
+  };
+  const idle = (seconds: number) => Array.from({ length: 10 }, () => pass(seconds / 10, 0));
+  const climb = () => {
+    const parts = Array.from({ length: rampSeconds }, () => pass(1, 10));
+    pass(3, 0);
+    return { ...(wholeWindow(parts) as CpuWindow), parts, failedAttempts: failed / 2 };
+  };
+  return { unloaded: idle(holdSeconds / 5), ramps: [climb(), climb()], idle: idle(holdSeconds) };
+}
+
+describe('CPU by connect', () => {
+  const timers = [0, 0.3, 0.7].map((phase) => ({ ms: 30, everyMs: 100, phase }));
+  const blocks = [0, 0.2, 0.4, 0.6, 0.8].map((phase) => ({ ms: 1500, everyMs: 5000, phase }));
+  const APPS: [what: string, app: App, isKnown?: boolean][] = [
+    ['an application without timers', { connectMs: 1.5 }, true],
+    ['idle connections that cost', { connectMs: 20, heldMs: 1 }, true],
+    ['an application that keeps one connection of all', { connectMs: 15, keeps: 1 / 60 }, true],
+    ['an application that keeps none', { connectMs: 15, keeps: 0 }, true],
+    ...timers.map((timer): [string, App] => [`a timer at ${timer.phase} of its period`, { connectMs: 1.5, timer }]),
+    ...blocks.flatMap((timer): [string, App, boolean][] => [
+      [`a timer that blocks, at ${timer.phase} of its period`, { connectMs: 1.5, timer, holdSeconds: 2 }, false],
+      [`such a timer in long ramps`, { connectMs: 1.5, timer, holdSeconds: 2, rampSeconds: 40 }, false],
+    ]),
+    ['as many failed attempts as connects', { connectMs: 15, failed: 60 }, false],
+  ];
+  for (const [what, app, isKnown] of APPS) {
+    it(`has the truth in its interval with ${what}`, () => {
+      const { rampSecondsPerThousandConnects: found, intervals } = workerOf(runOf(app));
+      const { low95, high95 } = intervals?.rampSecondsPerThousandConnects ?? {};
+      assert.ok(low95 !== undefined && high95 !== undefined, 'an interval');
+      assert.ok(low95 <= app.connectMs && app.connectMs <= high95, `${low95} to ${high95}`);
+      if (isKnown !== undefined) assert.equal(found !== null, isKnown, `${found}, ${low95} to ${high95}`);
+    });
+  }
+
+  it('has a wider interval below with a few failed attempts, which cost as well', () => {
+    const interval = (failed: number) =>
+      workerOf({ ...ALL, ramps: [ramp(125_000, 0, failed)] }).intervals?.rampSecondsPerThousandConnects;
+    assert.equal(interval(40)?.high95, interval(0)?.high95);
+    assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
+  });
+
+  it('is said as a bound, with what would narrow it', () => {
+    const result = perfectResult();
+    Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));
+    assert.match(
+      cpuLines(result)[0]?.text ?? '',
+      /at most \d+\.\d+ s per 1,000 connects.*a longer `hold`, would narrow it$/,
+    );
+  });
+});
 
 check('connect', [
-  ['is without the background, in a ramp half of it, to a tick of the kernel', ALL, 0.3, 0.01],
+  ['is without the background, in a ramp half of it', ALL, 0.3],
   // 1,000 of 2,000 connections: 500 wait in the first ramp, 1,500 in the second.
-  ['is without what earlier ramps cost', { ramps: [ramp(400_000), ramp(600_000)], idle: STEADY }, 0.3],
-  // Student's t of three degrees, 3.182, times the deviation, 0.1291, over the root of four.
-  ['is as unsure as ramps differ', { ramps: [300_000, 400_000, 500_000, 600_000].map(ramp) }, 0.45, 0.2054],
-  // t(9) = 2.262 times the deviation, 105.4 ms, over the root of ten for half of four seconds, and for each of the four.
-  ['is as unsure as the background', { ramps: [ramp(5_000_000)], idle: RESTLESS }, 4.8, 0.5003],
-  ['is absent where a tick is no more than nothing', { ramps: [ramp(10_000)], idle: NOTHING }, null],
-  ['is absent where there is none', { ramps: [ramp(0)], idle: NOTHING }, null],
-  ['has no interval where nothing tells the background', { ramps: [window(4, 250, 500_000)] }, 2, null],
+  [
+    'is without what earlier ramps cost',
+    { ...ALL, ramps: [ramp(100_000), ramp(150_000, 1000)], idle: STEADY.map((one) => ({ ...one, held: 2000 })) },
+    0.3,
+  ],
+  ['is without what runs before the first connection, too', { ...ALL, unloaded: STEADY, ramps: [ramp(175_000)] }, 0.3],
+  ['is absent where there is less than before', { ...ALL, unloaded: STEADY, ramps: [ramp(0)] }, null],
 ]);
+
+it('CPU by connect has no lower bound where nothing tells the background', () => {
+  const { rampSecondsPerThousandConnects, intervals } = workerOf({ ramps: [ramp(500_000)] });
+  assert.equal(rampSecondsPerThousandConnects, 2);
+  assert.deepEqual(intervals?.rampSecondsPerThousandConnects, { low95: 0, high95: 2 });
+});
 
 check('idle', [
   ['is known to a tick where it is steady', ALL, 10, 0.1],
@@ -89,7 +191,7 @@ check('idle', [
   ['has no interval in one piece', { idle: parts(0, 100_000) }, 10, null],
   ['is absent where its parts differ more than it is large', { idle: parts(0, 0, 0, 0, 300_000) }, null],
   ['is absent where there is none', { ramps: [ramp(0)], idle: NOTHING }, null],
-  ['is absent where nobody waited', { ramps: [ramp(500_000)] }, null],
+  ['is absent where nobody waited', { ramps: [ramp(125_000)] }, null],
 ]);
 
 const before = (us: number) => Array.from({ length: 10 }, () => window(0.5, 0, us));
@@ -150,12 +252,16 @@ it('the background is taken off each part for its own length', () => {
 
 const without = (whole: CpuWindow) => ({ ...whole, cpuUs: {} });
 const lacking = (windows: CpuWindow[]) => windows.map((one, index) => (index === 1 ? without(one) : one));
-const RAMPS = [2_000_000, 2_140_000, 2_280_000].map(ramp);
+const RAMPS = [500_000, 510_000, 520_000].map((us, index) => ramp(us, 1000 * index));
 for (const [what, windows, known] of [
-  ['no window lacks it', {}, ['connect', 'idle', 'copy']],
-  ['one of the ramps lacks it', { ramps: lacking(RAMPS) }, ['idle', 'copy']],
+  ['no window lacks it', {}, ['connect', 'idle', 'connections', 'copy']],
+  [
+    'a part of a ramp lacks it',
+    { ramps: RAMPS.map((one) => ({ ...one, parts: lacking(one.parts) })) },
+    ['idle', 'connections', 'copy'],
+  ],
   ['a part of the hold does', { idle: lacking(STEADY) }, []],
-  ['a part of the broadcasts does', { broadcasts: lacking(BROADCASTS) }, ['connect', 'idle']],
+  ['a part of the broadcasts does', { broadcasts: lacking(BROADCASTS) }, ['connect', 'idle', 'connections']],
   ['it is not read any more at the end', { broadcasts: BROADCASTS.map(without) }, []],
 ] as const) {
   it(`CPU is known of a layer as far as its windows are: ${what}`, () => {
@@ -173,13 +279,16 @@ it("there is no CPU of the whole machine where the workers run on another: it wo
 });
 
 it("the machine is as idle as in the ramp that left least, and swapped since the sampler's start", () => {
-  const ramps = [1_200_000, 1_960_000, 1_000_000].map((us) => ({ ...window(1, 100, 0), cpuUs: { system: us } }));
+  const ramps = [1_200_000, 1_960_000, 1_000_000].map((us) => ({
+    ...ramp(0),
+    ...{ seconds: 1, cpuUs: { system: us } },
+  }));
   const broadcasts = [{ ...window(1, 0, 0), cpuUs: {} }];
   const cpu = { unloaded: [], ramps, idle: [], messages: [], broadcasts };
   const swapped = () => ({ inBytes: 0, outBytes: 4096 });
   const { cpuIdlePercent, ...figures } = machineFigures(measurements({ cpu }), { swapped }, 2);
-  const { ramp, ...unknown } = cpuIdlePercent;
-  assert.deepEqual([ramp?.toFixed(6), unknown], ['2.000000', { messages: null, broadcasts: null }]);
+  const { ramp: inRamp, ...unknown } = cpuIdlePercent;
+  assert.deepEqual([inRamp?.toFixed(6), unknown], ['2.000000', { messages: null, broadcasts: null }]);
   assert.deepEqual(figures, { throttled: null, others: null, swappedInBytes: 0, swappedOutBytes: 4096 });
   assert.equal(machineFigures(measurements(), { swapped: () => undefined }, 2).swappedInBytes, null);
 });
@@ -189,7 +298,13 @@ describe('CPU that cannot be', () => {
   const of = (workerUs: number) =>
     measurements({
       ...{ sharedHost: false, workerResources: resources },
-      cpu: { unloaded: [], ramps: [window(10, 1000, workerUs)], idle: [], messages: [], broadcasts: [] },
+      cpu: {
+        unloaded: [],
+        ramps: [{ ...window(10, 1000, workerUs), parts: [window(10, 1000, workerUs)], failedAttempts: 0 }],
+        idle: [],
+        messages: [],
+        broadcasts: [],
+      },
     });
 
   it('is left out, with the reason: two workers of one machine have its cores once', () => {

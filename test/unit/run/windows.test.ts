@@ -28,7 +28,7 @@ it('a window has the CPU of each layer since its mark; one that was not read at 
   context.sampler.cpu = async () => ({ worker: 150, redis: 20 });
   assert.deepEqual(await windowSince(context, begin, 7), {
     ...{ seconds: 2.5, secondsAtMost: 2.8 },
-    ...{ units: 7, cpuUs: { worker: 50 } },
+    ...{ units: 7, held: 0, cpuUs: { worker: 50 } },
   });
 });
 

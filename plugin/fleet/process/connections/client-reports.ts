@@ -59,6 +59,7 @@ export class ClientReports implements ClientSink {
     connection.open = true;
     connection.openedAtMs = Math.round(performance.now());
     counts.opened(connection, client, worker);
+    connecting.openings++;
     if (away) {
       this.#held.returns.isBack(away);
       this.#held.fault?.returned(connection.id);
@@ -106,7 +107,7 @@ export class ClientReports implements ClientSink {
   }
 
   #endAttempt(connection: Connection, failure: Failure): void {
-    this.#parts.connecting.overTime.failed.record(monotonicUs());
+    this.#parts.connecting.failed();
     this.#held.fault?.failed(connection.id, failure.cause);
     this.#held.endAttempt(connection, failure);
   }

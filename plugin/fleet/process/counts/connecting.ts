@@ -1,4 +1,5 @@
 /** How connecting went: how long it took, in total and by stage; and how many opened, failed and ended, over time. */
+import { monotonicUs } from '../../../../protocol/clock/clock.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/connection.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/histogram.ts';
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
@@ -9,6 +10,10 @@ import { Series } from './over-time.ts';
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
 export class Connecting {
+  /** Connections opened so far, also those that came back. */
+  openings = 0;
+  /** Attempts that failed so far. */
+  failedAttempts = 0;
   #tlsResumed = 0;
   readonly #histograms = ofEachStage(() => createHistogram());
   readonly #openings: Series;
@@ -42,6 +47,11 @@ export class Connecting {
       recordUs(this.#histograms[stage], endUs - previousUs);
       previousUs = endUs;
     }
+  }
+
+  failed(): void {
+    this.failedAttempts++;
+    this.overTime.failed.record(monotonicUs());
   }
 
   /** From polling to WebSocket. */

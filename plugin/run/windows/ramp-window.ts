@@ -1,0 +1,31 @@
+/** CPU while connections are made: all of a ramp, and its parts, which show how much that varies. */
+import type { RampWindow } from '../measurements/windows.ts';
+import { mark, type WindowContext, Windows, windowSince } from './cpu.ts';
+
+/** Shorter parts would have too few ticks of the kernel. */
+const MIN_PART_SECONDS = 1;
+const PARTS = 20;
+
+type RampContext = WindowContext & { signal: AbortSignal };
+
+/** Begins now. @param seconds that it is to take, which decides how long its parts are */
+export async function beginRampWindow(context: RampContext, seconds: number): Promise<{ end(): Promise<RampWindow> }> {
+  const { population, signal } = context;
+  const before = { ...population.made() };
+  const begin = await mark(context);
+  const windows = new Windows(context, () => population.made().opened);
+  const timer = setInterval(() => void windows.next(), 1000 * Math.max(MIN_PART_SECONDS, seconds / PARTS));
+  timer.unref();
+  const stop = () => clearInterval(timer);
+  signal.addEventListener('abort', stop, { once: true });
+  return {
+    end: async () => {
+      stop();
+      signal.removeEventListener('abort', stop);
+      const { opened, failedAttempts } = { ...population.made() };
+      const parts = await windows.end();
+      const whole = await windowSince(context, begin, opened - before.opened);
+      return { ...whole, parts, failedAttempts: failedAttempts - before.failedAttempts };
+    },
+  };
+}
