@@ -9,6 +9,7 @@ import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
+import { knownSecrets } from '../../protocol/secrets/known-secrets.ts';
 import { type AccountCounts, Accounts } from './accounts.ts';
 import { toThisProcess } from './channel.ts';
 import { FleetProcess } from './fleet-process.ts';
@@ -53,7 +54,8 @@ export class Fleet {
    */
   static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
     const indices = Array.from({ length: processes }, (_, index) => index);
-    const children = indices.map((index) => new FleetProcess({ settings, index, processes }, answerTimeoutMs));
+    const secrets = knownSecrets();
+    const children = indices.map((index) => new FleetProcess({ settings, secrets, index, processes }, answerTimeoutMs));
     const fleet = new Fleet(children);
     try {
       await Promise.all(children.map((child) => child.ready));
@@ -66,7 +68,8 @@ export class Fleet {
 
   /** Holds its connections in this process, for the few whose times must not wait for a message. */
   static async here(settings: FleetSettings): Promise<Fleet> {
-    const process = new FleetProcess({ settings, index: 0, processes: 1 }, ANSWER_TIMEOUT_MS, toThisProcess);
+    const start = { settings, secrets: knownSecrets(), index: 0, processes: 1 };
+    const process = new FleetProcess(start, ANSWER_TIMEOUT_MS, toThisProcess);
     await process.ready;
     return new Fleet([process]);
   }

@@ -15,6 +15,7 @@ import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 import type { RoomPlan } from '../../protocol/rooms.ts';
+import type { knownSecrets } from '../../protocol/secrets/known-secrets.ts';
 import type { ClientOptions, ClientState, Heartbeat } from './client/client.ts';
 import type { OwnEventPlan } from './client/counted-event.ts';
 import type { Failure } from './client/failure.ts';
@@ -57,6 +58,8 @@ export interface BroadcastPlan {
 /** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */
 export interface FleetStart {
   settings: FleetSettings;
+  /** What the process must not show in the texts of servers, which it shortens: half a secret would not be recognised later. */
+  secrets: ReturnType<typeof knownSecrets>;
   /** Index of the process in its fleet. */
   index: number;
   processes: number;

@@ -21,11 +21,18 @@ const LONGEST_FORM = 1000;
 const BEGINNING_LENGTH = 200;
 const NO_SECRET = /^(\d{1,3}|true|false|null|undefined|none|\*+.*)$/i;
 
-let known = patternsOf({ credentials: [], values: [] });
+let told: SecretValues = { credentials: [], values: [] };
+let known = patternsOf(told);
 
 /** Replaces what was known by the secrets of another script. */
 export function knowSecrets(secrets: SecretValues): void {
+  told = secrets;
   known = patternsOf(secrets);
+}
+
+/** Returns what this thread knows, for a process of its own that shortens texts before they come here. */
+export function knownSecrets() {
+  return { credentials: [...told.credentials], values: [...told.values] };
 }
 
 /** @returns any text without known credentials, those of URLs, and private keys */

@@ -7,6 +7,7 @@ import type { Pacer } from '../../plugin/fleet/pacer.ts';
 import type { ConnectionCommand } from '../../plugin/fleet/process/connections/connection-commands.ts';
 import type { CreateClient } from '../../plugin/fleet/process/parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
+import { knownSecrets } from '../../protocol/secrets/known-secrets.ts';
 import { fleetSettings } from './fleet.ts';
 
 export interface IdleClient extends Client {
@@ -27,7 +28,12 @@ export class IdleProcess {
 
   /** @param create in place of idle clients */
   constructor(t: TestContext, settings: Partial<FleetSettings> = {}, create?: CreateClient) {
-    const start = { settings: { ...fleetSettings('http://127.0.0.1:1'), ...settings }, index: 0, processes: 1 };
+    const start = {
+      settings: { ...fleetSettings('http://127.0.0.1:1'), ...settings },
+      secrets: knownSecrets(),
+      index: 0,
+      processes: 1,
+    };
     const pacer = { add: (leave: () => void) => void this.#leaves.push(leave), close: () => {} } as Pacer;
     const idle: CreateClient = (slot, _options, _sink, sessions) => idleClient(slot, sessions);
     const noted: CreateClient = (...given) => {

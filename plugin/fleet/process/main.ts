@@ -2,6 +2,7 @@
 
 import { once } from 'node:events';
 import { tellParent } from '../../../protocol/helpers/tell-parent.ts';
+import { knowSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import type { FleetAnswer, FleetCommand, FleetStart } from '../messages.ts';
 import { Outbox } from '../outbox.ts';
 import { TimerLag } from '../timer-lag.ts';
@@ -10,6 +11,7 @@ import { Holder } from './holder.ts';
 const STATUS_INTERVAL_MS = 100;
 
 const [start] = (await once(process, 'message')) as [FleetStart];
+knowSecrets(start.secrets);
 
 // These carry their own times, so they can wait.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
