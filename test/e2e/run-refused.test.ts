@@ -40,7 +40,7 @@ type Refusals = Record<string, (t: TestContext) => Promise<Refusal>>;
 /** The run itself says so. What the parts of it say, their own tests have. */
 const HERE: Refusals = {
   'the target answers 502': async (t) => ({
-    ...{ code: 'TARGET_UNREACHABLE', names: [/HTTP 502/, /workers behind/] },
+    ...{ code: 'TARGET_UNREACHABLE', names: [/answered 502/, /workers behind/] },
     script: ownServer(await answering(t, 502)),
   }),
   'the target accepts connections and does not respond': async (t) => ({
