@@ -35,7 +35,9 @@ const LINES: Record<string, (result: Result) => Line[]> = {
 /** @param judged the result with its findings, verdict and outcome */
 export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
   const result: Result = { ...judged, answer: { title: '', cause: null, machine: '', lines: [] } };
-  const [cause] = leadingFindings(result.findings);
+  const [first] = leadingFindings(result.findings);
+  // The missed thresholds are why a run failed to which nothing else has happened.
+  const cause = judged.outcome.status === 'FAILED' && first && !isReason(first, judged) ? undefined : first;
   const lines = Object.entries(LINES).flatMap(([section, linesOf]) =>
     linesOf(result).map((line) => doubted({ section, ...line }, result.findings)),
   );
@@ -82,14 +84,27 @@ function consequencesOf(cause: Finding, all: readonly Finding[]): Finding[] {
 
 /** A cause decides as much as its consequences. @returns numbers to compare, the most important first */
 function rankOf(cause: Finding, all: readonly Finding[]): number[] {
-  const consequences = consequencesOf(cause, all);
-  const together = [cause, ...consequences];
-  const decisive = together.some(({ invalidates }) => invalidates.includes('run'))
-    ? 2
-    : Number(together.some(({ fails }) => fails !== null));
+  const { invalidatesRun, fails, doubts } = effectsOf(cause, all);
   const isOfDeployment = cause.about === 'deployment' || cause.about === 'application';
-  const doubts = together.some(({ invalidates }) => invalidates.length > 0);
-  return [decisive, Number(isOfDeployment), consequences.length, Number(doubts)];
+  const decisive = invalidatesRun ? 2 : Number(fails);
+  return [decisive, Number(isOfDeployment), consequencesOf(cause, all).length, Number(doubts)];
+}
+
+/** Returns what the finding and its consequences do together. */
+function effectsOf(cause: Finding, all: readonly Finding[]) {
+  const together = [cause, ...consequencesOf(cause, all)];
+  return {
+    invalidatesRun: together.some(({ invalidates }) => invalidates.includes('run')),
+    fails: together.some(({ fails }) => fails !== null),
+    doubts: together.some(({ invalidates }) => invalidates.length > 0),
+  };
+}
+
+/** Returns whether the finding is why the outcome and the verdict are what they are. */
+export function isReason(cause: Finding, { findings, outcome, verdict }: Omit<Result, 'answer'>): boolean {
+  const { invalidatesRun, fails, doubts } = effectsOf(cause, findings);
+  if (verdict.status === 'INVALID') return invalidatesRun;
+  return outcome.status === 'FAILED' ? fails : verdict.status === 'SUSPECT' && doubts;
 }
 
 function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {

@@ -33,6 +33,7 @@ export function comparisonDocument(comparison: Comparison): Document {
       ],
       findings: [],
       causes: [],
+      lead: 'lines',
     },
     sections: [
       ...others.map((index): Section => {

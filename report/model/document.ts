@@ -30,6 +30,11 @@ export interface Answer {
   lines: string[];
   /** Causes of what went wrong, the one that decides first. */
   causes: Cause[];
+  /**
+   * What follows the title: the first cause as its reason (`because`), the first cause as a sentence of its own, where that is
+   * not what the title says (`beside`), or the lines.
+   */
+  lead: 'because' | 'beside' | 'lines';
   /** The figures in words; empty where they cannot be trusted. */
   findings: AnswerLine[];
   /** Whether the measurement can be trusted. */

@@ -10,7 +10,7 @@ import {
   type Tone,
 } from '../model/document.ts';
 import { alignments, textCells } from '../model/table-text.ts';
-import { wrap } from '../text/format.ts';
+import { sentence, wrap } from '../text/format.ts';
 import { factLines, fittingTable } from '../text/table.ts';
 
 export interface ConsoleOptions {
@@ -63,13 +63,16 @@ export function renderAnswer(document: Pick<Document, 'answer'>, options: Consol
   return answer(document.answer, options).join('\n');
 }
 
-function answer({ tone, title, lines, causes, findings, measurement }: Answer, options: ConsoleOptions): string[] {
+function answer(document: Answer, options: ConsoleOptions): string[] {
+  const { tone, title, lines, causes, lead, findings, measurement } = document;
   const { width } = options;
   const styles: Style = tone === 'plain' ? 'bold' : (['bold', COLORS[tone]] as Style);
   const wrapped = (line: string) => wrap(INDENT + line, width, `${INDENT}${INDENT}`);
-  const [cause, others] = tone === 'good' ? [undefined, causes] : [causes[0], causes.slice(1)];
+  const [cause, others] = lead === 'lines' ? [undefined, causes] : [causes[0], causes.slice(1)];
   const headline = cause
-    ? `${title}: ${cause.message}`
+    ? lead === 'because'
+      ? `${title}: ${cause.message}`
+      : `${title}. ${sentence(cause.message)}`
     : [title, measurement && lines.join('; ')].filter(Boolean).join(': ');
   return [
     ...wrap(headline, width, INDENT).map((line) => paint(options, styles, line)),

@@ -23,9 +23,9 @@ function summary({ title, subtitle, machine = '', answer }: Document): string[] 
 }
 
 /** The third line of the file, for readers who read no further. */
-function firstLine({ title, lines, causes, findings, measurement, tone }: Answer): string {
+function firstLine({ title, lines, causes, findings, measurement, lead }: Answer): string {
   if (!measurement) return `**${escapeMarkdown(title)}**`;
-  const cause = tone === 'good' ? undefined : causes[0]?.message;
+  const cause = lead === 'lines' ? undefined : causes[0]?.message;
   const more = cause ?? (lines.length > 0 ? lines.join('; ') : (findings[0]?.text ?? ''));
   return `**${escapeMarkdown(sentence(title))}**${more === '' ? '' : ` ${escapeMarkdown(sentence(more))}`}`;
 }

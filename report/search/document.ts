@@ -34,6 +34,7 @@ export function searchDocument(search: Search): Document {
       lines: [...certaintyOf(search), ...(limit ? [`To raise ${limit.name}: \`${limit.raise}\``] : [])],
       findings: [],
       causes: [],
+      lead: 'lines',
     },
     sections: [
       ...evidence(search),

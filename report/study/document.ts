@@ -32,6 +32,7 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
           : [describeSet(asCompared(runsOf(study, runs)))],
       findings: [],
       causes: [],
+      lead: 'lines',
     },
     sections: [
       ...listed('missing', 'Missing', holes),

@@ -105,6 +105,34 @@ describe('the terminal', () => {
     }
   });
 
+  for (const [what, codes, missed, expected] of [
+    [
+      'a missed threshold, if nothing else failed',
+      ['MACHINE_SATURATED'],
+      true,
+      /^Failed: socketio\.connections\.rate > 900/,
+    ],
+    [
+      'the cause, if it failed the run',
+      ['MACHINE_SATURATED', 'CONNECTIONS_FAILED'],
+      true,
+      /^Failed: about CONNECTIONS_FAILED$/m,
+    ],
+    ['the reason of the doubt', ['MACHINE_SATURATED'], false, /^SUSPECT: .* in doubt: about MACHINE_SATURATED/],
+    [
+      'a sentence of its own, if it is no reason of the doubt',
+      ['MACHINE_SATURATED', 'WORKERS_LEAK'],
+      false,
+      /^SUSPECT: .* in doubt\. About WORKERS_LEAK\./,
+    ],
+  ] as const) {
+    it(`is headed by ${what}`, () => {
+      const thresholds = missed ? [{ expression: 'socketio.connections.rate > 900', met: false, strict: true }] : [];
+      const result = withFindings({ ...perfectResult(), thresholds }, ...codes.map((code) => finding(code)));
+      assert.match(renderAnswer(runDocument(result), { width: 200, color: false }), expected);
+    });
+  }
+
   it('gets the answer alone where nothing else is wanted', () => {
     const text = renderAnswer(runDocument(invalid()), { width: 80, color: false });
     assert.match(

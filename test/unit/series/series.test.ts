@@ -66,7 +66,14 @@ function begin(t: TestContext) {
       outcomeOf: ({ run: { problem, status } }) => [problem ?? status ?? ''],
       documentOf: (startedAt, runs, end) => ({ startedAt, end: end ?? null, runs: runs.map((made) => made.run) }),
       reportOf: (_, runs) => {
-        const answer = { tone: 'plain' as const, title: `${runs.length} runs`, lines: [], findings: [], causes: [] };
+        const answer = {
+          tone: 'plain' as const,
+          title: `${runs.length} runs`,
+          lines: [],
+          findings: [],
+          causes: [],
+          lead: 'lines' as const,
+        };
         return { title: 'Own', subtitle: '', answer, sections: [] };
       },
       ...others,
