@@ -1,13 +1,13 @@
 /** A bench that measures variants in turn, round by round: its table, its files, and its section of the documentation. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { sharesBetween } from '../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime } from '../plugin/samplers/machine/machine-time.ts';
-import { sharesBetween } from '../plugin/samplers/machine/shares.ts';
-import type { MachineShares } from '../protocol/result/machine.ts';
+import type { MachineShares } from '../protocol/result/machine-schema.ts';
 import { median } from '../report/statistics/statistics.ts';
 import { decimals } from '../report/text/format.ts';
 import { table } from '../report/text/table.ts';
-import { describeMachine, machineLines } from './machine.ts';
+import { describeMachine, machineLines } from './bench-machine.ts';
 
 /** One pass through all variants, by their labels, without those that failed. */
 export type Round<M> = Record<string, M>;

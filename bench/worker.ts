@@ -2,12 +2,12 @@
 import { fork } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { ControlClients } from '../plugin/samplers/control/workers.ts';
-import type { WorkerStats } from '../protocol/events.ts';
-import { endChild } from '../protocol/helpers/end-child.ts';
-import { onlyOnce } from '../protocol/helpers/only-once.ts';
+import { ControlClients } from '../plugin/samplers/control/control-workers.ts';
+import { endChild } from '../protocol/base/end-child.ts';
+import { onlyOnce } from '../protocol/base/only-once.ts';
+import type { WorkerStats } from '../protocol/wire/events.ts';
 import { freePorts } from '../server/stack/ports.ts';
-import { firstMessage } from './wait.ts';
+import { firstMessage } from './wait-for-message.ts';
 
 const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';

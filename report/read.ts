@@ -2,9 +2,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { readJson } from '../protocol/bounds.ts';
-import { CapacityError } from '../protocol/errors.ts';
-import { formatPath } from '../protocol/problems.ts';
+import { formatPath } from '../protocol/base/problems.ts';
+import { readJson } from '../protocol/base/readable-size.ts';
+import { CapacityError } from '../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
 
 /** A document of a different kind would have every problem. */

@@ -1,8 +1,8 @@
 /** The server under test: Socket.IO with the wire contract, as a worker of a deployment or on its own. */
 import { type Logger, pino } from 'pino';
 import type { Server } from 'socket.io';
-import { onlyOnce } from '../protocol/helpers/only-once.ts';
-import { within } from '../protocol/helpers/within.ts';
+import { onlyOnce } from '../protocol/base/only-once.ts';
+import { within } from '../protocol/base/within.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
 import { countAdapterErrors } from './control/metrics.ts';

@@ -1,7 +1,7 @@
 /** A worker's configuration, from its environment. Read once, at the start; all problems are reported together. */
 import { z } from 'zod';
-import { CapacityError } from '../protocol/errors.ts';
-import { isSecretName } from '../protocol/secrets/secret-names.ts';
+import { isSecretName } from '../protocol/base/secrets/secret-names.ts';
+import { CapacityError } from '../protocol/codes/errors.ts';
 import { ADAPTERS, type AdapterName } from './adapters/index.ts';
 import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
 import { type Tunings, entries as tuningEntries } from './tunings.ts';

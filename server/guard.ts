@@ -2,7 +2,7 @@
  * Keeps our faults to ourselves: in somebody else's process, whatever a handler of ours throws, at once or later, ends here. Logs at
  * most one line a minute, and closes a connection that goes on sending malformed messages: each costs the process some time.
  */
-import { printable } from '../protocol/printable.ts';
+import { printable } from '../protocol/base/printable.ts';
 
 const QUIET_MS = 60_000;
 const MAX_LINE_LENGTH = 300;

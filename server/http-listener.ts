@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
-import { onlyOnce } from '../protocol/helpers/only-once.ts';
+import { onlyOnce } from '../protocol/base/only-once.ts';
 import type { Guard } from './guard.ts';
 import { listen } from './listen.ts';
 import { watchConnections } from './strangers.ts';

@@ -5,12 +5,13 @@
 import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
 import { z } from 'zod';
-import { CapacityError } from '../protocol/errors.ts';
-import { onlyOnce } from '../protocol/helpers/only-once.ts';
+import { onlyOnce } from '../protocol/base/only-once.ts';
+import { CapacityError } from '../protocol/codes/errors.ts';
+import type { AnyServer } from './any-server.ts';
 import { publish, serveContract } from './contract/contract.ts';
 import { Departures } from './contract/departures.ts';
 import { MeasuredRooms } from './contract/measured-rooms.ts';
-import { answerMembers, countMembers } from './contract/members.ts';
+import { answerMembers, countMembers } from './contract/room-members.ts';
 import { openControlPort } from './control/control-port.ts';
 import { describeServer, type Tuned } from './control/describe-server.ts';
 import { countRooms } from './control/metrics.ts';
@@ -18,7 +19,6 @@ import { ownFigures } from './control/own-figures.ts';
 import { versionsOf } from './control/versions.ts';
 import { boundPackets, MAX_ARGUMENTS } from './packet-bounds.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
-import type { AnyServer } from './types.ts';
 
 export interface InstrumentOptions {
   /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
-import { CapacityError } from '../protocol/errors.ts';
+import { CapacityError } from '../protocol/codes/errors.ts';
 
 /** Connections that the kernel queues while the event loop is busy; it caps this at `somaxconn`. */
 const BACKLOG = 4096;

@@ -1,9 +1,10 @@
 /** A worker process, as PM2 or `node server/main.ts` starts it: configured by the environment, stopped by a signal. */
-import { describeError } from '../protocol/errors.ts';
-import { tellParent } from '../protocol/helpers/tell-parent.ts';
+
+import { tellParent } from '../protocol/base/tell-parent.ts';
+import { describeError } from '../protocol/codes/errors.ts';
 import { createApp } from './app.ts';
 import { parseConfig } from './config.ts';
-import { createPlainApp } from './plain/app.ts';
+import { createPlainApp } from './plain/plain-app.ts';
 
 /** How long a shutdown can take beyond its drain before the process exits anyway. */
 const SHUTDOWN_GRACE_MS = 2000;

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CapacityError } from '../protocol/errors.ts';
+import { CapacityError } from '../protocol/codes/errors.ts';
 
 interface Manifest {
   version: string;

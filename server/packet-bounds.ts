@@ -2,7 +2,7 @@
  * Bounds what a packet may hold before Socket.IO dispatches it. Socket.IO hands each element of a packet to the listeners as an
  * argument of its own: some ten thousand of them overflow the stack outside of any handler, which ends the process.
  */
-import type { AnyServer } from './types.ts';
+import type { AnyServer } from './any-server.ts';
 
 /** Elements of a packet, its event's name included, and attachments. */
 export const MAX_ARGUMENTS = 1000;

@@ -23,7 +23,7 @@ const AREAS = {
     mutate: ['plugin/fleet/light/websocket/frames.ts'],
     tests: ['test/unit/fleet/light/{frames,hostile,codec,split,per-message-deflate}.test.ts'],
   },
-  clocks: { mutate: ['protocol/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
+  clocks: { mutate: ['protocol/base/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
   verdict: {
     mutate: ['plugin/findings/*.ts', 'plugin/findings/checks/**/*.ts'],
     tests: ['test/unit/result/{*reasons,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],

@@ -8,8 +8,8 @@ import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { execa } from 'execa';
-import { endChild } from '../protocol/helpers/end-child.ts';
-import { VERSION } from '../protocol/version.ts';
+import { endChild } from '../protocol/base/end-child.ts';
+import { VERSION } from '../protocol/base/version.ts';
 import { listens } from '../server/stack/ports.ts';
 import { ENGINE, HOOK, INSTRUMENT, pack } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';

@@ -1,8 +1,8 @@
 /** One `artillery run` with engine and plugin against a known server of its own. */
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { startRun } from '../../test/helpers/run.ts';
+import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './calibration-setup.ts';
 import type { KnownServerStarted, KnownServerTruth } from './known-server.ts';
-import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './setup.ts';
 
 interface ArtilleryRunSize {
   /** In four equal ramps. */

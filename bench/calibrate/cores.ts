@@ -1,7 +1,7 @@
 /** Gives each process its own core, so that they do not affect each other. */
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
 
 /**
  * Pins the process's main thread to one core and gives it priority there, by the kernel's real-time class. Its other

@@ -5,8 +5,8 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { compare } from '../../report/compare/compare.ts';
 import { artilleryRun } from './artillery-run.ts';
+import type { ServerPlan } from './calibration-setup.ts';
 import { atMost, type Comparison, exactly, known, type Section } from './comparison.ts';
-import type { ServerPlan } from './setup.ts';
 
 const SIZE = { connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10 };
 /** Of each side. */

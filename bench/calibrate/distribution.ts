@@ -1,5 +1,5 @@
 /** Exact percentiles of single values, by sorting: the reference for the product's histograms. */
-import { decodeHistogram, mergeHistograms } from '../../protocol/histogram.ts';
+import { decodeHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Bound, type Comparison, known, near } from './comparison.ts';
 

@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
-import { latencyFigures } from '../../plugin/result/delivery/latency.ts';
+import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
 import { MachineWatch, readProcesses, sharesBetween } from '../../plugin/samplers/index.ts';
+import { broadcast, join, withSetup } from './calibration-setup.ts';
 import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
-import { broadcast, join, withSetup } from './setup.ts';
 
 interface HogSize {
   receivers: number;

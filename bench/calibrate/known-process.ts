@@ -5,9 +5,9 @@
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endChild } from '../../protocol/helpers/end-child.ts';
-import { onlyOnce } from '../../protocol/helpers/only-once.ts';
-import { firstMessage } from '../wait.ts';
+import { endChild } from '../../protocol/base/end-child.ts';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { firstMessage } from '../wait-for-message.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
 

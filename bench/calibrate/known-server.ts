@@ -7,8 +7,8 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, type Socket } from 'socket.io';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import { type Broadcast, EVENTS, type JoinRoom } from '../../protocol/events.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { type Broadcast, EVENTS, type JoinRoom } from '../../protocol/wire/events.ts';
 import { instrument } from '../../server/instrument.ts';
 import { serve } from './known-process.ts';
 

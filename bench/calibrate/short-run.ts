@@ -7,11 +7,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
-import { Windows } from '../../plugin/run/windows/cpu.ts';
-import { measureIdle, measureUnloaded } from '../../plugin/run/windows/idle.ts';
+import { Windows } from '../../plugin/run/windows/cpu-window.ts';
+import { measureIdle, measureUnloaded } from '../../plugin/run/windows/idle-windows.ts';
 import { beginRampWindow } from '../../plugin/run/windows/ramp-window.ts';
 import { valuesOf } from '../../plugin/samplers/index.ts';
-import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './setup.ts';
+import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './calibration-setup.ts';
 
 interface ShortRunSize {
   /** In equal ramps, between plateaus. */

@@ -3,7 +3,7 @@
  * study, and the same decision as in every study.
  */
 import { join } from 'node:path';
-import type { Level, Levels, Plan } from '../../protocol/documents/study.ts';
+import type { Level, Levels, Plan } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { FIGURES, isCounted, valueAt } from '../../report/figures/figures.ts';
 import { readResult } from '../../report/read.ts';

@@ -2,7 +2,7 @@
 import { intervalOf, pooledNoise, spreadOf } from '../../report/statistics/spread.ts';
 import { decimals, integer, kilobytes } from '../../report/text/format.ts';
 import { type Column, type Round, valuesOf, withSpread } from '../rounds.ts';
-import type { Measured } from './measure.ts';
+import type { Measured } from './measure-clients.ts';
 
 export const FLOOR = 'bare epoll client in C';
 

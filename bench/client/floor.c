@@ -7,7 +7,7 @@
  * Compiled with -DFLOOR_TLS it speaks TLS by OpenSSL, and needs the certificate that it is to trust. Each connection
  * makes a full handshake and checks the server's certificate and its address, as the other generators do.
  *
- * Implements the programs' protocol (programs/program.ts): prints `ready`, waits for a line, ramps up, prints `joined`,
+ * Implements the programs' protocol (programs/load-program.ts): prints `ready`, waits for a line, ramps up, prints `joined`,
  * and ends when its input ends, with {"joined":n,"received":n,"duplicates":n} as its last line.
  */
 #include <arpa/inet.h>

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { TOKEN, type Worker } from '../worker.ts';
 import { FLOOR } from './columns.ts';
-import { type Generator, Program, type Started } from './generator.ts';
-import { JOIN, type Load, trustOf } from './programs/program.ts';
+import { type Generator, Program, type Started } from './measured-generator.ts';
+import { JOIN, type Load, trustOf } from './programs/load-program.ts';
 
 const ENGINE = 'socketio-capacity';
 

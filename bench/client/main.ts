@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { integer } from '../../report/text/format.ts';
-import { type Command, roundsOptions, runCommand } from '../command.ts';
+import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
 import { columns, FLOOR, type Pair } from './columns.ts';
-import { type Generator, versionOf } from './generator.ts';
 import { GENERATORS } from './generators.ts';
-import { type Measured, measure } from './measure.ts';
+import { type Measured, measure } from './measure-clients.ts';
+import { type Generator, versionOf } from './measured-generator.ts';
 import { startTlsProxy } from './proxy.ts';
 
 const PLAN = { count: 20, bytes: 1000 };

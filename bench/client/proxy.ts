@@ -10,7 +10,7 @@ import { configureNginx, pingOf, proxyTimeoutSeconds } from '../../server/stack/
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { requireTool } from '../../server/stack/tools.ts';
-import { isWell, waitFor } from '../../server/stack/wait.ts';
+import { isWell, waitFor } from '../../server/stack/wait-until-well.ts';
 
 const START_TIMEOUT_MS = 10_000;
 

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { median } from '../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../report/text/format.ts';
 import { entries, type TuningName } from '../../server/tunings.ts';
-import { type Command, roundsOptions, runCommand } from '../command.ts';
+import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
 import { type Column, figure, runRounds, valuesOf } from '../rounds.ts';
-import { type Measured, measure, type Setting } from './measure.ts';
+import { type Measured, measure, type Setting } from './measure-servers.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 const DEFAULTS = 'defaults';

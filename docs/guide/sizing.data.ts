@@ -1,6 +1,6 @@
 /** Machines for a number of users, from the largest VALID report. */
 import { tableHtml } from '../../report/render/blocks.ts';
-import { sizingNote, sizingTables } from '../../report/search/document.ts';
+import { sizingNote, sizingTables } from '../../report/search/search-page.ts';
 import { sizingOf } from '../../report/search/sizing.ts';
 import { integer } from '../../report/text/format.ts';
 import { largestValid, type Report, readReportsBySize } from '../reports/reports.ts';

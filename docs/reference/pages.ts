@@ -8,9 +8,9 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { helpOf } from '../../plugin/cli/command.ts';
 import { createProgram } from '../../plugin/cli/program.ts';
-import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/checks.ts';
+import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/doctor-checks.ts';
 import { CAUSES } from '../../plugin/findings/causes.ts';
-import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus.ts';
+import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus-text.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
 import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
@@ -22,14 +22,14 @@ import {
   optionsSchema as pluginOptions,
   terminalSchema,
 } from '../../plugin/script/options/plugin-options.ts';
-import { METRICS } from '../../plugin/virtual-user/metrics.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { METRICS } from '../../plugin/virtual-user/user-metrics.ts';
 import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
 import { FINDINGS, type FindingDefinition } from '../../protocol/codes/finding-codes.ts';
-import { EVENT_HELP, EVENTS } from '../../protocol/events.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
+import { EVENT_HELP, EVENTS } from '../../protocol/wire/events.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
 import { REQUEST_ARGUMENTS } from '../../server/control/control.ts';

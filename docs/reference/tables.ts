@@ -1,5 +1,5 @@
 /** Sections and tables of the reference, as Markdown. */
-import type { Metric } from '../../protocol/metric.ts';
+import type { Metric } from '../../protocol/base/metric.ts';
 import { defaultOf, describedKeys, keysOf, type Node, valuesOf } from './schema.ts';
 
 export const OPTION = ['key', 'value', 'default', 'meaning'];

@@ -2,12 +2,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Study, studySchema } from '../../protocol/documents/study.ts';
+import { type Study, studySchema } from '../../protocol/documents/study-schema.ts';
 import { readResult } from '../../report/read.ts';
 import { sectionsHtml } from '../../report/render/html.ts';
 import { bullets } from '../../report/render/markdown.ts';
 import { countedRuns } from '../../report/study/counted-runs.ts';
-import { studyDocument } from '../../report/study/document.ts';
+import { studyDocument } from '../../report/study/study-page.ts';
 import type { MeasuredRun } from '../../report/study/summarize.ts';
 import { inMarkdown } from '../figures.ts';
 

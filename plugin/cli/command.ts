@@ -1,10 +1,10 @@
 /** What all commands share: help with examples, options, JSON output, and the terminal's abilities. */
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
-import { formatProblems, type Problem, problemsOf } from '../../protocol/problems.ts';
-import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
-import { unwritable } from '../../protocol/unwritable.ts';
+import { formatProblems, type Problem, problemsOf } from '../../protocol/base/problems.ts';
+import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
+import { unwritable } from '../../protocol/base/unwritable.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {

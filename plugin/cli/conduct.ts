@@ -7,9 +7,9 @@ import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { ownAddress } from '../conduct/hosts/join-line.ts';
 import { requireOpenFiles } from '../doctor/diagnosis.ts';
-import { resolveArtillery, untilStopped } from '../series/artillery.ts';
+import { resolveArtillery, untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp, parseOptions } from './command.ts';
-import { readScenario, settingsOf } from './scenario.ts';
+import { readScenario, settingsOf } from './scenario-argument.ts';
 
 const optionsSchema = z.object({
   hosts: z.coerce.number('expected a number').int().min(1),

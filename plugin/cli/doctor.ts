@@ -1,17 +1,17 @@
 /** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
 import type { Command } from 'commander';
+import { harmless } from '../../protocol/base/printable.ts';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
-import { harmless } from '../../protocol/printable.ts';
 import { diagnose, printDiagnosis, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { readSituation } from '../doctor/situation.ts';
 import { examineTarget } from '../doctor/target/examine.ts';
 import { printCheck, type TargetCheck } from '../doctor/target/target-check.ts';
 import type { Warning } from '../doctor/warnings.ts';
-import { isMeasured } from '../script/names.ts';
+import { isMeasured } from '../script/misspelt-names.ts';
 import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
-import { untilStopped } from '../series/artillery.ts';
+import { untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
-import { readScenario, settingsOf } from './scenario.ts';
+import { readScenario, settingsOf } from './scenario-argument.ts';
 
 interface Options {
   target?: string;

@@ -2,12 +2,12 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { mergeHeaders, splitUserInfo } from '../../protocol/basic-auth.ts';
-import type { Transport } from '../../protocol/connection.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { mergeHeaders, splitUserInfo } from '../../protocol/wire/basic-auth.ts';
+import type { Transport } from '../../protocol/wire/connection.ts';
 import { NoWebSocket } from '../run/receivers/explain-failure.ts';
-import { listeningProcesses } from '../run/target/listeners.ts';
+import { listeningProcesses } from '../run/target/target-listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
 import { readScenarios } from '../script/scenarios.ts';

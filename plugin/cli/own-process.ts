@@ -2,9 +2,10 @@
  * Exit codes of endings that no command foresees: an uncaught error, a command that nothing can complete any more, and output that
  * cannot be written.
  */
+
+import { unwritable } from '../../protocol/base/unwritable.ts';
+import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { unwritable } from '../../protocol/unwritable.ts';
 
 let waiting: CapacityError | undefined;
 

@@ -1,18 +1,18 @@
 /** `npx socketio-capacity`: one file per command. */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import { maskText } from '../../protocol/base/secrets/secret-text.ts';
+import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { maskText } from '../../protocol/secrets/secret-text.ts';
-import { addCheck } from './check.ts';
+import { addCheck } from './check-command.ts';
 import { LINE } from './command.ts';
-import { addCompare } from './compare.ts';
+import { addCompare } from './compare-command.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
 import { addInit } from './init.ts';
-import { addReport } from './report.ts';
+import { addReport } from './report-command.ts';
 import { addSearch } from './search.ts';
-import { addStack } from './stack.ts';
+import { addStack } from './stack-command.ts';
 import { addStudy } from './study.ts';
 
 /** Commands of earlier versions, and how their work is done now. */

@@ -1,9 +1,9 @@
 /** `search <scenario>`: the highest level that a deployment holds. */
 import type { Command } from 'commander';
 import { exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import type { Search } from '../../protocol/documents/search.ts';
+import type { Search } from '../../protocol/documents/search-schema.ts';
 import { renderConsole } from '../../report/render/console.ts';
-import { questionOf } from '../../report/search/document.ts';
+import { questionOf } from '../../report/search/search-page.ts';
 import { endText, makeSeries } from '../series/series.ts';
 import { addHelp, printJson, screen, withJson } from './command.ts';
 import type { SearchOptions } from './search/runs.ts';

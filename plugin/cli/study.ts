@@ -1,8 +1,8 @@
 /** `study <file>`: every combination of levels several times, to see what changes, or how much runs vary. */
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { harmless } from '../../protocol/base/printable.ts';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import { harmless } from '../../protocol/printable.ts';
 import { renderSummary } from '../../report/render/console.ts';
 import { endText, makeSeries } from '../series/series.ts';
 import { exitCodeOfStudy } from '../series/study-series.ts';

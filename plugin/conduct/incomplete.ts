@@ -1,5 +1,5 @@
 /** A run that has no end, or no begin: why, as its result or its error says it, and what can still be asked for. */
-import { CapacityError, startRefused } from '../../protocol/errors.ts';
+import { CapacityError, startRefused } from '../../protocol/codes/errors.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { EarlyEnd } from '../run/measurements/measurements.ts';

@@ -4,7 +4,7 @@ import { type Plan, planningMachine, planStack } from '../../server/stack/plan.t
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
 import { whichDeployment } from '../run/target/which-deployment.ts';
 import type { Settings } from '../script/settings.ts';
-import type { Machine } from './machine.ts';
+import type { Machine } from './check-machine.ts';
 
 export interface Deployment {
   /** `planned`: a run would start it. `up`: our own stack is already up. `external`: any other server. */

@@ -1,12 +1,13 @@
 /** Whether a run can begin and fits, the highest number of connections, and the lowest limit; and how a terminal shows it. */
-import { CapacityError } from '../../protocol/errors.ts';
-import { openFileLimits } from '../../protocol/machine/open-files.ts';
+
+import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { decimals, integer, sentence, spaced, wrap } from '../../report/text/format.ts';
 import { table } from '../../report/text/table.ts';
 import { describeMissing } from '../../server/stack/profile.ts';
 import type { Settings } from '../script/settings.ts';
-import { findLimits, type Limit } from './limits.ts';
-import { coresText, type Program } from './machine.ts';
+import { findLimits, type Limit } from './check-limits.ts';
+import { coresText, type Program } from './check-machine.ts';
 import { readSituation, type Situation } from './situation.ts';
 import { findWarnings, type Warning } from './warnings.ts';
 

@@ -1,14 +1,15 @@
 /** Everything that the doctor examines: the machine, the load of the scenario on it and on the target, and the deployment. */
+
+import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import {
   type ClientKind,
   SOCKETS_LEFT_BEHIND,
   SOCKETS_PER_CONNECTION,
   transportsName,
-} from '../../protocol/connection.ts';
-import { isLoopback } from '../../protocol/machine/loopback.ts';
+} from '../../protocol/wire/connection.ts';
 import type { Settings } from '../script/settings.ts';
+import { type Machine, readMachine } from './check-machine.ts';
 import { type Deployment, readDeployment } from './deployment.ts';
-import { type Machine, readMachine } from './machine.ts';
 
 export interface Load {
   target: string;

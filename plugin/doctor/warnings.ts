@@ -1,9 +1,9 @@
 /** Conditions that do not prevent connections, but distort what is measured. Pure. */
 import { decimals, integer } from '../../report/text/format.ts';
-import type { WarningName } from './checks.ts';
-import { pingCores } from './costs.ts';
+import { coresNeeded, coresText } from './check-machine.ts';
+import { pingCores } from './connection-costs.ts';
 import { planFor } from './deployment.ts';
-import { coresNeeded, coresText } from './machine.ts';
+import type { WarningName } from './doctor-checks.ts';
 import type { Situation } from './situation.ts';
 
 export interface Warning {

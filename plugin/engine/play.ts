@@ -4,7 +4,7 @@ import type { Scenario } from '../script/script.ts';
 import { type FlowError, toFlowError } from '../virtual-user/flow-error.ts';
 import { compileScenario } from '../virtual-user/scenario.ts';
 import type { Shared } from '../virtual-user/shared.ts';
-import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/types.ts';
+import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { runSteps } from '../virtual-user/virtual-user.ts';
 
 /**

@@ -1,7 +1,7 @@
 /** The engine's end of the link to the run, which is in the main thread. */
+
+import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
-import { EVENTS, type JoinRoom } from '../../protocol/events.ts';
-import { mapLimit } from '../../protocol/helpers/map-limit.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
 import { NO_MESSAGES } from '../../protocol/link/client-messages.ts';
 import type {
@@ -10,11 +10,12 @@ import type {
   EngineReport,
   RunMessage,
   WarmUpOrder,
-} from '../../protocol/link/messages.ts';
+} from '../../protocol/link/link-messages.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import { EVENTS, type JoinRoom } from '../../protocol/wire/events.ts';
 import { Accounts } from '../fleet/accounts.ts';
+import { EventLoopWatch } from '../fleet/event-loop-watch.ts';
 import type { Fleet } from '../fleet/fleet.ts';
-import { EventLoopWatch } from '../fleet/health.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { TimerLag } from '../fleet/timer-lag.ts';

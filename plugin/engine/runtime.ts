@@ -1,8 +1,8 @@
 /** The only place in the engine that touches Artillery's globals. */
 import { writeSync } from 'node:fs';
-import { handOverError } from '../../protocol/ended-by.ts';
-import { type CapacityError, describeError } from '../../protocol/errors.ts';
-import { harmless } from '../../protocol/printable.ts';
+import { handOverError } from '../../protocol/base/ended-by.ts';
+import { harmless } from '../../protocol/base/printable.ts';
+import { type CapacityError, describeError } from '../../protocol/codes/errors.ts';
 
 interface ArtilleryGlobal {
   testRunId?: string;

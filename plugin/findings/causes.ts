@@ -1,8 +1,8 @@
 /** The causal graph: which finding explains which other one, and the evidence that it needs. */
 
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
-import { titleOfLayer } from '../../protocol/named-layers.ts';
-import type { Batch } from '../../protocol/result/delivery.ts';
+import { titleOfLayer } from '../../protocol/documents/named-layers.ts';
+import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { fullProcess } from '../../report/figures/limits.ts';
 import { STANDSTILL } from '../../report/figures/stalls.ts';

@@ -1,13 +1,14 @@
 /** Measurements to the whole result document: its figures, then the findings, then verdict, outcome and answer from them. */
+
+import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { mapTexts, withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
 import { answerOf, foldedFindings } from '../../report/answer/answer.ts';
 import { figuresOf } from '../result/assemble.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Measured } from './check.ts';
-import { outcomeOf } from './expectations.ts';
 import { findAll } from './find.ts';
+import { outcomeOf } from './met-expectations.ts';
 
 /** @param figures as of `figuresOf`: measurements, settings, environment and sampler of the run */
 export function concludeRun(measurements: Measurements, ...figures: FigureSources): Result {

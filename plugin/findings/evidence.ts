@@ -1,8 +1,8 @@
 /** Evidence of the causal graph that rests on the run's own counts. */
-import type { Batch } from '../../protocol/result/delivery.ts';
+import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import { total } from '../../report/text/format.ts';
+import { unknownWorkers } from '../result/assemble-workers.ts';
 import { sum } from '../result/sums.ts';
-import { unknownWorkers } from '../result/workers.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { METRICS_PAGE, type Observed, WRONG_COUNTS } from '../run/measurements/observations.ts';
 import type { Measured } from './check.ts';

@@ -2,7 +2,7 @@
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
-import { notFinalized } from '../result/delivery/delivery.ts';
+import { notFinalized } from '../result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { CAUSES, MOMENTARY } from './causes.ts';
 import type { Check, CodedDetail, Detail, Measured } from './check.ts';
@@ -31,7 +31,7 @@ import { saturation } from './checks/server/saturation-checks.ts';
 import { sources } from './checks/server/sources-checks.ts';
 import { stalls } from './checks/server/stalls-checks.ts';
 import { workers } from './checks/server/workers-checks.ts';
-import { replacedBy } from './expectations.ts';
+import { replacedBy } from './met-expectations.ts';
 
 /** Stages of a run in the order of time; `messages` is the time in which connections send them. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];

@@ -3,10 +3,11 @@
  * even after a fleet process has died with its counts:
  * asked = pending + failed + opened, and opened = alive + ended.
  */
-import { OWN_DISCONNECT } from '../../protocol/connection.ts';
-import { addOwn } from '../../protocol/helpers/sum-counts.ts';
-import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/histogram.ts';
+
+import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/base/histogram.ts';
+import { addOwn } from '../../protocol/base/sum-counts.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
 
 /** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {

@@ -1,5 +1,5 @@
 /** How long to wait before another attempt: of a first connection, by the engine; of one that dropped, by its process. */
-import type { Backoff } from '../../protocol/connection.ts';
+import type { Backoff } from '../../protocol/wire/connection.ts';
 
 /**
  * @param attempt 1 for the first repeat

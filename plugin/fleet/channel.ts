@@ -1,8 +1,8 @@
 /** How commands reach the code that holds connections: over IPC to a child process, or by calls within this process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { endChild } from '../../protocol/helpers/end-child.ts';
-import type { FleetAnswer, FleetCommand, FleetStart } from './messages.ts';
+import { endChild } from '../../protocol/base/end-child.ts';
+import type { FleetAnswer, FleetCommand, FleetStart } from './fleet-messages.ts';
 import { Outbox } from './outbox.ts';
 import type { Holder } from './process/holder.ts';
 

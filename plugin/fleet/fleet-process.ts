@@ -1,11 +1,11 @@
 /** One fleet process, seen from the engine's side: pairs requests with answers, and keeps its last status. */
-import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { startRefused } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import { startRefused } from '../../protocol/errors.ts';
 import { type Channel, type OpenChannel, toChild } from './channel.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
-import type { FleetAnswer, FleetCommand, FleetStart, ProcessQuestions } from './messages.ts';
+import type { FleetAnswer, FleetCommand, FleetStart, ProcessQuestions } from './fleet-messages.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;
 

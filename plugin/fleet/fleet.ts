@@ -2,19 +2,20 @@
  * The engine's side of the fleet: starts the processes that hold the connections, and spreads connections over them. Only
  * sums come back; a received broadcast never leaves its process.
  */
+
+import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { FaultOrder } from '../../protocol/link/fault.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger.ts';
+import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
-import { knownSecrets } from '../../protocol/secrets/known-secrets.ts';
 import { type AccountCounts, Accounts } from './accounts.ts';
 import { toThisProcess } from './channel.ts';
+import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './fleet-messages.ts';
 import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
-import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './messages.ts';
 import { RemoteConnection } from './remote-connection.ts';
 
 /** Connections that go to the same process in a row: fewer than the open files that each process keeps in reserve. */

@@ -1,9 +1,9 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
 import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshots.ts';
-import type { FaultCounts } from '../../protocol/link/fault.ts';
+import type { FaultCounts } from '../../protocol/link/fault-messages.ts';
 import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import type { ProcessSnapshot } from './messages.ts';
+import type { ProcessSnapshot } from './fleet-messages.ts';
 
 export type MergedSnapshot = FleetTotals & Pick<FleetSnapshot, 'processes'>;
 

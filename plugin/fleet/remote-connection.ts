@@ -1,11 +1,11 @@
 /** A connection that a fleet process holds, as the engine sees it: its calls become commands, its reports arrive here. */
-import { OWN_DISCONNECT } from '../../protocol/connection.ts';
-import { getOrAdd } from '../../protocol/helpers/get-or-add.ts';
+
+import { getOrAdd } from '../../protocol/base/get-or-add.ts';
+import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
 import type { Account, Accounts } from './accounts.ts';
 import type { ClientState } from './client/client.ts';
 import type { RepeatedMessage } from './client/repeated-message.ts';
 import { FleetError } from './fleet-error.ts';
-import type { FleetProcess } from './fleet-process.ts';
 import {
   ANY,
   type ConnectionReport,
@@ -14,7 +14,8 @@ import {
   type ListenMode,
   type OpenOptions,
   type Return,
-} from './messages.ts';
+} from './fleet-messages.ts';
+import type { FleetProcess } from './fleet-process.ts';
 
 export type { Return };
 

@@ -2,27 +2,27 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { reportError } from '../../protocol/base/ended-by.ts';
+import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
+import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
+import { lowestLimit } from '../../protocol/base/machine/usable.ts';
+import { makeFolder } from '../../protocol/base/make-folder.ts';
+import { harmless } from '../../protocol/base/printable.ts';
+import { ownRelease } from '../../protocol/base/release.ts';
+import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import { reportError } from '../../protocol/ended-by.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { makeFolder } from '../../protocol/helpers/make-folder.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
-import { readCgroup } from '../../protocol/machine/cgroup.ts';
-import { thisHost, thisMachine } from '../../protocol/machine/host.ts';
-import { lowestLimit } from '../../protocol/machine/usable.ts';
-import { harmless } from '../../protocol/printable.ts';
-import { ownRelease } from '../../protocol/release.ts';
 import { requireOwnEngine } from '../conduct/hosts/admission.ts';
-import { Agent } from '../conduct/hosts/agent.ts';
+import { Agent } from '../conduct/hosts/generator-host.ts';
 import { totalsOf } from '../conduct/hosts/host-totals.ts';
 import { parseJoinLine } from '../conduct/hosts/join-line.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { RunFiles } from '../run/folder/run-files.ts';
 import { handOver } from '../script/handed-over.ts';
-import { inputsOf } from '../script/inputs.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { Share } from '../script/load/shares.ts';
+import { inputsOf } from '../script/run-inputs.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
@@ -33,7 +33,7 @@ import {
   replacePhases,
   type ShutdownOptions,
   tuneWorkerHeaps,
-} from './artillery.ts';
+} from './artillery-hooks.ts';
 import { divertReporter } from './reporter.ts';
 
 /** Only the conductor speaks with the workers' control ports. */

@@ -5,22 +5,22 @@
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { reportError } from '../../protocol/base/ended-by.ts';
+import { ownRelease, releaseOf } from '../../protocol/base/release.ts';
+import { VERSION } from '../../protocol/base/version.ts';
+import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { reportError } from '../../protocol/ended-by.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
-import type { RunMessage } from '../../protocol/link/messages.ts';
-import { ownRelease, releaseOf } from '../../protocol/release.ts';
-import { VERSION } from '../../protocol/version.ts';
+import type { RunMessage } from '../../protocol/link/link-messages.ts';
 import { ENGINE_PACKAGE, handedOver, PLUGIN_PACKAGE, versionsDiffer } from '../script/handed-over.ts';
 import { invalidSettings } from '../script/invalid-settings.ts';
 import { readHost } from '../script/load/shares.ts';
 import { unfilledIn } from '../script/options/check-config.ts';
 import { ENGINE, type Script } from '../script/script.ts';
-import { artilleryFolder } from '../virtual-user/artillery.ts';
-import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery.ts';
+import { artilleryFolder } from '../virtual-user/artillery-types.ts';
+import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery-hooks.ts';
+import { Run, type RunOptions } from './hook-run.ts';
 import { HostRun } from './host-run.ts';
-import { Run, type RunOptions } from './run.ts';
 
 export class Plugin {
   constructor(script: Script, events: ArtilleryEvents, options: RunOptions) {

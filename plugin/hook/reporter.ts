@@ -3,9 +3,9 @@
  * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
  */
 import { format, stripVTControlCharacters } from 'node:util';
-import { withoutCredentials } from '../../protocol/secrets/known-secrets.ts';
+import { withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import type { RunFiles } from '../run/folder/run-files.ts';
-import { type ArtilleryEvents, artillery } from './artillery.ts';
+import { type ArtilleryEvents, artillery } from './artillery-hooks.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
 

@@ -1,5 +1,5 @@
 /** The history for the charts of a page that is opened late. It never grows beyond a few hundred KB. */
-import type { LiveFigures } from './figures.ts';
+import type { LiveFigures } from './live-figures.ts';
 
 type LivePoint = ReturnType<typeof pointOf>;
 

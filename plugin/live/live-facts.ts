@@ -1,5 +1,5 @@
 /** Collects the figures of the live line. */
-import { lostOf } from '../result/connections.ts';
+import { lostOf } from '../result/assemble-connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/load/phases.ts';

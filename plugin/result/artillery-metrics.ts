@@ -1,6 +1,7 @@
 /** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. */
-import type { Summary } from '../../protocol/result/parts.ts';
+
 import type { Result } from '../../protocol/result/result.ts';
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { valueAt } from '../../report/figures/figures.ts';
 import { whyNotQuoted } from '../../report/figures/quoted.ts';
 import { total } from '../../report/text/format.ts';

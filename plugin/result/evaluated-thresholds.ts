@@ -1,5 +1,5 @@
 /** The thresholds of Artillery's plugin `ensure`, as it evaluated them. */
-import { ownValue } from '../../protocol/helpers/sum-counts.ts';
+import { ownValue } from '../../protocol/base/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { metricsIn } from '../script/ensure.ts';
 import type { ArtilleryStats, Check } from './artillery-stats.ts';

@@ -1,9 +1,9 @@
 /** What people and machines read beside result.json. Each file is made from the result document alone. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CapacityError } from '../../protocol/errors.ts';
+import { unwritable } from '../../protocol/base/unwritable.ts';
+import type { CapacityError } from '../../protocol/codes/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { unwritable } from '../../protocol/unwritable.ts';
 import { renderSamplesCsv } from '../../report/render/csv.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderJunit } from '../../report/render/junit.ts';

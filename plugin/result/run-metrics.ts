@@ -1,6 +1,6 @@
 /** The metrics of a run, by which Artillery's plugin `ensure` knows its figures. */
-import type { Metric } from '../../protocol/metric.ts';
-import { ANY, ends, FIGURES, type Figure, unitOf } from '../../protocol/result/figures.ts';
+import type { Metric } from '../../protocol/base/metric.ts';
+import { ANY, ends, FIGURES, type Figure, unitOf } from '../../protocol/result/figure-paths.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 
 interface RunMetric extends Omit<Metric, 'help'> {

@@ -6,8 +6,8 @@ import {
   mergeHistograms,
   recordUs,
   summaryMs,
-} from '../../protocol/histogram.ts';
-import type { Summary } from '../../protocol/result/parts.ts';
+} from '../../protocol/base/histogram.ts';
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
 
 export function merged(encoded: string[]): Histogram {
   return mergeHistograms(encoded.map(decodeHistogram));

@@ -4,30 +4,30 @@
  * Writes everything into the context's measurements.
  */
 
-import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { OverTime } from '../script/options/plugin-options.ts';
-import { contractBroadcasts } from './broadcasts/contract.ts';
+import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
 import { checkPath, ownEventBroadcasts } from './broadcasts/own-event.ts';
-import { withRedisCpu } from './broadcasts/redis.ts';
+import { withRedisCpu } from './broadcasts/redis-commands.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
 import { measureBroadcasts } from './broadcasts/window.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import type { RunContext } from './context.ts';
-import { measureFault } from './fault/measure.ts';
+import { measureFault } from './fault/measure-fault.ts';
 import { collects } from './measurements/measurements.ts';
-import type { OverTimeMeasured } from './measurements/memory.ts';
+import type { OverTimeMeasured } from './measurements/memory-measured.ts';
 import { identityOf } from './measurements/worker-identity.ts';
 import { startHeapProfiles, takeHeapProfiles } from './memory/heap-profiles.ts';
 import { measureStandstill } from './memory/holders.ts';
-import { measureChurn, measureWave, newOverTime } from './memory/over-time.ts';
+import { measureChurn, measureWave, newOverTime } from './memory/measure-over-time.ts';
 import { measureBaseline, measurePlateau, measureResidual } from './memory/plateau.ts';
 import type { Arrivals } from './population.ts';
 import type { Stage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
-import { endMessages, measureMessages } from './windows/client-messages.ts';
 import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
-import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle.ts';
+import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle-windows.ts';
+import { endMessages, measureMessages } from './windows/message-window.ts';
 import { beginRampWindow } from './windows/ramp-window.ts';
 import { addPhase, endRamp } from './windows/ramps.ts';
 

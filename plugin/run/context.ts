@@ -7,16 +7,16 @@ import type { Inspectors, RedisReader, Sampler, TargetReading } from '../sampler
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
-import type { Holder } from './measurements/memory.ts';
+import type { Holder } from './measurements/memory-measured.ts';
 import type { Population } from './population.ts';
 import type { OwnClients } from './receivers/own-clients.ts';
-import type { Probe } from './receivers/probe.ts';
 import type { Publishers } from './receivers/publishers.ts';
+import type { Probe } from './receivers/round-trip-probe.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
-import type { WorkerClocks } from './target/clocks.ts';
-import type { Collector, Control } from './target/control.ts';
+import type { Collector, Control } from './target/control-client.ts';
 import type { Target } from './target/target.ts';
-import type { ResourceWindows } from './windows/resources.ts';
+import type { WorkerClocks } from './target/worker-clocks.ts';
+import type { ResourceWindows } from './windows/resource-windows.ts';
 
 export interface RunContext {
   config: Settings;

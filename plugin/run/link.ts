@@ -1,13 +1,13 @@
 /** The run's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
 
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import { CapacityError } from '../../protocol/errors.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { FaultOrder } from '../../protocol/link/fault.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger.ts';
-import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/messages.ts';
+import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
+import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/link-messages.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';

@@ -1,16 +1,17 @@
 /** Opens the clients of a run: what each measures, and what is said where the server does not let it in. */
-import { CapacityError } from '../../protocol/errors.ts';
-import { formatJsonPath } from '../../protocol/json-path.ts';
+
+import { formatJsonPath } from '../../protocol/base/json-path.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { Delivery, Settings } from '../script/settings.ts';
 import { tryDelivery } from './broadcasts/trial.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
-import { newOwnEvent } from './measurements/own-event.ts';
+import { newOwnEvent } from './measurements/own-event-measured.ts';
 import { come } from './receivers/come.ts';
 import { Refused } from './receivers/explain-failure.ts';
 import type { OwnClients } from './receivers/own-clients.ts';
-import { noProbe, Probe } from './receivers/probe.ts';
 import { Publishers } from './receivers/publishers.ts';
+import { noProbe, Probe } from './receivers/round-trip-probe.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { Target } from './target/target.ts';
 

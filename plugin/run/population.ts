@@ -1,7 +1,7 @@
 /** How many connections there are, and whether something is still on its way. */
 
-import type { WorkerStats } from '../../protocol/events.ts';
-import type { ControlClients } from '../samplers/control/workers.ts';
+import type { WorkerStats } from '../../protocol/wire/events.ts';
+import type { ControlClients } from '../samplers/control/control-workers.ts';
 import type { EngineLink } from './link.ts';
 import { until } from './wait.ts';
 

@@ -1,7 +1,7 @@
 /** Waiting for measurements that arrive as periodic reports of other processes, so that no event announces them. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-export { within } from '../../protocol/helpers/within.ts';
+export { within } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
 /** A backlog of the server is waited for while it gets shorter, for as many of the deadlines that the options set. */

@@ -5,8 +5,8 @@
  * for nothing.
  * They take the same way as measured ones, through engine and fleet, which reset their counts afterwards.
  */
-import { mapLimit } from '../../protocol/helpers/map-limit.ts';
-import type { WarmUpOrder } from '../../protocol/link/messages.ts';
+import { mapLimit } from '../../protocol/base/map-limit.ts';
+import type { WarmUpOrder } from '../../protocol/link/link-messages.ts';
 import type { RunContext } from './context.ts';
 import { connectionsOf } from './population.ts';
 import { come } from './receivers/come.ts';

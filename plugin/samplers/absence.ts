@@ -1,6 +1,6 @@
 /** A reading is a value or an absence. Only this file names the reasons of absences, and what each of them means. */
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import { describeError } from '../../protocol/errors.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { describeError } from '../../protocol/codes/errors.ts';
 
 /**
  * `refused`: the source answers, and this run may not read it. `gone`: it says that it is no longer there. `unanswered`: it says

@@ -1,23 +1,23 @@
 export { type Absence, Availability, describeAbsence, reasonOf } from './absence.ts';
-export { beginningOf, limitTime } from './answers.ts';
-export { UnansweredRequest } from './control/errors.ts';
+export { UnansweredRequest } from './control/control-errors.ts';
+export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';
-export { ControlClients, type EachControl } from './control/workers.ts';
 export { type HeapProfile, heapProfileText, SAMPLING_INTERVAL_BYTES } from './inspector/heap-profile.ts';
 export { Inspectors } from './inspector/inspectors.ts';
 export { isInspectable } from './inspector/may-open.ts';
+export { beginningOf, limitTime } from './late-answers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
+export { meanShares, sharesBetween } from './machine/cpu-shares.ts';
 export type { MachineTotals } from './machine/machine-time.ts';
 export { MachineWatch } from './machine/machine-watch.ts';
 export { readSharedMemory } from './machine/shared-memory.ts';
-export { meanShares, sharesBetween } from './machine/shares.ts';
-export { shownCommand } from './processes/command-line.ts';
 export { connectionsTo, type Holding, holdingsOf } from './processes/connections-to.ts';
 export { type Listening, ListeningPorts, listenersOn, whoListens } from './processes/listeners.ts';
 export { roleOf } from './processes/membership.ts';
-export type { LayerPids } from './processes/memory.ts';
 export { readProcesses } from './processes/proc.ts';
+export type { LayerPids } from './processes/process-memory.ts';
+export { shownCommand } from './processes/process-name.ts';
 export { queryFor, treesOf } from './processes/process-query.ts';
 export {
   type ProcessTable,
@@ -30,6 +30,6 @@ export { type EndedProcess, type HaltedProcess, ProcessWatch } from './processes
 export { type FullestProcess, fullestOf, type Outsider, ServerProcesses } from './processes/server-processes.ts';
 export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
 export { absencesOf, type Readings, sourcesOf, valuesOf } from './reading.ts';
-export { RedisReader } from './redis/redis.ts';
+export { RedisReader } from './redis/redis-sampler.ts';
 export type { LayerSample, SampleRow } from './sample-row.ts';
 export { Sampler } from './sampler.ts';

@@ -1,12 +1,12 @@
 /** CPU time of all layers: the total of each so far, and its share since the previous sample. */
 
-import type { CpuReading } from '../../protocol/events.ts';
-import type { Inputs } from './inputs.ts';
+import type { CpuReading } from '../../protocol/wire/events.ts';
 import type { Layer } from './layers/layer.ts';
 import { CpuIncrements } from './processes/cpu-increments.ts';
-import type { LayerPids } from './processes/memory.ts';
 import { isAlive, isHidden, type ProcessReading } from './processes/proc.ts';
+import type { LayerPids } from './processes/process-memory.ts';
 import { readMeasure, valuesOf } from './reading.ts';
+import type { Inputs } from './sampler-inputs.ts';
 
 /** With `idleUs` for a layer with its own cores, such as the whole machine. */
 export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;

@@ -1,7 +1,7 @@
 /** Readings of the table of layers: each is a value with its source, or the reason of its absence. */
 import { type Absence, absenceOf, NotInRun } from './absence.ts';
-import type { Inputs } from './inputs.ts';
 import type { Layer } from './layers/layer.ts';
+import type { Inputs } from './sampler-inputs.ts';
 
 /** `value`: bytes, microseconds of CPU time, or a count. */
 export type Reading = { value: number; source: string } | { absent: Absence };

@@ -3,24 +3,24 @@
  * are merged, so that the series never outgrows the memory.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BoundedSeries } from '../../protocol/helpers/bounded-series.ts';
-import { getOrAdd } from '../../protocol/helpers/get-or-add.ts';
-import { readSwap, type SwapReading } from '../../protocol/machine/kernel.ts';
-import type { MachineShares } from '../../protocol/result/machine.ts';
+import { BoundedSeries } from '../../protocol/base/bounded-series.ts';
+import { getOrAdd } from '../../protocol/base/get-or-add.ts';
+import { readSwap, type SwapReading } from '../../protocol/base/machine/kernel.ts';
+import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { absenceOf } from './absence.ts';
-import { Late, within } from './answers.ts';
-import { type Inputs, openInputs, type Readers } from './inputs.ts';
+import { Late, within } from './late-answers.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
 import type { MachineWatch } from './machine/machine-watch.ts';
-import { type LayerPids, SharedPages } from './processes/memory.ts';
-import { ProcessSeries } from './processes/over-time.ts';
 import { readProcesses } from './processes/proc.ts';
+import { type LayerPids, SharedPages } from './processes/process-memory.ts';
+import { ProcessSeries } from './processes/process-series.ts';
 import type { PrometheusReading } from './prometheus/page.ts';
 import { type Readings, readMeasure, readSample, valuesOf } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
+import { type Inputs, openInputs, type Readers } from './sampler-inputs.ts';
 
 export interface SamplerSources extends Readers {
   /** Called at every sample, since workers restart and fleet processes start late. */

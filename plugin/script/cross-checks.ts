@@ -1,6 +1,7 @@
 /** Settings that are right each by itself, but not together. */
-import { isStackFault } from '../../protocol/fault.ts';
-import { formatPath, type Path, type Problem } from '../../protocol/problems.ts';
+
+import { formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 import type { Environment, RunOptions } from './options/plugin-options.ts';

@@ -1,6 +1,6 @@
 /** Thresholds of Artillery's plugin `ensure`. */
-import type { Metric } from '../../protocol/metric.ts';
-import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
+import type { Metric } from '../../protocol/base/metric.ts';
+import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import type { Script } from './script.ts';
 
 /** @returns its settings in the one of two places that counts, and the place; empty without any */

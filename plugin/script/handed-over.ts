@@ -3,8 +3,8 @@
  * twice. A worker gets what was there when it was created, and Artillery creates its workers after the plugins.
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
-import { CapacityError } from '../../protocol/errors.ts';
-import { ownRelease } from '../../protocol/release.ts';
+import { ownRelease } from '../../protocol/base/release.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { Script } from './script.ts';
 import type { Settings } from './settings.ts';
 

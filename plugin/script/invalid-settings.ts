@@ -1,5 +1,5 @@
-import { CapacityError } from '../../protocol/errors.ts';
-import { formatProblems, type Problem } from '../../protocol/problems.ts';
+import { formatProblems, type Problem } from '../../protocol/base/problems.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 
 /** @returns one error with all problems, each with its place */
 export function invalidSettings(problems: Problem[]): CapacityError {

@@ -1,6 +1,6 @@
 /** Reads the scenarios of a script, in one pass: what they ask of a run, and all of their mistakes. */
 import type { z } from 'zod';
-import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/problems.ts';
+import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
 import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
 import { withHints } from './options/hints.ts';

@@ -1,6 +1,6 @@
 /** Makes the secrets of a script known to this thread, which shows none of them from then on. */
-import { knowSecrets } from '../../protocol/secrets/known-secrets.ts';
-import { secretsIn } from '../../protocol/secrets/masked-values.ts';
+import { knowSecrets } from '../../protocol/base/secrets/known-secrets.ts';
+import { secretsIn } from '../../protocol/base/secrets/masked-values.ts';
 import type { Script } from './script.ts';
 
 /** Variables of ours that are, or can have, a credential. */

@@ -2,9 +2,9 @@
  * Reads a scenario once: for the run, the doctor, and the engines, which get it as it is. A few environment variables
  * override it, so that the same file serves another target, rate, hold or number of broadcasts.
  */
-import type { TlsOptions } from '../../protocol/connection.ts';
-import { check, type Problem } from '../../protocol/problems.ts';
-import { requireBounds } from './bounds.ts';
+
+import { check, type Problem } from '../../protocol/base/problems.ts';
+import type { TlsOptions } from '../../protocol/wire/connection.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { crossProblems } from './cross-checks.ts';
 import { invalidSettings } from './invalid-settings.ts';
@@ -12,7 +12,7 @@ import type { StepTable } from './load/flow.ts';
 import { type Load, loadOf } from './load/load.ts';
 import { type Phase, phasesSchema, resizedPhases } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
-import { misspeltNames } from './names.ts';
+import { misspeltNames } from './misspelt-names.ts';
 import { checkConfig } from './options/check-config.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
@@ -26,6 +26,7 @@ import {
   withVariables,
 } from './options/plugin-options.ts';
 import type { WorkerSources } from './options/worker-sources.ts';
+import { requireBounds } from './required-bounds.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';

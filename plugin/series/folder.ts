@@ -2,12 +2,12 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
-import { readJson } from '../../protocol/bounds.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { makeFolder } from '../../protocol/helpers/make-folder.ts';
-import { unwritable } from '../../protocol/unwritable.ts';
-import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/processes.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { makeFolder } from '../../protocol/base/make-folder.ts';
+import { readJson } from '../../protocol/base/readable-size.ts';
+import { unwritable } from '../../protocol/base/unwritable.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/stack-processes.ts';
 import { newFolder } from '../run/folder/new-folder.ts';
 import { replace } from '../run/folder/replace.ts';
 import { runId } from '../run/measurements/run-id.ts';

@@ -1,8 +1,9 @@
 /** A plan as documents keep it: levels that are credentials are numbered, and the commands of servers show none. */
-import type { Level, Levels, Plan } from '../../protocol/documents/study.ts';
-import { maskArguments } from '../../protocol/secrets/command-line.ts';
-import { isSecretName, isSecretPlace } from '../../protocol/secrets/secret-names.ts';
-import { MASK, maskText } from '../../protocol/secrets/secret-text.ts';
+
+import { maskArguments } from '../../protocol/base/secrets/command-line.ts';
+import { isSecretName, isSecretPlace } from '../../protocol/base/secrets/secret-names.ts';
+import { MASK, maskText } from '../../protocol/base/secrets/secret-text.ts';
+import type { Level, Levels, Plan } from '../../protocol/documents/study-schema.ts';
 
 interface MaskedPlan {
   shown: Plan;

@@ -1,15 +1,15 @@
 /** A server of the user's own that is started for a run, and stopped after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
-import { splitUserInfo } from '../../protocol/basic-auth.ts';
-import type { StudyServer } from '../../protocol/documents/study.ts';
-import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { onlyOnce } from '../../protocol/helpers/only-once.ts';
-import { maskCommandLine } from '../../protocol/secrets/command-line.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { maskCommandLine } from '../../protocol/base/secrets/command-line.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import type { StudyServer } from '../../protocol/documents/study-schema.ts';
+import { splitUserInfo } from '../../protocol/wire/basic-auth.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { listens } from '../../server/stack/ports.ts';
-import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';
+import { childrenOf, processRef, terminate } from '../../server/stack/state/stack-processes.ts';
 
 export interface ServerCommand extends StudyServer {
   /** Where it is started. */

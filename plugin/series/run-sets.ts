@@ -1,8 +1,8 @@
 /** Reads the runs named on the command line: a result.json, the folder of a run, or a series. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { studySchema } from '../../protocol/documents/study.ts';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { studySchema } from '../../protocol/documents/study-schema.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
 import { letter } from '../../report/compare/text.ts';
 import { readResult } from '../../report/read.ts';

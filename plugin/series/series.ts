@@ -6,9 +6,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { endingOf, type SeriesRun } from '../../protocol/documents/series.ts';
-import { CapacityError, describeError } from '../../protocol/errors.ts';
-import { harmless } from '../../protocol/printable.ts';
+import { harmless } from '../../protocol/base/printable.ts';
+import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
+import { endingOf, type SeriesRun } from '../../protocol/documents/series-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Document as Report } from '../../report/model/document.ts';
 import { readResult } from '../../report/read.ts';
@@ -16,9 +16,9 @@ import { renderMarkdown } from '../../report/render/markdown.ts';
 import { counted, durationText } from '../../report/text/format.ts';
 import { logTail } from '../../server/stack/logs.ts';
 import { pause } from '../run/wait.ts';
-import { artilleryScript, untilStopped } from './artillery.ts';
+import { artilleryScript, untilStopped } from './artillery-arguments.ts';
 import { openFolder, readDocument, setAside, writeDocuments } from './folder.ts';
-import { type EndedRun, makeRun, type RunCommand, type Surroundings } from './run.ts';
+import { type EndedRun, makeRun, type RunCommand, type Surroundings } from './series-run.ts';
 
 /** A run that was started, with its result if it left one. `Key` says which one it is, such as its level. */
 export interface MadeRun<Key> {

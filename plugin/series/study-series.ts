@@ -1,19 +1,19 @@
 /** The runs of a study: every combination of levels several times, in an order that is known before the first run. */
 import { hash } from 'node:crypto';
 import { EXIT_CODES, exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import { endingOf } from '../../protocol/documents/series.ts';
-import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study.ts';
+import { endingOf } from '../../protocol/documents/series-schema.ts';
+import { type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study-schema.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { endOf } from '../../report/compare/decision.ts';
 import { wouldSee } from '../../report/compare/detectable.ts';
 import { disturbanceOf } from '../../report/figures/others.ts';
 import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.ts';
-import { studyDocument } from '../../report/study/document.ts';
+import { studyDocument } from '../../report/study/study-page.ts';
 import { combinationsOf, labelOf, type MeasuredRun, questionsOf, summarize } from '../../report/study/summarize.ts';
 import { counted } from '../../report/text/format.ts';
 import { maskedPlan } from './masked-plan.ts';
-import type { RunCommand } from './run.ts';
 import type { MadeRun, Next, Series } from './series.ts';
+import type { RunCommand } from './series-run.ts';
 
 /** Which run of a plan: each block has every combination once. */
 interface Place {

@@ -2,13 +2,13 @@
  * What a virtual user's connections change of the engine's options. Later ones win: the scenario's `socketio`, the
  * headers that a processor function has set, the options of the step. The cookies of its HTTP requests come on top.
  */
-import type { ConnectionOptions } from '../../protocol/connection.ts';
-import type { Emission, OpenOptions } from '../fleet/messages.ts';
+import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
+import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
 import { isTemplate } from '../script/is-template.ts';
 import { type ConnectOptions, changesOf } from '../script/options/connect-options.ts';
-import { cookiesFor } from './artillery.ts';
+import { cookiesFor } from './artillery-types.ts';
 import { compileTemplate } from './template.ts';
-import type { Helpers, UserContext } from './types.ts';
+import type { Helpers, UserContext } from './user-types.ts';
 
 /** @returns undefined for the engine's options as they are */
 export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => Partial<ConnectionOptions> | undefined;

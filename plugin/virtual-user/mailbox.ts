@@ -1,5 +1,5 @@
 /** Events that arrive before the `waitFor` that waits for them. */
-import type { ListenMode } from '../fleet/messages.ts';
+import type { ListenMode } from '../fleet/fleet-messages.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 
 /** An event that a `waitFor` of the flow names. */

@@ -1,6 +1,6 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import { METRICS, type MetricName } from './metrics.ts';
-import type { ScenarioEvents } from './types.ts';
+import { METRICS, type MetricName } from './user-metrics.ts';
+import type { ScenarioEvents } from './user-types.ts';
 
 const FLUSH_INTERVAL_MS = 1000;
 

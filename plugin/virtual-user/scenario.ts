@@ -1,5 +1,5 @@
 /** Compiles a scenario into what each of its virtual users does. */
-import { valueAt } from '../../protocol/json-path.ts';
+import { valueAt } from '../../protocol/base/json-path.ts';
 import { roomNames } from '../fleet/client/counted-event.ts';
 import { verbOf } from '../script/load/flow.ts';
 import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
@@ -13,7 +13,7 @@ import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
 import type { Build } from './steps/step.ts';
 import { compileTemplate } from './template.ts';
-import type { ScenarioEvents, UserContext } from './types.ts';
+import type { ScenarioEvents, UserContext } from './user-types.ts';
 import type { Step, VirtualUser } from './virtual-user.ts';
 
 interface CompiledScenario {

@@ -1,18 +1,18 @@
 /** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { slug } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
-import type { Emission, OpenOptions } from '../fleet/messages.ts';
+import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
 import type { FleetConnection, Return, Watcher } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { FlowError, lossOf, toFlowError } from './flow-error.ts';
 import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
 import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
-import type { UserContext } from './types.ts';
-import { Wait } from './wait.ts';
+import type { UserContext } from './user-types.ts';
+import { Wait } from './user-wait.ts';
 
 /** One namespace of the virtual user, and the connection that carries it. */
 interface NamespaceEntry {

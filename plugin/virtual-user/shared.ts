@@ -1,11 +1,11 @@
 /** What virtual users need of whoever plays them: an engine in one of Artillery's workers. */
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
-import type { HttpEngine } from './artillery.ts';
+import type { HttpEngine } from './artillery-types.ts';
 import type { Meter } from './meter.ts';
 import type { Signals } from './signals.ts';
 import type { Tally } from './tally.ts';
-import type { Helpers } from './types.ts';
+import type { Helpers } from './user-types.ts';
 
 export interface Shared {
   config: EngineOptions;

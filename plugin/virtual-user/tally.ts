@@ -1,11 +1,12 @@
 /** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
-import { addOwn, ownValue, setOwn } from '../../protocol/helpers/sum-counts.ts';
-import { printable } from '../../protocol/printable.ts';
-import { allSecretsIn } from '../../protocol/secrets/masked-values.ts';
+
+import { printable } from '../../protocol/base/printable.ts';
+import { allSecretsIn } from '../../protocol/base/secrets/masked-values.ts';
+import { addOwn, ownValue, setOwn } from '../../protocol/base/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
 import type { Meter } from './meter.ts';
-import type { UserContext } from './types.ts';
+import type { UserContext } from './user-types.ts';
 
 /** Enough for a status line, two headers and the start of a body. */
 const MAX_EXAMPLE_LENGTH = 300;

@@ -1,5 +1,5 @@
 import { isTemplate } from '../script/is-template.ts';
-import type { Helpers, UserContext } from './types.ts';
+import type { Helpers, UserContext } from './user-types.ts';
 
 export type Template = (context: UserContext) => unknown;
 

@@ -1,6 +1,6 @@
 import { afterRefusal } from './flow-error.ts';
 import type { Session } from './session.ts';
-import type { ScenarioEvents, UserContext } from './types.ts';
+import type { ScenarioEvents, UserContext } from './user-types.ts';
 
 /** What a step knows of its virtual user. */
 export interface VirtualUser {

@@ -3,7 +3,7 @@
  * `connections.failures`: short, stable, from a bounded set. A placeholder in angle brackets makes it a family of codes.
  * docs/reference/errors.md is made from them: npm run docs:reference
  */
-import type { Blame } from '../documents/search.ts';
+import type { Blame } from '../documents/search-schema.ts';
 import type { Code } from './error-codes.ts';
 
 interface FailureDefinition extends Code {

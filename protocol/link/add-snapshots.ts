@@ -1,9 +1,10 @@
 /** Sums of snapshots: of the processes of a fleet, and of the engines of a run. */
-import { CONNECT_STAGES } from '../connection.ts';
-import { mergeEncoded } from '../histogram.ts';
+
+import { mergeEncoded } from '../base/histogram.ts';
+import { CONNECT_STAGES } from '../wire/connection.ts';
 import { addConnecting, addSeries, addUp } from './add-up.ts';
 import { addEnds } from './ends.ts';
-import { NO_LOSSES } from './ledger.ts';
+import { NO_LOSSES } from './ledger-messages.ts';
 import type { FleetSnapshot } from './snapshot.ts';
 
 export type FleetTotals = Omit<FleetSnapshot, 'processes' | 'still' | 'engineLoop' | 'failureExamples'>;

@@ -1,6 +1,7 @@
 /** Sums over fleet processes, engines and hosts: counts add up, histograms merge, and nothing is averaged. */
-import { ownValue } from '../helpers/sum-counts.ts';
-import { mergeEncoded } from '../histogram.ts';
+
+import { mergeEncoded } from '../base/histogram.ts';
+import { ownValue } from '../base/sum-counts.ts';
 import type { ConnectingOverTime, TimeSeries } from './time-series.ts';
 
 type Value = number | string | Values;

@@ -1,6 +1,6 @@
 /** The messages that connections send again and again. */
 import { z } from 'zod';
-import { count, counts, each, histogram } from './bounds.ts';
+import { count, counts, each, histogram } from './bounded-schemas.ts';
 
 /**
  * `measure`: those that are due from now on are of the measured window. `rest`: they are not, as before it. `stop`: none is

@@ -1,6 +1,6 @@
 /** How connections ended that their virtual users did not close: one row for each kind of end. */
 import { z } from 'zod';
-import { count, list, name, sentence } from './bounds.ts';
+import { count, list, name, sentence } from './bounded-schemas.ts';
 
 /** What the server announced in its Engine.IO handshake; 0 where it announced nothing. */
 export const announcedSchema = z.object({ maxPayloadBytes: count, pingIntervalMs: count, pingTimeoutMs: count });

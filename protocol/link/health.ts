@@ -1,6 +1,6 @@
 /** The load on the generator's own processes and threads. */
 import { z } from 'zod';
-import { count, index } from './bounds.ts';
+import { count, index } from './bounded-schemas.ts';
 
 /** Since the previous snapshot. Delay is how late timers fire. */
 export const eventLoopHealthSchema = z.object({

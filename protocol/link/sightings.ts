@@ -1,6 +1,6 @@
 /** What is seen of an event of the server's own, whose broadcasts nobody orders. */
 import { z } from 'zod';
-import { count, instant, list, name, sentence } from './bounds.ts';
+import { count, instant, list, name, sentence } from './bounded-schemas.ts';
 
 /** A broadcast of an own event, as one fleet process has seen it. */
 const sightingSchema = z.object({

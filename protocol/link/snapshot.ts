@@ -1,12 +1,12 @@
 /** What an engine tells of its whole fleet: cumulative counters and histograms. */
 import { z } from 'zod';
-import { CONNECT_STAGES, type ConnectStage } from '../connection.ts';
-import { byName, count, counts, each, histogram, list, sentence } from './bounds.ts';
+import { CONNECT_STAGES, type ConnectStage } from '../wire/connection.ts';
+import { byName, count, counts, each, histogram, list, sentence } from './bounded-schemas.ts';
 import { messageTotalsSchema } from './client-messages.ts';
 import { endKindSchema } from './ends.ts';
-import { faultCountsSchema } from './fault.ts';
+import { faultCountsSchema } from './fault-messages.ts';
 import { eventLoopHealthSchema, fleetProcessHealthSchema } from './health.ts';
-import { receiptTotalsSchema } from './ledger.ts';
+import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
 /** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */

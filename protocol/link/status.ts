@@ -1,6 +1,6 @@
 /** Counts of one engine's fleet, sent several times a second, for the live line and to detect the end of traffic. */
 import { z } from 'zod';
-import { count, counts } from './bounds.ts';
+import { count, counts } from './bounded-schemas.ts';
 
 export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */

@@ -1,6 +1,6 @@
 /** Counts over time. */
 import { z } from 'zod';
-import { count, instant, list } from './bounds.ts';
+import { count, instant, list } from './bounded-schemas.ts';
 
 /** Events per interval. */
 export const timeSeriesSchema = z.object({

@@ -3,7 +3,7 @@
  * comparisons, thresholds, Prometheus series, invalidation and the reference follow from the declaration.
  */
 import { z } from 'zod';
-import type { QuantityName } from './amount.ts';
+import type { QuantityName } from './amount-schema.ts';
 import type { AnsweredQuestion } from './findings.ts';
 
 /** `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only where that name has no figure. */

@@ -1,7 +1,7 @@
 /** The findings of a run: what it established, from the measurements, once. Reports and commands read this list. */
 import { z } from 'zod';
 import { EXPECTATION_NAMES } from '../codes/expectations.ts';
-import { object, rowsOf } from './parts.ts';
+import { object, rowsOf } from './shared-schemas.ts';
 
 export const ABOUT = ['measurement', 'generator', 'machine', 'deployment', 'application'] as const;
 export type About = (typeof ABOUT)[number];

@@ -4,24 +4,24 @@
  * them, and docs/method/memory.md#layers defines how each is measured.
  */
 import { z } from 'zod';
-import { answerSchema } from './answer.ts';
-import { connectionsSchema } from './connections.ts';
-import { deliverySchema } from './delivery.ts';
-import { faultSchema } from './fault.ts';
+import { answerSchema } from './answer-schema.ts';
+import { connectionsSchema } from './connections-schema.ts';
+import { deliverySchema } from './delivery-schema.ts';
+import { faultSchema } from './fault-schema.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
-import { generatorsSchema } from './generators.ts';
-import { latencySchema } from './latency.ts';
-import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine.ts';
-import { memorySchema } from './memory.ts';
-import { messagesSchema } from './messages.ts';
-import { outcomeSchema } from './outcome.ts';
-import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './parts.ts';
-import { processesSchema } from './processes.ts';
-import { redisSchema } from './redis.ts';
+import { generatorsSchema } from './generators-schema.ts';
+import { latencySchema } from './latency-schema.ts';
+import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine-schema.ts';
+import { memorySchema } from './memory-schema.ts';
+import { messagesSchema } from './messages-schema.ts';
+import { outcomeSchema } from './outcome-schema.ts';
+import { processesSchema } from './processes-schema.ts';
+import { redisSchema } from './redis-schema.ts';
 import { sampleSchema } from './samples.ts';
-import { serverSchema } from './server.ts';
-import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers.ts';
+import { serverSchema } from './server-schema.ts';
+import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
+import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers-schema.ts';
 
 export const resultSchema = object({
   schemaVersion: z.literal(3),

@@ -1,7 +1,7 @@
 /** A row of `samples`, the time series of the result document. */
 import { z } from 'zod';
 import { type Declaration, figure } from './figure.ts';
-import { count } from './parts.ts';
+import { count } from './shared-schemas.ts';
 
 const bytes = z.number().optional();
 const memory = (labels: Record<string, string>): Declaration => ({

@@ -1,7 +1,7 @@
 /** The answer of a run, in the lines that every report shows first. Computed once; the result document stores it. */
-import type { AnswerLine, RunAnswer } from '../../protocol/result/answer.ts';
+import type { AnswerLine, RunAnswer } from '../../protocol/result/answer-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
-import { processesLine } from '../../protocol/result/processes.ts';
+import { processesLine } from '../../protocol/result/processes-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { connectionLines } from './connections-line.ts';
 import { cpuLines } from './cpu-line.ts';

@@ -1,7 +1,7 @@
 /** An outcome by conditions that somebody gives afterwards, in place of those that the run had. */
 
-import type { Condition } from '../../protocol/documents/search.ts';
-import type { Outcome } from '../../protocol/result/outcome.ts';
+import type { Condition } from '../../protocol/documents/search-schema.ts';
+import type { Outcome } from '../../protocol/result/outcome-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Checked, checkConditions, conditionText, whyUnknown } from '../conditions/conditions.ts';
 import { shortened } from './outcome.ts';

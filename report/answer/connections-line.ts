@@ -1,7 +1,7 @@
 /** How many connections a run held. */
 import type { Result } from '../../protocol/result/result.ts';
 import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
-import { embeddedName, serverName } from '../figures/server.ts';
+import { embeddedName, serverName } from '../figures/measured-server.ts';
 import { clientsOf } from '../figures/transports.ts';
 import { withUnit } from '../model/amount.ts';
 import { counted, integer } from '../text/format.ts';

@@ -1,5 +1,5 @@
 /** The headline of a run in words: what a connection keeps of this deployment's memory. */
-import type { PerConnection } from '../../protocol/result/memory.ts';
+import type { PerConnection } from '../../protocol/result/memory-schema.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';

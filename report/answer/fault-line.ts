@@ -1,7 +1,8 @@
 /** What a planned fault cost, in a sentence. */
-import type { FaultKind } from '../../protocol/fault.ts';
-import type { Fault } from '../../protocol/result/fault.ts';
+
+import type { Fault } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import type { FaultKind } from '../../protocol/wire/fault-kinds.ts';
 import { withUnit } from '../model/amount.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';

@@ -1,8 +1,8 @@
 /** What a question contributes to the answer of a run. */
 
-import type { Amount } from '../../protocol/result/amount.ts';
-import type { AnswerLine } from '../../protocol/result/answer.ts';
-import type { Interval } from '../../protocol/result/parts.ts';
+import type { Amount } from '../../protocol/result/amount-schema.ts';
+import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
+import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { figureOfPath } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
 

@@ -1,7 +1,7 @@
 /** The machines of a run: CPU model, cores, memory and kernel; the generator’s and the server’s apart where they differ. */
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/place.ts';
-import { coreCount, usableCores, usableMemory } from '../figures/usable.ts';
+import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
 import { counted, decimals } from '../text/format.ts';
 
 interface Machine {

@@ -1,5 +1,5 @@
 /** Where a connection's memory is allocated, on one line. */
-import type { Places } from '../../protocol/result/memory.ts';
+import type { Places } from '../../protocol/result/memory-schema.ts';
 import { numberText, withUnit } from '../model/amount.ts';
 import type { Line } from './line.ts';
 

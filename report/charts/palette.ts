@@ -1,7 +1,7 @@
 /**
  * Colours of charts, by what they stand for. They are CSS variables, which `report/render/style.ts` sets for light and dark.
  */
-import type { LayerDescription } from '../../protocol/result/memory.ts';
+import type { LayerDescription } from '../../protocol/result/memory-schema.ts';
 import { type Described, familyOf } from '../figures/layers.ts';
 
 /** After Okabe and Ito: distinguishable with any colour vision. */

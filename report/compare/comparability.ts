@@ -1,7 +1,7 @@
 /** The conditions in which results differ besides their figures, since they may explain a difference. */
 import type { Result } from '../../protocol/result/result.ts';
-import { serverName, serverProperties } from '../figures/server.ts';
-import { settingLines, settingText } from '../figures/settings.ts';
+import { serverName, serverProperties } from '../figures/measured-server.ts';
+import { settingLines, settingText } from '../figures/setting-lines.ts';
 import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimals } from '../text/format.ts';
 

@@ -2,8 +2,8 @@
  * Compares sets of runs: which figures differ by more than the noise. A set is one run, or repeats of one; the first is
  * the reference. docs/method/comparing.md explains the method.
  */
-import type { Spread } from '../../protocol/documents/series.ts';
-import type { Difference } from '../../protocol/documents/study.ts';
+import type { Spread } from '../../protocol/documents/series-schema.ts';
+import type { Difference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { COST } from '../answer/cost.ts';
 import { type Described, type Figure, faultsOf, invalidationsOf } from '../figures/figures.ts';

@@ -2,8 +2,8 @@
  * What two sets of runs show about a figure: better, worse, no difference, or inconclusive. One error budget of 5 % covers all
  * figures of all comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
  */
-import type { Spread } from '../../protocol/documents/series.ts';
-import type { Difference } from '../../protocol/documents/study.ts';
+import type { Spread } from '../../protocol/documents/series-schema.ts';
+import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { accuracyOf, type Figure } from '../figures/figures.ts';
 import { holm } from '../statistics/holm.ts';
 import { rankSumP } from '../statistics/rank-sum.ts';

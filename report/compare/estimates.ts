@@ -1,6 +1,6 @@
 /** How far two sets of runs are apart in a measured figure, and where the noise of that difference is known from. */
-import type { Spread } from '../../protocol/documents/series.ts';
-import type { Difference } from '../../protocol/documents/study.ts';
+import type { Spread } from '../../protocol/documents/series-schema.ts';
+import type { Difference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Figure, figureOf, intervalAt, isCounted, valueAt } from '../figures/figures.ts';
 import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNoise } from '../statistics/spread.ts';

@@ -1,5 +1,5 @@
 /** What a comparison says, figure by figure and as a whole. */
-import type { Difference } from '../../protocol/documents/study.ts';
+import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import { type Cell, grid, type Table } from '../model/document.ts';

@@ -1,6 +1,6 @@
 /** Conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
 
-import type { Condition } from '../../protocol/documents/search.ts';
+import type { Condition } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { figureOfPath, valueAt } from '../figures/figures.ts';
 import { whyNotQuoted } from '../figures/quoted.ts';

@@ -1,5 +1,5 @@
 /** The numbers of the result document, as a condition names them. */
-import { ANY, matches, PLACES } from '../../protocol/result/figures.ts';
+import { ANY, matches, PLACES } from '../../protocol/result/figure-paths.ts';
 
 /** @returns dotted keys of all numbers that are not in lists: `cpu.<name>.idlePercent` */
 export function numericKeys(): string[] {

@@ -7,7 +7,7 @@ import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
 import { limitsOf, machineLimits, nextLimit, workerLimits } from './limits.ts';
 import { type CostSources, perConnectionOf } from './per-connection.ts';
-import { coresOfDeployment } from './usable.ts';
+import { coresOfDeployment } from './usable-resources.ts';
 
 type Capacity = Result['capacity'];
 type Measured = Omit<Result, 'capacity' | 'answer' | 'outcome' | 'verdict' | 'findings'>;

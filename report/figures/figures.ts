@@ -1,7 +1,12 @@
 /** The figures by which results are compared, as their declarations in the result's schema say. */
-import { titleOfLayer } from '../../protocol/named-layers.ts';
-import { ANY, FIGURES as DECLARED, type Figure as DeclaredFigure, figureAt } from '../../protocol/result/figures.ts';
-import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
+import { titleOfLayer } from '../../protocol/documents/named-layers.ts';
+import {
+  ANY,
+  FIGURES as DECLARED,
+  type Figure as DeclaredFigure,
+  figureAt,
+} from '../../protocol/result/figure-paths.ts';
+import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
 import { total } from '../text/format.ts';

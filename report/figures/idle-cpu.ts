@@ -1,6 +1,7 @@
 /** What idle connections cost the deployment's CPU: pings and their answers, above what it takes without connections. */
-import type { Interval } from '../../protocol/result/parts.ts';
+
 import type { Result } from '../../protocol/result/result.ts';
+import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';
 import { heldOf } from './held.ts';
 import { sharesMachine } from './place.ts';

@@ -1,5 +1,5 @@
 /** The figures that a run's own findings invalidate: such a figure is no value of that run. */
-import { figureAt } from '../../protocol/result/figures.ts';
+import { figureAt } from '../../protocol/result/figure-paths.ts';
 import type { Invalidated } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 

@@ -1,5 +1,5 @@
 /** The layers of a result, as the document itself describes them. */
-import type { LayerDescription } from '../../protocol/result/memory.ts';
+import type { LayerDescription } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNot } from '../statistics/straightness.ts';
 import { spaced } from '../text/format.ts';

@@ -1,5 +1,5 @@
 /** The figures of runs that can be compared, as far as they were measured. An INVALID run has none. */
-import type { Spread } from '../../protocol/documents/series.ts';
+import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { spreadOf } from '../statistics/spread.ts';
 import { FIGURES, type Figure, figureOf, invalidationsOf } from './figures.ts';

@@ -2,7 +2,7 @@
  * What a connection keeps of a worker, from two measurements of it. V8 counts its heap and external memory to the byte. RSS also has
  * native memory (addons, OpenSSL, libuv), with the noise of pages. Each alone excludes what the other establishes.
  */
-import type { Slope } from '../../protocol/result/memory.ts';
+import type { Slope } from '../../protocol/result/memory-schema.ts';
 
 /** Half a 95 % interval, in standard errors. */
 const STANDARD_ERRORS = 1.96;

@@ -1,5 +1,5 @@
 /** Who else used the CPUs of a machine of the run: other programs, and the hypervisor, which gave time to other machines. */
-import type { MachineShares } from '../../protocol/result/machine.ts';
+import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
 import { sharesMachine } from './place.ts';

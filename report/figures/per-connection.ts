@@ -2,8 +2,8 @@
  * The headline of a run: what a connection keeps of this deployment's memory, in its workers, its proxy, and the kernel's part of
  * their sockets. It is the sum of their slopes at rest.
  */
-import { PROXIES } from '../../protocol/named-layers.ts';
-import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
+import { PROXIES } from '../../protocol/documents/named-layers.ts';
+import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';

@@ -1,5 +1,5 @@
 /** Where the deployment runs. */
-import { isLoopback } from '../../protocol/machine/loopback.ts';
+import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 type Run = Pick<Result['run'], 'profile' | 'target'>;

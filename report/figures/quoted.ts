@@ -1,5 +1,5 @@
 /** Whether a figure of a result may be quoted: a slope with a doubt is in the result for the table, and for nothing else. */
-import type { Slope } from '../../protocol/result/memory.ts';
+import type { Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { valueAt } from './figures.ts';

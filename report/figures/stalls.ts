@@ -1,7 +1,7 @@
 /** One stall of an event loop: the p99 of its delay does not show it, and the measured times can be full of it. */
 import type { FindingValue } from '../../protocol/result/findings.ts';
-import type { Summary } from '../../protocol/result/parts.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';
 
 type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOverTime' | 'stages'>;

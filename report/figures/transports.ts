@@ -1,6 +1,7 @@
 /** What kind of clients the figures are of: transports and compression change them more than most tunings do. */
-import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/connection.ts';
+
 import type { Result } from '../../protocol/result/result.ts';
+import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/wire/connection.ts';
 
 const CLIENTS: Record<TransportsName, string> = {
   default: 'default clients: polling, then WebSocket',

@@ -2,10 +2,10 @@
  * A figure of a report: a number with its unit, its interval, and what is to be known of it. This is the only place that turns
  * one into text, so that the same figure reads the same everywhere.
  */
-import type { Amount, QuantityName } from '../../protocol/result/amount.ts';
-import type { Interval } from '../../protocol/result/parts.ts';
+import type { Amount, QuantityName } from '../../protocol/result/amount-schema.ts';
+import type { Interval } from '../../protocol/result/shared-schemas.ts';
 
-export type { Amount, QuantityName } from '../../protocol/result/amount.ts';
+export type { Amount, QuantityName } from '../../protocol/result/amount-schema.ts';
 
 import {
   decimals,

@@ -4,7 +4,7 @@
  *
  * Text is plain; what stands between backticks is code. Renderers escape it.
  */
-import type { AnswerLine } from '../../protocol/result/answer.ts';
+import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Chart } from '../charts/chart.ts';
 import { type Amount, amount, figureAndReason } from './amount.ts';
 import type { Term } from './terms.ts';

@@ -1,6 +1,6 @@
 /** Names of things that several sections, charts and tables speak of. */
-import type { Batch } from '../../protocol/result/delivery.ts';
-import type { Summary } from '../../protocol/result/parts.ts';
+import type { Batch } from '../../protocol/result/delivery-schema.ts';
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { integer } from '../text/format.ts';
 
 /** @returns the number of the broadcast; in long runs, those of the first and last that the row stands for */

@@ -1,6 +1,6 @@
 /** The time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
 import { stringify } from 'csv-stringify/sync';
-import { harmless } from '../../protocol/printable.ts';
+import { harmless } from '../../protocol/base/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /** Three times what a run has. Each row has a cell for each, so rows that all have names of their own would never end. */

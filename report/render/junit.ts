@@ -1,6 +1,6 @@
 /** A run as JUnit XML, which CI servers show: findings, the verdict and each threshold are test cases, the headline figures properties. */
 import { create } from 'xmlbuilder2';
-import { harmless } from '../../protocol/printable.ts';
+import { harmless } from '../../protocol/base/printable.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { foldedFindings } from '../answer/answer.ts';

@@ -1,5 +1,5 @@
 /** Between which levels the answer is. */
-import type { SearchRun } from '../../protocol/documents/search.ts';
+import type { SearchRun } from '../../protocol/documents/search-schema.ts';
 
 /** What the answer follows from. */
 export type Tried = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;

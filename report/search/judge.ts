@@ -1,7 +1,7 @@
 /** Whether a level held, by the stored findings and outcome of a run at it, and by the conditions of the search. */
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
-import type { Because, Blame, Outcome, SearchPlan } from '../../protocol/documents/search.ts';
+import type { Because, Blame, Outcome, SearchPlan } from '../../protocol/documents/search-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { leadingFindings } from '../answer/answer.ts';

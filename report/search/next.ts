@@ -1,5 +1,5 @@
 /** What a search does next. Pure: it follows from the runs so far, so a search that is resumed continues. */
-import type { SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search.ts';
+import type { SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search-schema.ts';
 import { bracket, fadedLevels, type Tried } from './bracket.ts';
 
 export type Step = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };

@@ -3,12 +3,12 @@
  * the CPU of idle connections. Nothing beyond what was held is claimed.
  */
 
-import type { Sizing, Wall } from '../../protocol/documents/search.ts';
+import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { sharesMachine } from '../figures/place.ts';
-import { coreCount, usableCores, usableMemory } from '../figures/usable.ts';
+import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
 import { sum } from '../statistics/statistics.ts';
 import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 

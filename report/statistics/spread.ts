@@ -1,5 +1,5 @@
 /** The spread of a figure over several runs, and the difference between two groups of runs. */
-import type { Spread } from '../../protocol/documents/series.ts';
+import type { Spread } from '../../protocol/documents/series-schema.ts';
 import { mean as meanOf, sum } from './statistics.ts';
 import { studentP, studentT } from './student.ts';
 

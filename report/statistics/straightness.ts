@@ -1,5 +1,5 @@
 /** Whether memory against connections is a line that may be quoted: the reasons why it may not. */
-import type { PerConnection, Slope } from '../../protocol/result/memory.ts';
+import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import { fitLine, type Line, type Point } from './statistics.ts';
 import { studentT } from './student.ts';
 

@@ -2,8 +2,8 @@
  * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. Those in
  * which the deployment failed count beside it: as many of all that were made say how often that happens.
  */
-import { endingOf } from '../../protocol/documents/series.ts';
-import type { Levels } from '../../protocol/documents/study.ts';
+import { endingOf } from '../../protocol/documents/series-schema.ts';
+import type { Levels } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { disturbanceOf } from '../figures/others.ts';
 import { labelOf, type MeasuredRun } from './summarize.ts';

@@ -3,8 +3,8 @@
  * first one.
  */
 
-import { lostAmong, type Spread } from '../../protocol/documents/series.ts';
-import type { Level, Levels, Plan, Study } from '../../protocol/documents/study.ts';
+import { lostAmong, type Spread } from '../../protocol/documents/series-schema.ts';
+import type { Level, Levels, Plan, Study } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Comparison, compareAll, type RunSet } from '../compare/compare.ts';
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';

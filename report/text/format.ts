@@ -1,5 +1,5 @@
 /** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
-import { oneLine } from '../../protocol/printable.ts';
+import { oneLine } from '../../protocol/base/printable.ts';
 
 export const KB = 1024;
 export const MB = 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Tables without lines: a head, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
-import { oneLine } from '../../protocol/printable.ts';
+import { oneLine } from '../../protocol/base/printable.ts';
 import { wrap } from './format.ts';
 
 const GAP = '  ';

@@ -5,10 +5,10 @@
 import type { Logger } from 'pino';
 import type { RedisClientType, RedisClusterType } from 'redis';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
-import { onlyOnce } from '../../protocol/helpers/only-once.ts';
-import { within } from '../../protocol/helpers/within.ts';
-import { refusalFix } from '../../protocol/redis-refusals.ts';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { within } from '../../protocol/base/within.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { refusalFix } from '../../protocol/wire/redis-refusals.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;

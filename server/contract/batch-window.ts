@@ -1,6 +1,6 @@
 /** How a worker handles the batches of events that its clients send, in windows, each from one `next()` to the following one. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { WorkerBatches } from '../../protocol/events.ts';
+import type { WorkerBatches } from '../../protocol/wire/events.ts';
 import { EventLoopWindow } from '../control/worker-stats.ts';
 
 const NS_PER_MS = 1e6;

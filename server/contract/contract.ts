@@ -1,6 +1,6 @@
 /** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { CapacityError } from '../../protocol/errors.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import type { CapacityError } from '../../protocol/codes/errors.ts';
 import {
   type BatchReceived,
   type Broadcast,
@@ -10,14 +10,14 @@ import {
   EVENTS,
   type Joined,
   type Refusal,
-} from '../../protocol/events.ts';
+} from '../../protocol/wire/events.ts';
+import type { AnyNamespace, AnySocket } from '../any-server.ts';
 import type { OwnFigures } from '../control/own-figures.ts';
-import type { AnyNamespace, AnySocket } from '../types.ts';
+import { echoOf, roomOf, WANTED } from './contract-messages.ts';
+import { binaryPayload, payload } from './contract-payload.ts';
 import type { Departures } from './departures.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
-import { countMembers, localMembers } from './members.ts';
-import { echoOf, roomOf, WANTED } from './messages.ts';
-import { binaryPayload, payload } from './payload.ts';
+import { countMembers, localMembers } from './room-members.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 

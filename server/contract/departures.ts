@@ -1,5 +1,5 @@
 /** When broadcasts leave: each at its time, and none before one that was to leave earlier. */
-import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 
 /** A request for a later time than this is due to a wrong clock. */
 const MAX_AHEAD_MS = 1000;

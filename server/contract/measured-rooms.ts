@@ -1,6 +1,6 @@
 /** Which rooms a client can join by `join_room`: those that the owner of the server has named for measurements. */
-import { CapacityError } from '../../protocol/errors.ts';
-import type { AnyNamespace, AnySocket } from '../types.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import type { AnyNamespace, AnySocket } from '../any-server.ts';
 
 /** On each worker. A scenario has one room and those of the run itself, or one for each group of its virtual users. */
 export const MAX_ROOMS = 1000;

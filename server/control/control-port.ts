@@ -1,15 +1,15 @@
 /** The control port of a worker: the control namespace, `/metrics` and `/healthz`, whatever kind of server it has. */
 import { randomUUID } from 'node:crypto';
 import { Server } from 'socket.io';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../../protocol/events.ts';
-import { thisHost } from '../../protocol/machine/host.ts';
-import { VERSION } from '../../protocol/version.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { thisHost } from '../../protocol/base/machine/this-host.ts';
+import { VERSION } from '../../protocol/base/version.ts';
+import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../../protocol/wire/events.ts';
 import { openHttp } from '../http-listener.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../packet-bounds.ts';
 import { type ControlRequests, serveControl } from './control.ts';
+import { serveHttp } from './control-http.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
-import { serveHttp } from './http.ts';
 import type { OwnFigures } from './own-figures.ts';
 import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';

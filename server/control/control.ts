@@ -1,14 +1,14 @@
 /** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
 import type { Server, Socket } from 'socket.io';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import {
   type Answer,
   CONTROL_NAMESPACE,
   type ControlReply,
   type ControlRequest,
   MAX_BROADCAST_BYTES,
-} from '../../protocol/events.ts';
+} from '../../protocol/wire/events.ts';
 import type { Guard } from '../guard.ts';
 
 /** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */

@@ -1,6 +1,6 @@
 /** What an instrumented server's memory and latency depend on besides its code. Anyone's, so nothing is taken for granted. */
-import type { ServerDescription } from '../../protocol/result/server.ts';
-import type { AnyServer } from '../types.ts';
+import type { ServerDescription } from '../../protocol/result/server-schema.ts';
+import type { AnyServer } from '../any-server.ts';
 
 /** How a server describes itself; any but the included one leaves this out. */
 export type Tuned = Pick<ServerDescription, 'kind' | 'tunings'>;

@@ -1,6 +1,7 @@
 /** The event loop of a worker, second by second, while a run has it recorded: it costs nothing at other times. */
-import type { WorkerEventLoop } from '../../protocol/events.ts';
-import { BoundedSeries } from '../../protocol/helpers/bounded-series.ts';
+
+import { BoundedSeries } from '../../protocol/base/bounded-series.ts';
+import type { WorkerEventLoop } from '../../protocol/wire/events.ts';
 import { EventLoopWindow } from './worker-stats.ts';
 
 const INTERVAL_MS = 1000;

@@ -1,7 +1,7 @@
 /** What `/metrics` serves. Each instrumented server has its own registry; the process-wide one belongs to the user. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metric } from '../../protocol/metric.ts';
-import type { AnyServer } from '../types.ts';
+import type { Metric } from '../../protocol/base/metric.ts';
+import type { AnyServer } from '../any-server.ts';
 import type { EventLoopWindow } from './worker-stats.ts';
 
 interface Series extends Metric {

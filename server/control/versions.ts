@@ -1,8 +1,8 @@
 /** The software that an instrumented server runs on. It can be anyone's, so nothing is taken for granted. */
 import { createRequire } from 'node:module';
 import { Server, type ServerOptions } from 'socket.io';
-import type { WorkerStats } from '../../protocol/events.ts';
-import type { AnyServer } from '../types.ts';
+import type { WorkerStats } from '../../protocol/wire/events.ts';
+import type { AnyServer } from '../any-server.ts';
 
 const requireHere = createRequire(import.meta.url);
 const requireInSocketIo = createRequire(requireHere.resolve('socket.io'));

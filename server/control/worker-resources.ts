@@ -1,13 +1,13 @@
 /** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import type { WorkerMachine, WorkerResources } from '../../protocol/events.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { readCgroup } from '../../protocol/machine/cgroup.ts';
-import { thisHost, thisMachine } from '../../protocol/machine/host.ts';
-import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/machine/kernel.ts';
-import { openFileLimits } from '../../protocol/machine/open-files.ts';
-import { usableCores } from '../../protocol/machine/usable.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
+import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/base/machine/kernel.ts';
+import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
+import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
+import { usableCores } from '../../protocol/base/machine/usable.ts';
+import type { WorkerMachine, WorkerResources } from '../../protocol/wire/events.ts';
 
 /** @returns without what the system does not tell, as any but Linux */
 export async function readResources(worker: string): Promise<WorkerResources> {

@@ -9,7 +9,7 @@ import {
 } from 'node:perf_hooks';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import type { WorkerStats } from '../../protocol/events.ts';
+import type { WorkerStats } from '../../protocol/wire/events.ts';
 
 /** Period of the monitor's timer: long enough not to show in the CPU time of an idle worker. */
 const RESOLUTION_MS = 20;

@@ -7,11 +7,11 @@
  * cannot be ended.
  */
 import { once } from 'node:events';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { tellParent } from '../../protocol/base/tell-parent.ts';
+import { isWriteError } from '../../protocol/base/unwritable.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
-import { CapacityError, describeError, startRefused } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { tellParent } from '../../protocol/helpers/tell-parent.ts';
-import { isWriteError } from '../../protocol/unwritable.ts';
+import { CapacityError, describeError, startRefused } from '../../protocol/codes/errors.ts';
 import { bringUp, type StackOptions } from './start.ts';
 import { readState, type StackState } from './state/state.ts';
 import { stateUnwritable } from './state/state-dir.ts';

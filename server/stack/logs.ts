@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
 
 /** A server that says much writes more in an hour than a text can hold. */
 const MAX_BYTES = 2 ** 20;

@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
-import { childrenOf } from './state/processes.ts';
-import { isWell } from './wait.ts';
+import { childrenOf } from './state/stack-processes.ts';
+import { isWell } from './wait-until-well.ts';
 
 /** The configuration of the proxy, with names in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');

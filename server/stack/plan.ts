@@ -1,7 +1,8 @@
 /** How many processes a target needs, given the limits of the machine. */
-import { CapacityError } from '../../protocol/errors.ts';
-import { openFileLimits } from '../../protocol/machine/open-files.ts';
-import { usableCores } from '../../protocol/machine/usable.ts';
+
+import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
+import { usableCores } from '../../protocol/base/machine/usable.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 
 export interface Machine {
   cores: number;

@@ -10,11 +10,11 @@ import { connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
-import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { logTail } from './logs.ts';
 import { environmentMark } from './state/marks.ts';
-import { processRef } from './state/processes.ts';
+import { processRef } from './state/stack-processes.ts';
 import { remember, type StackState } from './state/state.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');

@@ -2,8 +2,8 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { CapacityError } from '../../protocol/errors.ts';
-import { describeListeners } from '../../protocol/machine/port-listeners.ts';
+import { describeListeners } from '../../protocol/base/machine/port-listeners.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 
 const LISTEN_TIMEOUT_MS = 2000;
 

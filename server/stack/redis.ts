@@ -7,12 +7,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { createClient } from 'redis';
-import { CapacityError } from '../../protocol/errors.ts';
-import { redisPart } from '../../protocol/redis-part.ts';
-import { refusalFix } from '../../protocol/redis-refusals.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { redisPart } from '../../protocol/wire/redis-part.ts';
+import { refusalFix } from '../../protocol/wire/redis-refusals.ts';
 import type { RedisNodeState, StackState } from './state/state.ts';
 import { requireTool } from './tools.ts';
-import { waitFor } from './wait.ts';
+import { waitFor } from './wait-until-well.ts';
 
 type OwnRedis = Pick<StackState, 'redisUrl' | 'redisNodes'>;
 

@@ -5,16 +5,16 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
-import { CapacityError, startRefused } from '../../protocol/errors.ts';
-import type { StackFault } from '../../protocol/fault.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
-import { onlyOnce } from '../../protocol/helpers/only-once.ts';
-import { causeFault } from './fault.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { CapacityError, startRefused } from '../../protocol/codes/errors.ts';
+import type { StackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { KeeperAnswer } from './keeper.ts';
 import { isRetiring } from './nginx.ts';
 import { daemonPid, listApps, recordApps } from './pm2.ts';
+import { causeFault } from './stack-faults.ts';
 import type { StackOptions } from './start.ts';
-import { childrenOf, processRef, terminate, waitUntilGone } from './state/processes.ts';
+import { childrenOf, processRef, terminate, waitUntilGone } from './state/stack-processes.ts';
 import {
   lives,
   pidsOfRedis,

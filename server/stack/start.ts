@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { logTail } from './logs.ts';
 import { configureNginx, nginxAnswers, pingOf, proxyTimeoutSeconds } from './nginx.ts';
 import { planStack, readMachine } from './plan.ts';
@@ -11,7 +11,7 @@ import { assertFree, freePorts } from './ports.ts';
 import { chooseProfile, type Profile } from './profile.ts';
 import { assertRedisAnswers, configureRedis, formCluster, planRedis, redisAnswers } from './redis.ts';
 import { serverNode } from './server-node.ts';
-import { isAlive, processRef } from './state/processes.ts';
+import { isAlive, processRef } from './state/stack-processes.ts';
 import {
   claimState,
   type RedisNodeState,
@@ -23,7 +23,7 @@ import {
 } from './state/state.ts';
 import { prepareStateDir } from './state/state-dir.ts';
 import { requireTool } from './tools.ts';
-import { isWell, waitFor } from './wait.ts';
+import { isWell, waitFor } from './wait-until-well.ts';
 
 export interface StackOptions {
   /** Undefined: `full`, or `embedded` where nginx or redis-server is missing. */

@@ -1,11 +1,11 @@
 /** Takes a stack down: its processes, by its state or by their marks, and only the files that a stack creates. */
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { stopPm2 } from './pm2.ts';
 import { markedProcesses } from './state/marks.ts';
-import { childrenOf, type ProcessRef, processRef, terminate } from './state/processes.ts';
+import { childrenOf, type ProcessRef, processRef, terminate } from './state/stack-processes.ts';
 import {
   pidsOfRedis,
   readState,

@@ -1,7 +1,7 @@
 /** The two programs that npm cannot install. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
-import { CapacityError } from '../../protocol/errors.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 
 /** On Debian and Ubuntu, package, program and service have the same name. */
 export const TOOLS = ['nginx', 'redis-server'] as const;

@@ -2,7 +2,7 @@
 import { bundledWs } from '../control/versions.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach } from './attach.ts';
-import { attachToHttp } from './http.ts';
+import { attachToHttp } from './http-server.ts';
 import { attachToUws } from './uwebsockets.ts';
 
 export const WEBSOCKETS = {
@@ -18,5 +18,5 @@ export const WEBSOCKETS = {
 
 export type WebSocketsName = keyof typeof WEBSOCKETS;
 
-/** A plain server on `ws`, without Socket.IO: `plain/app.ts`. */
+/** A plain server on `ws`, without Socket.IO: `plain/plain-app.ts`. */
 export const PLAIN = 'plain-ws';

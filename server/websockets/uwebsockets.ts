@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Server, type ServerOptions } from 'socket.io';
-import { CapacityError } from '../../protocol/errors.ts';
-import { onlyOnce } from '../../protocol/helpers/only-once.ts';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach } from './attach.ts';
 

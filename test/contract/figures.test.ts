@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { SERIES } from '../../plugin/live/prometheus.ts';
+import { SERIES } from '../../plugin/live/prometheus-text.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
-import { FIGURES, type Figure, figureAt, PLACES, unitOf } from '../../protocol/result/figures.ts';
+import { FIGURES, type Figure, figureAt, PLACES, unitOf } from '../../protocol/result/figure-paths.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { answerOf } from '../../report/answer/answer.ts';
 import { compare } from '../../report/compare/compare.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { parsePlan } from '../../plugin/cli/study/read-study.ts';
-import type { Problem } from '../../protocol/problems.ts';
+import type { Problem } from '../../protocol/base/problems.ts';
 import { mistakesIn } from '../helpers/mistakes.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
-import type { Levels, Study } from '../../protocol/documents/study.ts';
+import type { Levels, Study } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { cli } from '../helpers/cli.ts';

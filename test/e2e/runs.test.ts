@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
-import { EVENTS } from '../../protocol/events.ts';
+import { EVENTS } from '../../protocol/wire/events.ts';
 import { startApp } from '../helpers/app.ts';
 import { startInstrumented } from '../helpers/chat-server.ts';
 import { goodInProcess, inProcessScript as script, startInProcess } from '../helpers/in-process-run.ts';

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test';
 import { openTarget } from '../../plugin/run/target/target.ts';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
 import { markedProcesses } from '../../server/stack/state/marks.ts';
-import { childrenOf, processRef, terminate } from '../../server/stack/state/processes.ts';
+import { childrenOf, processRef, terminate } from '../../server/stack/state/stack-processes.ts';
 import { readState, type StackState, writeState } from '../../server/stack/state/state.ts';
 import { hookConfig } from '../helpers/measurements.ts';
 import { eventually } from '../helpers/poll.ts';

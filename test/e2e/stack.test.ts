@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { execa } from 'execa';
 import type { Socket } from 'socket.io-client';
-import type { Broadcast, BroadcastSent, Joined } from '../../protocol/events.ts';
+import type { Broadcast, BroadcastSent, Joined } from '../../protocol/wire/events.ts';
 import { findStack, type Stack } from '../../server/stack/stack.ts';
 import { ask, connectClient, onceOf } from '../helpers/app.ts';
 import { CLI } from '../helpers/cli.ts';

@@ -1,7 +1,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
-import { CONTROL_NAMESPACE, type ControlReply } from '../../protocol/events.ts';
+import { CONTROL_NAMESPACE, type ControlReply } from '../../protocol/wire/events.ts';
 import { createApp } from '../../server/app.ts';
 import { parseConfig } from '../../server/config.ts';
 import type { Cleaner } from './raw-listen.ts';

@@ -1,6 +1,6 @@
 /** The broadcasts at full target, measured on a fake run. */
 import type { TestContext } from 'node:test';
-import { contractBroadcasts } from '../../plugin/run/broadcasts/contract.ts';
+import { contractBroadcasts } from '../../plugin/run/broadcasts/contract-broadcasts.ts';
 import { measureBroadcasts } from '../../plugin/run/broadcasts/window.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { FakeRun } from './fake-run.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { conclude } from '../../plugin/findings/conclude.ts';
 import { rootsOf } from '../../plugin/findings/find.ts';
-import { connectionFigures } from '../../plugin/result/connections.ts';
+import { connectionFigures } from '../../plugin/result/assemble-connections.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { Result } from '../../protocol/result/result.ts';

@@ -1,6 +1,6 @@
 import type { ServerOptions } from 'socket.io';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
-import type { FreezeOrder } from '../../protocol/link/ledger.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import type { FreezeOrder } from '../../protocol/link/ledger-messages.ts';
 import { startChat } from './chat-server.ts';
 import type { Cleaner } from './raw-listen.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import CapacityEngine from '../../plugin/engine/engine.ts';
 import type { Script } from '../../plugin/script/script.ts';
-import type { UserContext } from '../../plugin/virtual-user/types.ts';
+import type { UserContext } from '../../plugin/virtual-user/user-types.ts';
 import { helpers } from './virtual-user.ts';
 
 const artillery = createRequire(createRequire(import.meta.url).resolve('artillery/package.json'));

@@ -2,11 +2,11 @@ import { Accounts } from '../../plugin/fleet/accounts.ts';
 import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
 import type { RepeatedMessage } from '../../plugin/fleet/client/repeated-message.ts';
 import { FleetError } from '../../plugin/fleet/fleet-error.ts';
+import type { ListenMode, OpenOptions } from '../../plugin/fleet/fleet-messages.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
-import type { ListenMode, OpenOptions } from '../../plugin/fleet/messages.ts';
 import type { EventListener, FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
 /** A fleet without processes or sockets: the test is the server. */

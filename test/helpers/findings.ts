@@ -1,8 +1,8 @@
 /** Findings of a run, and results whose answer follows from them. */
 
 import { verdictOf } from '../../plugin/findings/conclude.ts';
-import { outcomeOf } from '../../plugin/findings/expectations.ts';
 import { rootsOf } from '../../plugin/findings/find.ts';
+import { outcomeOf } from '../../plugin/findings/met-expectations.ts';
 import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';

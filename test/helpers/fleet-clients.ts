@@ -2,7 +2,7 @@
 import { after } from 'node:test';
 import type { Client, ClientOptions, ClientSink } from '../../plugin/fleet/client/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
-import { OfficialClient } from '../../plugin/fleet/official/client.ts';
+import { OfficialClient } from '../../plugin/fleet/official/official-client.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
 
 export interface ClientKindUnderTest {

@@ -1,8 +1,8 @@
 import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import type { FleetSettings } from '../../plugin/fleet/messages.ts';
+import type { FleetSettings } from '../../plugin/fleet/fleet-messages.ts';
 import type { FleetConnection } from '../../plugin/fleet/remote-connection.ts';
-import type { ClientKind } from '../../protocol/connection.ts';
+import type { ClientKind } from '../../protocol/wire/connection.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { clientOptions } from './recording-sink.ts';
 

@@ -1,15 +1,15 @@
 /** A hub on a free port of loopback, and agents with engines that a test speaks for. */
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { Agent } from '../../plugin/conduct/hosts/agent.ts';
+import { Agent } from '../../plugin/conduct/hosts/generator-host.ts';
+import type { Hello, MachineRow } from '../../plugin/conduct/hosts/host-messages.ts';
 import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
 import { type Join, newSecret, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
 import { type Listener, openListener } from '../../plugin/conduct/hosts/listener.ts';
-import type { Hello, MachineRow } from '../../plugin/conduct/hosts/messages.ts';
 import { EngineLink, NO_STATUS } from '../../plugin/run/link.ts';
-import type { CapacityError } from '../../protocol/errors.ts';
+import type { CapacityError } from '../../protocol/codes/errors.ts';
 import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
-import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/messages.ts';
+import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/link-messages.ts';
 import { frozenBroadcast, snapshot } from './measurements.ts';
 import { eventually } from './poll.ts';
 

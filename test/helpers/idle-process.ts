@@ -2,12 +2,12 @@
 import type { TestContext } from 'node:test';
 import { type Client, NO_SESSIONS, type RecoverableSession } from '../../plugin/fleet/client/client.ts';
 import { Traffic } from '../../plugin/fleet/client/traffic.ts';
-import type { FleetAnswer, FleetSettings } from '../../plugin/fleet/messages.ts';
+import type { FleetAnswer, FleetSettings } from '../../plugin/fleet/fleet-messages.ts';
 import type { Pacer } from '../../plugin/fleet/pacer.ts';
 import type { ConnectionCommand } from '../../plugin/fleet/process/connections/connection-commands.ts';
-import type { CreateClient } from '../../plugin/fleet/process/parts.ts';
+import type { CreateClient } from '../../plugin/fleet/process/process-parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
-import { knownSecrets } from '../../protocol/secrets/known-secrets.ts';
+import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { fleetSettings } from './fleet.ts';
 
 export interface IdleClient extends Client {

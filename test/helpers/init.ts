@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Server, ServerOptions } from 'socket.io';
-import { readScenario } from '../../plugin/cli/scenario.ts';
+import { readScenario } from '../../plugin/cli/scenario-argument.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { TOKEN } from './app.ts';

@@ -1,7 +1,7 @@
 /** A server of a fake run that sends one broadcast after the other, and confirms late or never. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { UnansweredRequest } from '../../plugin/samplers/index.ts';
-import { monotonicUs } from '../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { BroadcastWindow } from './broadcast-window.ts';
 import { frozenBroadcast } from './measurements.ts';
 

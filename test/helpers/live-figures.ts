@@ -1,4 +1,4 @@
-import type { LiveFigures } from '../../plugin/live/figures.ts';
+import type { LiveFigures } from '../../plugin/live/live-figures.ts';
 
 const MB = 1024 * 1024;
 

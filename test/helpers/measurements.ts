@@ -8,10 +8,10 @@ import type { Share } from '../../plugin/script/load/shares.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
-import { createHistogram, encodeHistogram, recordUs } from '../../protocol/histogram.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../protocol/base/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import { type EndKind, NOTHING_ANNOUNCED } from '../../protocol/link/ends.ts';
-import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger.ts';
+import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger-messages.ts';
 
 /** @param options also `stack`, unless `config` names a target, or they name a server of the user's own */
 export function hookConfig(

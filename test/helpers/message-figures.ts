@@ -1,6 +1,6 @@
 /** Messages of a full run of 5,000 connections, for `results.ts`. */
-import type { Messages } from '../../protocol/result/messages.ts';
-import type { Summary } from '../../protocol/result/parts.ts';
+import type { Messages } from '../../protocol/result/messages-schema.ts';
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
 
 /** A made-up distribution around its median. */
 export function summaryOf(count: number, p50: number): Summary {

@@ -2,7 +2,7 @@ import { parseEngineOptions } from '../../plugin/script/options/engine-options.t
 import { readScenarios } from '../../plugin/script/scenarios.ts';
 import { type Script, usesOurEngine } from '../../plugin/script/script.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
-import type { Problem } from '../../protocol/problems.ts';
+import type { Problem } from '../../protocol/base/problems.ts';
 
 /** @returns all that is wrong with the parts of a script that the engine reads */
 export function mistakesIn(script: Script): Problem[] {

@@ -1,6 +1,7 @@
 /** How much of the CPUs others took while tests ran: other programs, and the hypervisor for other machines. */
+
+import { sharesBetween } from '../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals } from '../../plugin/samplers/machine/machine-time.ts';
-import { sharesBetween } from '../../plugin/samplers/machine/shares.ts';
 
 const INTERVAL_MS = 1000;
 

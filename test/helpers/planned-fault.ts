@@ -1,5 +1,5 @@
 /** A made-up planned fault: a killed worker. */
-import { type Fault, faultSchema } from '../../protocol/result/fault.ts';
+import { type Fault, faultSchema } from '../../protocol/result/fault-schema.ts';
 
 const FAULT: Fault = {
   ...{ kind: 'kill-worker', command: null, t: 20, tookMs: 2, overMs: 4100, replaced: ['w0'] },

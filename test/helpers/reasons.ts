@@ -1,6 +1,6 @@
 /** What a search judges: results with given reasons of the verdict or failed connections, and conditions. */
 import assert from 'node:assert/strict';
-import { parseConditions } from '../../plugin/cli/conditions.ts';
+import { parseConditions } from '../../plugin/cli/parse-conditions.ts';
 import { verdictOf } from '../../plugin/findings/conclude.ts';
 import { withCauses } from '../../plugin/findings/find.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';

@@ -1,4 +1,4 @@
-import { type Batch, NO_COPIES } from '../../protocol/result/delivery.ts';
+import { type Batch, NO_COPIES } from '../../protocol/result/delivery-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
 import { answered } from './findings.ts';

@@ -1,5 +1,5 @@
+import type { Machine } from '../../plugin/doctor/check-machine.ts';
 import type { Deployment } from '../../plugin/doctor/deployment.ts';
-import type { Machine } from '../../plugin/doctor/machine.ts';
 import type { Load, Situation } from '../../plugin/doctor/situation.ts';
 
 interface Changes {

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { attempt } from '../../protocol/helpers/attempt.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
 import type { Cleaner } from './raw-listen.ts';
 
 /** False, or why this machine mounts none. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findStack } from '../../server/stack/stack.ts';
-import { isAlive } from '../../server/stack/state/processes.ts';
+import { isAlive } from '../../server/stack/state/stack-processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 import type { Cleaner } from './raw-listen.ts';
 

@@ -1,6 +1,6 @@
 /** A study as it was measured, from the results of its runs. */
 import type { MeasuredStudy } from '../../docs/studies/page.ts';
-import { studySchema } from '../../protocol/documents/study.ts';
+import { studySchema } from '../../protocol/documents/study-schema.ts';
 import { labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
 
 const STARTED_AT = '2026-01-02T03:04:05.000Z';

@@ -8,7 +8,7 @@ import { Meter } from '../../plugin/virtual-user/meter.ts';
 import type { Shared } from '../../plugin/virtual-user/shared.ts';
 import { Signals } from '../../plugin/virtual-user/signals.ts';
 import { newTally } from '../../plugin/virtual-user/tally.ts';
-import type { Helpers, UserContext } from '../../plugin/virtual-user/types.ts';
+import type { Helpers, UserContext } from '../../plugin/virtual-user/user-types.ts';
 import { engineOptions } from './connection.ts';
 import { FakeFleet } from './fake-fleet.ts';
 import { mistakesIn } from './mistakes.ts';

@@ -1,5 +1,5 @@
 /** A made-up run of waves. */
-import type { Drift, OverTimeResult } from '../../protocol/result/over-time.ts';
+import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perfectResult } from './results.ts';
 

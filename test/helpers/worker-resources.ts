@@ -1,4 +1,4 @@
-import type { WorkerResources } from '../../protocol/events.ts';
+import type { WorkerResources } from '../../protocol/wire/events.ts';
 
 /** A worker without limits on a machine of 8 cores and 16 GiB of its own. */
 export function workerResources(changes: Partial<WorkerResources> = {}): WorkerResources {

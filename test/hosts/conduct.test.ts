@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
-import type { LiveFigures } from '../../plugin/live/figures.ts';
+import type { LiveFigures } from '../../plugin/live/live-figures.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { assertEach } from '../helpers/columns.ts';

@@ -1,6 +1,6 @@
 /** The official client, each connection with its own transport. */
 import { io, type Socket } from 'socket.io-client';
-import { JOIN, loadFromArguments, runProgram, trustOf } from './program.ts';
+import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 
 const load = loadFromArguments();
 const { transports = ['websocket'] } = load;

@@ -1,6 +1,6 @@
 /** A minimal implementation of Engine.IO and Socket.IO on `ws`. */
 import { WebSocket } from 'ws';
-import { JOIN, loadFromArguments, runProgram, trustOf } from './program.ts';
+import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 
 const load = loadFromArguments();
 const url = `${load.url.replace(/^http/, 'ws')}/socket.io/?EIO=4&transport=websocket`;

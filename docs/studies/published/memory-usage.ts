@@ -1,12 +1,12 @@
 /** Socket.IO's page on memory: what a connection keeps on each WebSocket server, and whether it comes back. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { driftText } from '../../../report/answer/over-time-line.ts';
-import { readingsOverTime } from '../../../report/charts/drift.ts';
+import { readingsOverTime } from '../../../report/charts/drift-chart.ts';
 import { comesAndGoes } from '../../../report/figures/held.ts';
 import { grid } from '../../../report/model/document.ts';
 import { figure, tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
-import { pace } from '../../../report/sections/over-time.ts';
+import { pace } from '../../../report/sections/over-time-section.ts';
 import { decimals, optional, sizeOf } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 import type { MeasuredStudy } from '../page.ts';

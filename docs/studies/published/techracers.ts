@@ -1,9 +1,9 @@
 /** The Techracers study, 2017: one Socket.IO process, nginx and Redis on a machine with one core and 1 GB. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { costAmount } from '../../../report/answer/cost.ts';
-import { broadcastTimes } from '../../../report/charts/latency.ts';
-import { memoryByConnections } from '../../../report/charts/memory.ts';
-import { cpuOverTime } from '../../../report/charts/over-time.ts';
+import { broadcastTimes } from '../../../report/charts/latency-chart.ts';
+import { memoryByConnections } from '../../../report/charts/memory-chart.ts';
+import { cpuOverTime } from '../../../report/charts/over-time-chart.ts';
 import { whyNotQuoted } from '../../../report/figures/quoted.ts';
 import { cellText } from '../../../report/model/amount.ts';
 import { figure } from '../../../report/render/blocks.ts';

@@ -1,5 +1,5 @@
 /** Credentials in what `init` is given: the scenario names environment variables for them, and has none of their values. */
-import { isSecretName } from '../../../protocol/secrets/secret-names.ts';
+import { isSecretName } from '../../../protocol/base/secrets/secret-names.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { knowSecretsOf } from '../../script/secrets.ts';
 import { badOption } from '../command.ts';

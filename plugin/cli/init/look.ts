@@ -1,9 +1,9 @@
 /** `init` looks at what a server sends to connections that do what those of the scenario will do. */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { formatJsonPath } from '../../../protocol/json-path.ts';
-import { printable } from '../../../protocol/printable.ts';
-import { formatProblems, type Problem } from '../../../protocol/problems.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { formatJsonPath } from '../../../protocol/base/json-path.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { formatProblems, type Problem } from '../../../protocol/base/problems.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
 import { come } from '../../run/receivers/come.ts';

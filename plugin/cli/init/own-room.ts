@@ -2,7 +2,7 @@
  * Where the room of a client is named: by what it emits to join one, such as a document, by the answer to that, by a variable
  * that its login brings, or by an event that tells it its own, such as the id of its user. Found by sending to what may be one.
  */
-import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/json-path.ts';
+import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/base/json-path.ts';
 import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 

@@ -1,9 +1,10 @@
 /** A first scenario for a user's own server, with comments that explain it. */
-import type { Transport } from '../../../protocol/connection.ts';
-import { formatJsonPath } from '../../../protocol/json-path.ts';
-import { isLoopback } from '../../../protocol/machine/loopback.ts';
+
+import { formatJsonPath } from '../../../protocol/base/json-path.ts';
+import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
+import type { Transport } from '../../../protocol/wire/connection.ts';
 import type { Paths } from '../../run/broadcasts/find-paths.ts';
-import type { ListeningProcesses } from '../../run/target/listeners.ts';
+import type { ListeningProcesses } from '../../run/target/target-listeners.ts';
 import { exactRamp } from '../../script/load/phases.ts';
 import type { Emission } from '../../script/options/delivery-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';

@@ -8,12 +8,12 @@ import {
   type SearchRun,
   searchSchema,
   VARIED,
-} from '../../../protocol/documents/search.ts';
-import { endingOf as endingOfRun } from '../../../protocol/documents/series.ts';
-import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
-import { OUTCOMES, searchDocument } from '../../../report/search/document.ts';
+} from '../../../protocol/documents/search-schema.ts';
+import { endingOf as endingOfRun } from '../../../protocol/documents/series-schema.ts';
 import { judge } from '../../../report/search/judge.ts';
 import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
+import { amountText, answerOf, type SearchedRun } from '../../../report/search/search-answer.ts';
+import { OUTCOMES, searchDocument } from '../../../report/search/search-page.ts';
 import { sizingOf } from '../../../report/search/sizing.ts';
 import { type Diagnosis, diagnose } from '../../doctor/diagnosis.ts';
 import { readSituation } from '../../doctor/situation.ts';
@@ -22,9 +22,9 @@ import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { MadeRun, Next, Series } from '../../series/series.ts';
 import { badOption, parseOptions } from '../command.ts';
-import { parseConditions } from '../conditions.ts';
 import { merged } from '../overrides.ts';
-import { readScenario, scenarioHash, settingsOf } from '../scenario.ts';
+import { parseConditions } from '../parse-conditions.ts';
+import { readScenario, scenarioHash, settingsOf } from '../scenario-argument.ts';
 import { scaleOf } from './scale.ts';
 
 const number = (schema: z.ZodNumber) => z.coerce.number('expected a number').pipe(schema);

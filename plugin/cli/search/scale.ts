@@ -1,6 +1,7 @@
 /** A scenario at any level of what a search varies: which levels are possible, and how to tell a run. */
-import type { Varied } from '../../../protocol/documents/search.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
+
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import type { Varied } from '../../../protocol/documents/search-schema.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/figures/least-window.ts';
 import { sum } from '../../../report/statistics/statistics.ts';
 import { arrivalsOf, exactRamp, type Phase } from '../../script/load/phases.ts';

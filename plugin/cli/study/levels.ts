@@ -3,9 +3,9 @@
  * engine, and the server.
  */
 import type { z } from 'zod';
-import { type Level, type Levels, levelSchema, type Plan } from '../../../protocol/documents/study.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { didYouMean, formatPath, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { didYouMean, formatPath, type Problem, problemsOf } from '../../../protocol/base/problems.ts';
+import { type Level, type Levels, levelSchema, type Plan } from '../../../protocol/documents/study-schema.ts';
 import { VARIABLES as SERVER_VARIABLES } from '../../../server/config.ts';
 import { environmentSchema as stackSchema } from '../../../server/stack/server-node.ts';
 import { optionsSchema as engineSchema } from '../../script/options/engine-options.ts';

@@ -1,15 +1,15 @@
 /** Reads a study from its file or from the command line, and says how to make its runs. */
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { levelsSchema, type Plan, planSchema, type Study } from '../../../protocol/documents/study.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { formatProblems, type Problem, problemsOf } from '../../../protocol/problems.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { formatProblems, type Problem, problemsOf } from '../../../protocol/base/problems.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { levelsSchema, type Plan, planSchema, type Study } from '../../../protocol/documents/study-schema.ts';
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import { type StudySeries, studySeries } from '../../series/study-series.ts';
 import { isObject } from '../overrides.ts';
-import { parseYaml, scenarioHash } from '../scenario.ts';
+import { parseYaml, scenarioHash } from '../scenario-argument.ts';
 import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
 
 export interface Asked {

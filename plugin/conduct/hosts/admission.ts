@@ -1,11 +1,12 @@
 /** Which hosts a run takes: as many as it was told, of one version and scenario, whose shares add up to the whole load. */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { printable } from '../../../protocol/printable.ts';
-import { differences, type Inputs } from '../../script/inputs.ts';
+
+import { printable } from '../../../protocol/base/printable.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { differences, type Inputs } from '../../script/run-inputs.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Host } from './host.ts';
-import type { Hello, Refusal } from './messages.ts';
+import type { Hello, Refusal } from './host-messages.ts';
 
 /** Differences that a refusal names. */
 const MAX_NAMED = 5;

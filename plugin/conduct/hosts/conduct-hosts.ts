@@ -1,24 +1,24 @@
 /** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
 import { addAbortListener } from 'node:events';
 import { execa, type ResultPromise } from 'execa';
+import { ownRelease } from '../../../protocol/base/release.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { ownRelease } from '../../../protocol/release.ts';
 import { findingOf } from '../../findings/checks/observed/observed.ts';
 import { EngineLink } from '../../run/link.ts';
 import { within } from '../../run/wait.ts';
-import { inputsOf } from '../../script/inputs.ts';
 import { arrivalsOf } from '../../script/load/phases.ts';
+import { inputsOf } from '../../script/run-inputs.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { MeasuredRun } from '../measured-run.ts';
 import { log, type Terminal } from '../terminal.ts';
 import { requireOwnEngine } from './admission.ts';
 import { openEvaluation } from './ensure-evaluation.ts';
+import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './host-messages.ts';
 import { Hub } from './hub.ts';
 import { newSecret } from './join-line.ts';
 import { openListener } from './listener.ts';
-import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './messages.ts';
 import { readSecret } from './secret-folder.ts';
 
 /** For Artillery to end on all hosts, when the run is over; then each ends by itself. */

@@ -2,13 +2,12 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
-import { ClockLine, ConvertingClock } from '../../../protocol/clock/clock-line.ts';
-import { addReading, followClock, readClock } from '../../../protocol/clock/clock-reading.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { guardClient } from '../../../protocol/guard-client.ts';
-import { within } from '../../../protocol/helpers/within.ts';
-import { thisHost } from '../../../protocol/machine/host.ts';
-import { inUrl, type Join } from './join-line.ts';
+import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';
+import { addReading, followClock, readClock } from '../../../protocol/base/clock/clock-reading.ts';
+import { thisHost } from '../../../protocol/base/machine/this-host.ts';
+import { within } from '../../../protocol/base/within.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { guardClient } from '../../../protocol/wire/guard-client.ts';
 import {
   type AgentMessage,
   type Hello,
@@ -18,7 +17,8 @@ import {
   refusalSchema,
   type Time,
   timeSchema,
-} from './messages.ts';
+} from './host-messages.ts';
+import { inUrl, type Join } from './join-line.ts';
 import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent } from './pinned-connection.ts';
 import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 

@@ -1,7 +1,7 @@
 /** The thresholds of `ensure` for the load of several hosts: Artillery's plugin evaluates them, on the metrics of all hosts together. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CapacityError } from '../../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { addMetrics } from '../../result/artillery-metrics.ts';
 import type { ArtilleryStats, Check } from '../../result/artillery-stats.ts';

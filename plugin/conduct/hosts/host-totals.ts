@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
-import { byName, counts, name } from '../../../protocol/link/bounds.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { sumCounts } from '../../../protocol/base/sum-counts.ts';
+import { byName, counts, name } from '../../../protocol/link/bounded-schemas.ts';
 import type { ArtilleryStats } from '../../result/artillery-stats.ts';
 
 /** A DDSketch has about 16 KB. */

@@ -1,12 +1,12 @@
 /** One host of a run, as the conductor sees it: what it has told, and its engines, for which others answer once it is gone. */
 import type { Socket } from 'socket.io';
-import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
-import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
-import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
-import type { GeneratorHost } from '../../run/measurements/generator.ts';
+import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
+import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
+import type { GeneratorHost } from '../../run/measurements/generator-measured.ts';
+import type { AgentMessage, Hello, HubMessage, MachineRow } from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
 import { MachineWindows } from './machine-windows.ts';
-import type { AgentMessage, Hello, HubMessage, MachineRow } from './messages.ts';
 import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
 

@@ -4,13 +4,12 @@
  */
 import { addAbortListener } from 'node:events';
 import type { Socket } from 'socket.io';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { within } from '../../../protocol/helpers/within.ts';
+import { within } from '../../../protocol/base/within.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
-import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
 import { Host } from './host.ts';
-import type { Listener } from './listener.ts';
 import {
   type AgentMessage,
   agentMessageSchema,
@@ -20,7 +19,8 @@ import {
   type MachineRow,
   type Refusal,
   SILENT_AFTER_MS,
-} from './messages.ts';
+} from './host-messages.ts';
+import type { Listener } from './listener.ts';
 import { Stream, type StreamSocket } from './stream.ts';
 
 export interface HubEvents {

@@ -8,14 +8,14 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { thisHost } from '../../../protocol/machine/host.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import { bearerOf, tokenCheck } from '../../../server/control/token.ts';
 import { listen } from '../../../server/listen.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
 import { watchConnections } from '../../../server/strangers.ts';
+import type { Refusal, Time } from './host-messages.ts';
 import { fingerprintOf, formatJoinLine, type Secret } from './join-line.ts';
-import type { Refusal, Time } from './messages.ts';
 
 /** A host that does not answer is noticed within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };

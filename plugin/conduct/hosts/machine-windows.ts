@@ -1,10 +1,10 @@
 /** What a host that brings load tells of its machine, added up by the windows of the run. */
-import type { MachineShares } from '../../../protocol/result/machine.ts';
-import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator.ts';
+import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
+import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator-measured.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { takenShare } from '../../run/windows/resources.ts';
+import { takenShare } from '../../run/windows/resource-windows.ts';
 import { meanShares } from '../../samplers/index.ts';
-import type { MachineRow } from './messages.ts';
+import type { MachineRow } from './host-messages.ts';
 
 const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 

@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { Agent, type AgentOptions } from 'node:https';
 import { connect, type TLSSocket } from 'node:tls';
-import { CapacityError } from '../../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { fingerprintOf, type Join } from './join-line.ts';
 
 export const CONNECT_TIMEOUT_MS = 5000;

@@ -3,8 +3,8 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { formatProblems, type Problem } from '../../../protocol/problems.ts';
+import { formatProblems, type Problem } from '../../../protocol/base/problems.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { type Secret, TOKEN } from './join-line.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;

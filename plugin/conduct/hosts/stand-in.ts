@@ -1,8 +1,8 @@
 /** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
-import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
+import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger.ts';
-import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger-messages.ts';
+import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
 import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
 

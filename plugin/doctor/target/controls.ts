@@ -1,8 +1,8 @@
 /** The control port of each worker: reachable, with this token, of this version; the workers all, and each once; their clocks. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClockReading } from '../../../protocol/clock/clock-reading.ts';
-import type { WorkerStats } from '../../../protocol/events.ts';
-import { VERSION } from '../../../protocol/version.ts';
+import type { ClockReading } from '../../../protocol/base/clock/clock-reading.ts';
+import { VERSION } from '../../../protocol/base/version.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import { counted } from '../../../report/text/format.ts';
 import { requireWorkers } from '../../run/target/require-workers.ts';
 import { ControlClients } from '../../samplers/index.ts';

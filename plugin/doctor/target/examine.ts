@@ -9,11 +9,11 @@ import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
 import { readSituation } from '../situation.ts';
 import { checkBurst } from './burst.ts';
-import { checkCertificates } from './certificate.ts';
-import { checkConnect, checkPolling } from './connect.ts';
+import { checkCertificates } from './check-certificate.ts';
+import { checkConnect, checkPolling } from './check-connect.ts';
+import { checkIdle } from './check-idle.ts';
+import { checkSources } from './check-sources.ts';
 import { checkControls } from './controls.ts';
-import { checkIdle } from './idle.ts';
-import { checkSources } from './sources.ts';
 import { check, type TargetCheck } from './target-check.ts';
 import { checkUpgrades } from './upgrade.ts';
 

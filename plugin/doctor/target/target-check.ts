@@ -1,12 +1,12 @@
 /** One check of a target: what was tried, what was found, and how to mend it. */
 import type { LookupAddress } from 'node:dns';
-import { CapacityError } from '../../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { wrap } from '../../../report/text/format.ts';
 import type { OwnClients } from '../../run/receivers/own-clients.ts';
 import { answerBy } from '../../run/receivers/what-answers.ts';
-import { portOf } from '../../run/target/listeners.ts';
+import { portOf } from '../../run/target/target-listeners.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import type { TargetCheckName } from '../checks.ts';
+import type { TargetCheckName } from '../doctor-checks.ts';
 
 export interface Finding {
   /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: nothing to be tried. */

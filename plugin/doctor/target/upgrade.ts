@@ -1,6 +1,6 @@
 /** Whether the request for a WebSocket reaches the server as such, through everything in between. */
 import type { LookupAddress } from 'node:dns';
-import { printable } from '../../../protocol/printable.ts';
+import { printable } from '../../../protocol/base/printable.ts';
 import { come } from '../../run/receivers/come.ts';
 import { lookAt } from '../../run/receivers/look-at-target.ts';
 import type { OwnClient } from '../../run/receivers/own-clients.ts';

@@ -1,6 +1,7 @@
 /** Acknowledgements that carry an error object in place of an answer, as far as their own keys say so. */
-import { addOwn } from '../../../protocol/helpers/sum-counts.ts';
-import { printable } from '../../../protocol/printable.ts';
+
+import { printable } from '../../../protocol/base/printable.ts';
+import { addOwn } from '../../../protocol/base/sum-counts.ts';
 
 /** Different errors in one table; further ones have no words. */
 const MAX_ERRORS = 20;

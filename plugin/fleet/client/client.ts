@@ -2,9 +2,10 @@
  * One Socket.IO connection as the fleet sees it. Two clients implement this interface: `light/`, which costs a few KB,
  * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
-import type { ConnectionOptions } from '../../../protocol/connection.ts';
+
 import type { Announced } from '../../../protocol/link/ends.ts';
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
+import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
 import type { Failure } from './failure.ts';
 import type { RepeatedMessage } from './repeated-message.ts';
 import type { Traffic } from './traffic.ts';

@@ -1,7 +1,7 @@
 /** Why an attempt to connect failed, in the same words for both clients: results count and compare them. */
 import { constants } from 'node:os';
+import { attempt } from '../../../protocol/base/attempt.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
 
 export interface Failure {
   cause: FailureCode;

@@ -7,7 +7,7 @@ import type { Announced } from '../../../protocol/link/ends.ts';
 import { announcedIn } from '../client/announced.ts';
 import type { RecoverableSession } from '../client/client.ts';
 import type { Failure } from '../client/failure.ts';
-import { failureOf } from './failure.ts';
+import { failureOf } from './official-failure.ts';
 
 type Engine = Manager['engine'];
 

@@ -3,8 +3,8 @@ import http from 'node:http';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ManagerOptions } from 'socket.io-client';
-import { agentTo, secureContextOptions, tlsConnectOptions } from '../../../protocol/agent.ts';
-import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/connection.ts';
+import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/wire/connection.ts';
+import { agentTo, secureContextOptions, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
 import { loadParser } from '../client/parser.ts';
 
 /** The library's default; `ws` itself would compress messages of any size. */

@@ -2,18 +2,18 @@
  * Pairs the server's acknowledgements with what was sent: joins, by which the ledger knows the members, and whatever the
  * engine waits for. One that nobody waits for ends here, so that a server cannot fill the channel to the engine with them.
  */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { placeOf } from '../../../protocol/counted-as.ts';
-import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/events.ts';
-import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
-import { valuesAt } from '../../../protocol/json-path.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
+import { valuesAt } from '../../../protocol/base/json-path.ts';
+import { placeOf } from '../../../protocol/wire/counted-as.ts';
+import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/wire/events.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import type { Client } from '../client/client.ts';
 import { roomNames } from '../client/counted-event.ts';
-import type { FleetAnswer, FleetSettings } from '../messages.ts';
+import type { FleetAnswer, FleetSettings } from '../fleet-messages.ts';
 import { nameOf } from '../server-name.ts';
-import type { Connection, EmitCommand } from './connections/connection.ts';
-import type { Counts } from './counts/counts.ts';
+import type { Connection, EmitCommand } from './connections/fleet-connection.ts';
+import type { Counts } from './counts/connection-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
 /** Acknowledgement ids of joins that only the ledger needs; the engine's request ids never get this high. */

@@ -1,7 +1,7 @@
 /** Runs the commands of a fleet on the connections that it holds, in a fleet process or in that of the run. */
 import { loadParser } from '../client/parser.ts';
-import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../messages.ts';
-import type { CreateClient } from './parts.ts';
+import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../fleet-messages.ts';
+import type { CreateClient } from './process-parts.ts';
 import { ProcessState } from './process-state.ts';
 
 interface Clients {
@@ -67,7 +67,7 @@ export class Holder {
 /** Loads the official client only if it is used: it costs the memory that the light client saves. */
 async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings): Promise<Clients> {
   if (client === 'official') {
-    const { OfficialClient } = await import('../official/client.ts');
+    const { OfficialClient } = await import('../official/official-client.ts');
     const create: CreateClient = (slot, options, sink, sessions) =>
       new OfficialClient(slot, options, sink, ownEvent, sessions);
     return { create, close: () => {} };

@@ -1,9 +1,9 @@
 /** The code of a fleet process, which holds its share of the connections. channel.ts starts and ends it. */
 
 import { once } from 'node:events';
-import { tellParent } from '../../../protocol/helpers/tell-parent.ts';
-import { knowSecrets } from '../../../protocol/secrets/known-secrets.ts';
-import type { FleetAnswer, FleetCommand, FleetStart } from '../messages.ts';
+import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { tellParent } from '../../../protocol/base/tell-parent.ts';
+import type { FleetAnswer, FleetCommand, FleetStart } from '../fleet-messages.ts';
 import { Outbox } from '../outbox.ts';
 import { TimerLag } from '../timer-lag.ts';
 import { Holder } from './holder.ts';

@@ -1,24 +1,24 @@
 /** Everything that a fleet process holds, counts and times; a reset replaces it by a new one. */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
-import type { FaultOrder } from '../../../protocol/link/fault.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger.ts';
+import type { FaultOrder } from '../../../protocol/link/fault-messages.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Sightings as Report } from '../../../protocol/link/sightings.ts';
 import type { ClientState } from '../client/client.ts';
-import { EventLoopWatch } from '../health.ts';
-import type { FleetAnswer, FleetStart, ProcessQuestions, ProcessSnapshot, SightOrder } from '../messages.ts';
+import { EventLoopWatch } from '../event-loop-watch.ts';
+import type { FleetAnswer, FleetStart, ProcessQuestions, ProcessSnapshot, SightOrder } from '../fleet-messages.ts';
 import { Pacer } from '../pacer.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ClientReports } from './connections/client-reports.ts';
 import { ConnectionCommands } from './connections/connection-commands.ts';
 import { HeldConnections } from './connections/held-connections.ts';
 import { Connecting } from './counts/connecting.ts';
-import { Counts } from './counts/counts.ts';
-import { Ends } from './counts/ends.ts';
+import { Counts } from './counts/connection-counts.ts';
+import { Ends } from './counts/end-counts.ts';
 import { Ledger } from './ledger/ledger.ts';
-import { Sightings } from './ledger/sightings.ts';
+import { Sightings } from './ledger/process-sightings.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
-import type { CreateClient, Parts, Share } from './parts.ts';
+import type { CreateClient, Parts, Share } from './process-parts.ts';
 
 /** The process itself numbers the broadcasts of an own event. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };

@@ -3,7 +3,7 @@
  * each copy, and the server may send to rooms or namespaces. What was received shows both.
  */
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
-import type { Batch } from '../../../protocol/result/delivery.ts';
+import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';

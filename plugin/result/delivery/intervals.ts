@@ -1,8 +1,8 @@
 /** How far the latencies of other broadcasts, sent in the same way, can be from these. */
-import { recordedUs } from '../../../protocol/histogram.ts';
-import type { FrozenBroadcast } from '../../../protocol/link/ledger.ts';
-import type { Interval } from '../../../protocol/result/parts.ts';
+import { recordedUs } from '../../../protocol/base/histogram.ts';
+import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import type { Interval } from '../../../protocol/result/shared-schemas.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { median } from '../../../report/statistics/statistics.ts';
 import { merged } from '../sums.ts';

@@ -3,9 +3,9 @@
  * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
  */
 import { type Collecting, collects, type Measurements } from '../../run/measurements/measurements.ts';
-import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { sourcesOf } from '../../samplers/index.ts';
-import { impossibleCpu } from './cpu.ts';
+import { impossibleCpu } from './cpu-invariants.ts';
 import {
   exceedsRss,
   growsMoreThanRss,
@@ -14,7 +14,7 @@ import {
   isTooSmall,
   type MemoryRun,
   reusedPages,
-} from './memory.ts';
+} from './memory-invariants.ts';
 import type { Violation } from './violation.ts';
 
 /** In this order: figures that break one are no longer there for the next ones, so each has one reason. */

@@ -3,11 +3,11 @@
  * although they stayed or left, or it was taken later than they came. The plateaus come one after the other, so a leak in time would be
  * taken for the cost of connections, too.
  */
-import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
 import { type Collecting, collects, type Measurements } from '../../run/measurements/measurements.ts';
-import type { LayerBytes, Plateau } from '../../run/measurements/memory.ts';
+import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
 /** As a share of what the connections seem to cost. */

@@ -2,14 +2,14 @@
  * What memory does while connections come and go: what each connection leaves behind, what is added in time, whoever comes, or a
  * rise of which the readings cannot tell one from the other.
  */
-import type { Drift, OverTimeResult } from '../../../protocol/result/over-time.ts';
+import type { Drift, OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
 import { familyOf } from '../../../report/figures/layers.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory.ts';
+import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory-measured.ts';
 import { without } from '../../run/memory/at-rest.ts';
 import type { Layer } from '../../samplers/index.ts';
-import { countsOverTime } from './counts.ts';
+import { countsOverTime } from './counts-over-time.ts';
 
 export interface DriftPoint {
   t: number;

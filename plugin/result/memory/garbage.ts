@@ -2,7 +2,7 @@
  * Error of the slope of a process whose garbage the run does not collect. The interval of a line through few plateaus contains noise only.
  * Free pages and the heap's growth are not noise: they move all plateaus the same way.
  */
-import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Point } from '../../../report/statistics/statistics.ts';
 
 const MB = 1024 ** 2;

@@ -6,8 +6,8 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { sum } from '../../../report/statistics/statistics.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { MachineMoment, Plateau } from '../../run/measurements/memory.ts';
-import { withoutBaseline } from './memory.ts';
+import type { MachineMoment, Plateau } from '../../run/measurements/memory-measured.ts';
+import { withoutBaseline } from './assemble-memory.ts';
 
 type Balance = NonNullable<Result['memory']['balance']>;
 type Part = Balance['parts'][number]['part'];

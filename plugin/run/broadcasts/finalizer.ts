@@ -3,10 +3,10 @@
  * takes its process some milliseconds. When a quarter of the room for rows is taken, the oldest broadcasts that are
  * complete, or that have got no copy for the deadline of the drain, are finalized at once, so that a run of hours has room for all.
  */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { placeOfCounted, readPlace } from '../../../protocol/counted-as.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { Sighting } from '../../../protocol/link/sightings.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { placeOfCounted, readPlace } from '../../../protocol/wire/counted-as.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';

@@ -1,5 +1,5 @@
 /** Which event of a server can be counted, and where in it an id and a time stand: found in what two connections got. */
-import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/json-path.ts';
+import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
 import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
 

@@ -1,8 +1,9 @@
 /** From what the fleet processes have seen of broadcasts to what the ledgers finalize: from when on they are timed. */
-import { placeOfCounted } from '../../../protocol/counted-as.ts';
-import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
+
+import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import type { Sighting, Sightings } from '../../../protocol/link/sightings.ts';
-import type { LatencyFrom } from '../../../protocol/result/latency.ts';
+import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
+import { placeOfCounted } from '../../../protocol/wire/counted-as.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 
 /** @returns what all processes together have seen, in the order of the first receipts anywhere; counted where all count it */

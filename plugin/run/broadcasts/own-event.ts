@@ -1,13 +1,13 @@
 /** Broadcasts of a server without our contract: the run provokes them or waits for them; each fleet process numbers them by their ids. */
 import { crc32 } from 'node:zlib';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { formatJsonPath, type JsonPath } from '../../../protocol/json-path.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { formatJsonPath, type JsonPath } from '../../../protocol/base/json-path.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Sightings } from '../../../protocol/link/sightings.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
-import type { OwnEventMeasured } from '../measurements/own-event.ts';
-import { connectionHolders } from '../target/listeners.ts';
+import type { OwnEventMeasured } from '../measurements/own-event-measured.ts';
+import { connectionHolders } from '../target/target-listeners.ts';
 import { pause } from '../wait.ts';
 import { Finalizer } from './finalizer.ts';
 import { asSent } from './rows.ts';

@@ -1,7 +1,7 @@
 /** Publishes broadcasts on an absolute schedule: a slow one does not delay the next, it shows as its own send delay. */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import type { BroadcastSent } from '../../../protocol/events.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
+import type { BroadcastSent } from '../../../protocol/wire/events.ts';
 import { type ControlClients, reasonOf, UnansweredRequest } from '../../samplers/index.ts';
 import { pause } from '../wait.ts';
 

@@ -1,8 +1,8 @@
 /** The probe's round trips with nobody else connected: what a broadcast takes at least. */
 
-import { SAME_CLOCK_US } from '../../../protocol/clock/clock-line.ts';
+import { SAME_CLOCK_US } from '../../../protocol/base/clock/clock-line.ts';
 import type { RunContext } from '../context.ts';
-import type { Echo } from '../receivers/probe.ts';
+import type { Echo } from '../receivers/round-trip-probe.ts';
 import { until } from '../wait.ts';
 import { publish } from './publish.ts';
 

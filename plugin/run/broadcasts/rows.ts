@@ -2,10 +2,10 @@
  * The finalized broadcasts of an own event, in limited memory however many there are: in a long run, a row stands for
  * several broadcasts that follow each other. Sums, histograms and times of completion lose nothing by that.
  */
-import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger.ts';
-import { RECEIPT_COUNTS } from '../../../protocol/result/delivery.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/base/histogram.ts';
+import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
+import { RECEIPT_COUNTS } from '../../../protocol/result/delivery-schema.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import type { HostedRow } from '../link.ts';
 import type { SentBroadcast } from './publish.ts';
 

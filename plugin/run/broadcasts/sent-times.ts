@@ -1,5 +1,5 @@
 /** Whether the times in the payload can be used: does the clock that made them agree with ours? */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
 /** A broadcast whose payload has a time. */
 export interface Stamped {

@@ -1,9 +1,10 @@
 /** Before the load: does the event come, and are its id and its time where the options say? */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/json-path.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+
+import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
-import { ANY } from '../../fleet/messages.ts';
+import { ANY } from '../../fleet/fleet-messages.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { come } from '../receivers/come.ts';
 import { lookAt } from '../receivers/look-at-target.ts';

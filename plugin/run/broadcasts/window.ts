@@ -1,7 +1,7 @@
 /** Measures the broadcasts at full target: publishes them, waits for the last copies, and finalizes the ledger. */
 import type { RunContext } from '../context.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
-import { Windows } from '../windows/cpu.ts';
+import { Windows } from '../windows/cpu-window.ts';
 import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { drain, type Outstanding } from './drain.ts';
 import { LEAD_MS } from './publish.ts';

@@ -2,7 +2,7 @@
  * Checks at every standstill of a run: the workers count the connections that the generator holds, their statistics are
  * live, and the deployment is the one that the run began with. Bytes per connection are only as good as these counts.
  */
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import { isOn } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';

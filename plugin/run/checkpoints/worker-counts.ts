@@ -1,7 +1,7 @@
 /** What the workers count, against what the generator holds: all together, and each worker; and whether they count now. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { WorkerStats } from '../../../protocol/events.ts';
-import { ownValue, sumCounts } from '../../../protocol/helpers/sum-counts.ts';
+import { ownValue, sumCounts } from '../../../protocol/base/sum-counts.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import { type Moment, WRONG_COUNTS } from '../measurements/observations.ts';

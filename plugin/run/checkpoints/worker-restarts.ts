@@ -1,5 +1,5 @@
 /** Restarts of workers between two standstills: by the end of a run, a new process can have counted more than the old one. */
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import { changesBetween, identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
 

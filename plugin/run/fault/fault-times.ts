@@ -1,5 +1,5 @@
 /** Whether a planned fault is on. */
-import type { FaultMeasured } from '../measurements/fault.ts';
+import type { FaultMeasured } from '../measurements/fault-measured.ts';
 
 /** Returns whether a planned fault is still changing the fleet's counts. */
 export function isOn(fault: FaultMeasured | undefined): boolean {

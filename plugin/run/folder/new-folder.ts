@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder } from '../../../protocol/helpers/make-folder.ts';
+import { makeFolder } from '../../../protocol/base/make-folder.ts';
 
 /**
  * Makes a folder that nobody else has: `name`, or with `-2`, `-3`, … where there is one already.

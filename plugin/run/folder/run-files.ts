@@ -4,9 +4,9 @@
  */
 import { appendFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CapacityError } from '../../../protocol/errors.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { unwritable } from '../../../protocol/unwritable.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { unwritable } from '../../../protocol/base/unwritable.ts';
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { replace } from './replace.ts';
 
 export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';

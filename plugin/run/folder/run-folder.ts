@@ -1,11 +1,11 @@
 /** The folder of a run. Its result is written at every stage, so that a killed run leaves what it had measured. */
 import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { formatProblems, problemsOf } from '../../../protocol/problems.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { formatProblems, problemsOf } from '../../../protocol/base/problems.ts';
+import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
-import { requireRoom, unwritable } from '../../../protocol/unwritable.ts';
 import { newFolder } from './new-folder.ts';
 import { replace } from './replace.ts';
 import { OTHER_RESULTS, RunFiles } from './run-files.ts';

@@ -1,12 +1,12 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
-import type { ClockLine } from '../../../protocol/clock/clock-line.ts';
+import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import { type TransportsName, transportsName } from '../../../protocol/connection.ts';
-import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
-import type { MachineShares } from '../../../protocol/result/machine.ts';
-import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
+import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { roomName } from '../../../protocol/rooms.ts';
+import { type TransportsName, transportsName } from '../../../protocol/wire/connection.ts';
+import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
+import { roomName } from '../../../protocol/wire/rooms.ts';
 import type {
   Absence,
   EndedProcess,
@@ -16,20 +16,26 @@ import type {
   Inspectors,
   Readings,
 } from '../../samplers/index.ts';
-import type { RedisTraffic } from '../../samplers/redis/redis.ts';
+import type { RedisTraffic } from '../../samplers/redis/redis-sampler.ts';
 import type { Repeated } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { SentBroadcast, UnconfirmedBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
-import type { Echo } from '../receivers/probe.ts';
+import type { Echo } from '../receivers/round-trip-probe.ts';
 import type { SentinelReceipts } from '../receivers/sentinel.ts';
-import type { FaultMeasured } from './fault.ts';
-import type { GeneratorHost, GeneratorLoop, GeneratorWindow, ShareWindow, ThrottledWindows } from './generator.ts';
-import type { LayerBytes, MachineMoment, OverTimeMeasured, Plateau } from './memory.ts';
+import type { FaultMeasured } from './fault-measured.ts';
+import type {
+  GeneratorHost,
+  GeneratorLoop,
+  GeneratorWindow,
+  ShareWindow,
+  ThrottledWindows,
+} from './generator-measured.ts';
+import type { CpuWindow, Ramp, RampWindow } from './measured-windows.ts';
+import type { LayerBytes, MachineMoment, OverTimeMeasured, Plateau } from './memory-measured.ts';
 import { Observations } from './observations.ts';
-import type { OwnEventMeasured } from './own-event.ts';
+import type { OwnEventMeasured } from './own-event-measured.ts';
 import { runId } from './run-id.ts';
-import type { CpuWindow, Ramp, RampWindow } from './windows.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {

@@ -1,5 +1,5 @@
 /** How many connections each worker holds now, as far as that is known of all of them. */
-import { sumCounts } from '../../../protocol/helpers/sum-counts.ts';
+import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { FleetTotals } from '../../../protocol/link/add-snapshots.ts';
 import type { Measurements } from './measurements.ts';
 

@@ -2,7 +2,7 @@
  * The process behind a worker's name, and the evidence that another process has taken its place. A restarted worker can have the
  * name, the process id (1 in a container) and even the instance of the one before, so everything that only grows is compared, too.
  */
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 
 export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
   /** Missing where only names were read. */

@@ -2,7 +2,7 @@
 import { valuesOf } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
-import type { LayerBytes } from '../measurements/memory.ts';
+import type { LayerBytes } from '../measurements/memory-measured.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
 

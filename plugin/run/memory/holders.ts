@@ -1,7 +1,7 @@
 /** Possible holders of connections' memory outside the measured processes: other processes, and files in memory. */
 import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
-import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory.ts';
+import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory-measured.ts';
 
 /** The largest processes: small ones cannot have grown by much. */
 const MAX_PROCESSES = 300;

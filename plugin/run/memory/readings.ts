@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
-import type { LayerBytes } from '../measurements/memory.ts';
-import type { Collector } from '../target/control.ts';
+import type { LayerBytes } from '../measurements/memory-measured.ts';
+import type { Collector } from '../target/control-client.ts';
 
 /** For each plateau. */
 const READINGS = 3;

@@ -1,16 +1,23 @@
 /** Lets one client of the run come as a virtual user: it plays its part of the flow, and keeps the connection. */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { printable } from '../../../protocol/printable.ts';
+
+import { printable } from '../../../protocol/base/printable.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { EngineOptions } from '../../script/options/engine-options.ts';
-import { contextOf, endRequests, loadHelpers, loadHttpEngine, loadProcessor } from '../../virtual-user/artillery.ts';
+import {
+  contextOf,
+  endRequests,
+  loadHelpers,
+  loadHttpEngine,
+  loadProcessor,
+} from '../../virtual-user/artillery-types.ts';
 import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
 import { Meter } from '../../virtual-user/meter.ts';
 import { compileScenario } from '../../virtual-user/scenario.ts';
 import { Signals } from '../../virtual-user/signals.ts';
 import { newTally, secretsOf } from '../../virtual-user/tally.ts';
-import type { UserContext } from '../../virtual-user/types.ts';
+import type { UserContext } from '../../virtual-user/user-types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
-import type { Ending } from '../measurements/ends.ts';
+import type { Ending } from '../measurements/end-words.ts';
 import { explain, notConnected, Refused } from './explain-failure.ts';
 import type { OwnClient, OwnUser } from './own-clients.ts';
 import type { Came, OwnConnection } from './own-connection.ts';

@@ -1,7 +1,7 @@
 /** Lets one client of the run connect: bare, or as a virtual user. */
 import { addAbortListener } from 'node:events';
 import { Fleet } from '../../fleet/fleet.ts';
-import type { FleetSettings } from '../../fleet/messages.ts';
+import type { FleetSettings } from '../../fleet/fleet-messages.ts';
 import { explain, Refused } from './explain-failure.ts';
 import type { OwnClient } from './own-clients.ts';
 import { type Came, CONNECT_TIMEOUT_MS, type Listeners, OwnConnection, type OwnSocket } from './own-connection.ts';

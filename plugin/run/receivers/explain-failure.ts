@@ -1,9 +1,10 @@
 /** What a failed connection of the run's own clients means, and what to do: from the failure that the fleet reports. */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
-import { printable } from '../../../protocol/printable.ts';
-import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
-import { allSecretsIn } from '../../../protocol/secrets/masked-values.ts';
+
+import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { allSecretsIn } from '../../../protocol/base/secrets/masked-values.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { NO_UPGRADE } from '../../fleet/client/failure.ts';
 import type { FleetError } from '../../fleet/fleet-error.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';

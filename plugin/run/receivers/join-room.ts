@@ -1,7 +1,8 @@
 /** Makes a client of the run a member of a room of the wire contract. */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { EVENTS, type Joined, type Refusal } from '../../../protocol/events.ts';
-import { printable } from '../../../protocol/printable.ts';
+
+import { printable } from '../../../protocol/base/printable.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { EVENTS, type Joined, type Refusal } from '../../../protocol/wire/events.ts';
 import { nameOf } from '../../fleet/server-name.ts';
 import type { OwnSocket } from './own-connection.ts';
 

@@ -9,10 +9,10 @@ import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
-import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/agent.ts';
+import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { portOf } from '../target/listeners.ts';
+import { portOf } from '../target/target-listeners.ts';
 import type { Seen } from './what-answers.ts';
 
 const TIMEOUT_MS = 5000;

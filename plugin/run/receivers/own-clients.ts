@@ -7,15 +7,15 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { EVENTS } from '../../../protocol/events.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { EVENTS } from '../../../protocol/wire/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { variablesOfBefore } from '../../script/handed-over.ts';
 import { folderOf } from '../../script/options/files.ts';
 import { ENGINE, type Scenario, type Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { type Arrival, acknowledges, arrivalOf } from '../../virtual-user/arrival.ts';
-import { artilleryFolder } from '../../virtual-user/artillery.ts';
+import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
 
 /** One of them, before it connects. */
 export interface OwnClient {

@@ -1,9 +1,9 @@
 /** A connection of one of the run's own clients: a fleet's, with what the run has to know of it beside the flow. */
-import { OWN_DISCONNECT } from '../../../protocol/connection.ts';
+import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
 import type { ClientState } from '../../fleet/client/client.ts';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
 import type { FleetError } from '../../fleet/fleet-error.ts';
-import { ANY, type End, type ListenMode, type OpenOptions } from '../../fleet/messages.ts';
+import { ANY, type End, type ListenMode, type OpenOptions } from '../../fleet/fleet-messages.ts';
 import type {
   EventListener,
   FleetConnection,
@@ -12,7 +12,7 @@ import type {
   Watcher,
 } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { type Ending, endingOf } from '../measurements/ends.ts';
+import { type Ending, endingOf } from '../measurements/end-words.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** Longer than any run: the end of the connection ends the wait. */

@@ -3,12 +3,12 @@
  * counts what they receive: it does not matter whether the server sends a broadcast back to its publisher.
  */
 import { randomBytes } from 'node:crypto';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { countedAs, readPlace } from '../../../protocol/counted-as.ts';
-import { printable } from '../../../protocol/printable.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { countedAs, readPlace } from '../../../protocol/wire/counted-as.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import { countAckError } from '../../fleet/client/ack-errors.ts';
-import { ANY } from '../../fleet/messages.ts';
+import { ANY } from '../../fleet/fleet-messages.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { onSchedule } from '../broadcasts/publish.ts';
 import { comeOneOf } from './come.ts';

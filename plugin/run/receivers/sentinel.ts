@@ -4,10 +4,10 @@
  * the server.
  */
 import { addAbortListener } from 'node:events';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { EVENTS, isBroadcast } from '../../../protocol/events.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { EVENTS, isBroadcast } from '../../../protocol/wire/events.ts';
 import { Fleet } from '../../fleet/fleet.ts';
-import type { Ending } from '../measurements/ends.ts';
+import type { Ending } from '../measurements/end-words.ts';
 import { come, OWN_FLEET } from './come.ts';
 import { joinRoom } from './join-room.ts';
 import type { OwnClient } from './own-clients.ts';

@@ -1,9 +1,9 @@
 /** Names the program at a target by its answer to an Engine.IO handshake, and what to set. The only place that judges it. */
 import { STATUS_CODES } from 'node:http';
-import { speaksTls } from '../../../protocol/agent.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { printable } from '../../../protocol/base/printable.ts';
 import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { printable } from '../../../protocol/printable.ts';
+import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import { ENGINE_IO_3, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
 import { type Certificate, certificateProblem } from './certificate-problem.ts';
 import { httpFix, NOT_SOCKETIO, SET_PATH } from './http-refusals.ts';

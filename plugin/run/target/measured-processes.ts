@@ -1,5 +1,5 @@
 /** Names the processes whose memory and CPU a run charges to the deployment. */
-import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
 import {
   holdingsOf,
   type LayerPids,

@@ -1,9 +1,9 @@
 /** What the workers have to be before any load: for a run, and for the doctor. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CapacityError } from '../../../protocol/errors.ts';
-import type { WorkerStats } from '../../../protocol/events.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { Control } from './control.ts';
+import type { Control } from './control-client.ts';
 
 /** Some adapters count a server that has ended for ten more seconds. */
 const COUNT_TIMEOUT_MS = 12_000;

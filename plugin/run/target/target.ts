@@ -1,13 +1,13 @@
 /** The deployment that a run measures, opened: a stack that is up, one that this run starts, or the user's own server. */
 
-import { speaksTls } from '../../../protocol/agent.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
-import type { WorkerStats } from '../../../protocol/events.ts';
-import { onlyOnce } from '../../../protocol/helpers/only-once.ts';
-import { thisHost } from '../../../protocol/machine/host.ts';
-import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { titleOfLayer } from '../../../protocol/named-layers.ts';
-import type { MeasuredProcesses } from '../../../protocol/result/processes.ts';
+import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
+import { thisHost } from '../../../protocol/base/machine/this-host.ts';
+import { onlyOnce } from '../../../protocol/base/only-once.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { titleOfLayer } from '../../../protocol/documents/named-layers.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
+import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import { describeMissing } from '../../../server/stack/profile.ts';
 import {
   defaultStateDir,
@@ -33,8 +33,8 @@ import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts'
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { SERVER_PROCESSES } from '../measurements/observations.ts';
-import { isThisMachine, listenersOf, portOf } from './listeners.ts';
 import { describeProcesses } from './measured-processes.ts';
+import { isThisMachine, listenersOf, portOf } from './target-listeners.ts';
 import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
 
 export interface Target {

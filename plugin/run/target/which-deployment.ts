@@ -1,6 +1,7 @@
 /** Which deployment a run measures: decided by its settings and the state file of a stack, never by a port that is free. */
-import { speaksTls } from '../../../protocol/agent.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
+
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import { assertFree } from '../../../server/stack/ports.ts';
 import { chooseProfile, type Profile, requiredProfile } from '../../../server/stack/profile.ts';
 import type { findStack, Stack, StackState } from '../../../server/stack/stack.ts';

@@ -1,7 +1,7 @@
 /** How busy the load generator itself was, and what stopped it: if it lags, its own queue is part of the latencies. */
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator.ts';
+import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator-measured.ts';
 
 /** Starts a window; what happened before does not count. */
 export async function resetGenerator({ link, ledger, resources }: RunContext): Promise<void> {

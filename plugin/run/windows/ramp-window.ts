@@ -1,6 +1,6 @@
 /** CPU while connections are made: all of a ramp, and its parts, which show how much that varies. */
-import type { RampWindow } from '../measurements/windows.ts';
-import { mark, type WindowContext, Windows, windowSince } from './cpu.ts';
+import type { RampWindow } from '../measurements/measured-windows.ts';
+import { mark, type WindowContext, Windows, windowSince } from './cpu-window.ts';
 
 /** Shorter parts would have too few ticks of the kernel. */
 const MIN_PART_SECONDS = 1;

@@ -1,7 +1,7 @@
 /** Parts of the run in which connections are made: the phases with arrivals between two pauses. */
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
-import type { Ramp } from '../measurements/windows.ts';
+import type { Ramp } from '../measurements/measured-windows.ts';
 
 /** Begins a ramp, or adds the phase to the one that has not ended. */
 export function addPhase(ramps: Ramp[], phase: Phase): void {

@@ -1,8 +1,8 @@
 /** What workers answer, parsed: figures of it become those of a result. */
 import { z } from 'zod';
-import { type Answer, type ControlRequest, REPLIES } from '../../../protocol/control-replies.ts';
-import type { ControlReply } from '../../../protocol/events.ts';
-import { name, sentence } from '../../../protocol/link/bounds.ts';
+import { name, sentence } from '../../../protocol/link/bounded-schemas.ts';
+import { type Answer, type ControlRequest, REPLIES } from '../../../protocol/wire/control-replies.ts';
+import type { ControlReply } from '../../../protocol/wire/events.ts';
 
 /** A server of another version can refuse with codes that are unknown here. */
 const refusal = z.object({ ok: z.literal(false), code: name, message: sentence });

@@ -1,9 +1,9 @@
 /** Machines and containers of the workers, each counted once however many workers it has. */
 
-import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/events.ts';
-import { readCgroup } from '../../../protocol/machine/cgroup.ts';
-import { thisHost } from '../../../protocol/machine/host.ts';
-import { lowestLimit } from '../../../protocol/machine/usable.ts';
+import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
+import { thisHost } from '../../../protocol/base/machine/this-host.ts';
+import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
+import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { Absent } from '../absence.ts';
 
 /** @returns with the names of the workers on each, in the order of the workers */

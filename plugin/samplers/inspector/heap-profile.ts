@@ -3,7 +3,7 @@
  * is freed. It runs in a session inside the process, so that the inspector need not stay open meanwhile.
  */
 import { z } from 'zod';
-import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 
 /** Between two samples, on average. More memory per sample would be less exact, and less costs more CPU per allocation. */
 export const SAMPLING_INTERVAL_BYTES = 2048;

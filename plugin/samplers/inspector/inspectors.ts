@@ -3,14 +3,14 @@
  * at a time, since processes of one machine share a port.
  */
 import { z } from 'zod';
-import { CapacityError, describeError } from '../../../protocol/errors.ts';
-import { getOrAdd } from '../../../protocol/helpers/get-or-add.ts';
-import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
+import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
+import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import { Absent } from '../absence.ts';
 import { END, type HeapProfile, parseHeapProfile, START, TAKE } from './heap-profile.ts';
+import type { InspectorSession } from './inspector-session.ts';
 import { type Inspectable, isOtherProgram, requireInspectable, withoutPrimaries } from './may-open.ts';
-import { attach, closeLate, type OpenInspector, open } from './open.ts';
-import type { InspectorSession } from './session.ts';
+import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
 
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;

@@ -4,11 +4,11 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { isLoopback } from '../../../protocol/machine/loopback.ts';
-import { shownCommand } from '../processes/command-line.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { livingStat } from '../processes/proc.ts';
+import { shownCommand } from '../processes/process-name.ts';
 
 /** What is known of a process that a signal can reach. */
 export interface Inspectable {

@@ -5,7 +5,7 @@ import {
   measureTitle,
   NAMED_LAYERS,
   WORKERS_TITLE,
-} from '../../../protocol/named-layers.ts';
+} from '../../../protocol/documents/named-layers.ts';
 import type { Figure, Layer } from './layer.ts';
 import {
   containersOfWorkers,
@@ -20,7 +20,7 @@ import {
   workerInspectors,
   workerPss,
   workerStats,
-} from './sources.ts';
+} from './layer-sources.ts';
 
 type Shown = Pick<Figure, 'main' | 'metric'>;
 interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {

@@ -1,6 +1,6 @@
 /** A layer of the table: its figures, and the alternative sources that can read them. */
-import type { LayerDescription } from '../../../protocol/result/memory.ts';
-import type { Inputs } from '../inputs.ts';
+import type { LayerDescription } from '../../../protocol/result/memory-schema.ts';
+import type { Inputs } from '../sampler-inputs.ts';
 
 /** Reads the current bytes, CPU time in microseconds, or count. Throws or rejects with the reason why it is unknown. */
 export type Measure = (inputs: Inputs) => number | Promise<number>;

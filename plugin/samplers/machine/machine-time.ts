@@ -4,9 +4,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { type PressureReading, readCpu, readPressure } from '../../../protocol/machine/kernel.ts';
-import { allowedCpus } from '../../../protocol/machine/usable.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { type PressureReading, readCpu, readPressure } from '../../../protocol/base/machine/kernel.ts';
+import { allowedCpus } from '../../../protocol/base/machine/usable.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
 import {

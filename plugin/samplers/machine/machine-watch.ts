@@ -1,7 +1,7 @@
 /** Who uses the CPUs of this machine, whenever it is asked; now and then it looks by itself, as processes come and go. */
-import type { MachineShares } from '../../../protocol/result/machine.ts';
+import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
+import { sharesBetween } from './cpu-shares.ts';
 import { MachineTime, type MachineTotals } from './machine-time.ts';
-import { sharesBetween } from './shares.ts';
 
 /** Share of the time that reading all processes of the machine may take. */
 const SHARE = 0.01;

@@ -1,8 +1,8 @@
 /** Shared memory of this machine by the place where it is kept. Linux only. */
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { printable } from '../../../protocol/printable.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { printable } from '../../../protocol/base/printable.ts';
 
 export interface SharedMemory {
   /** Completes "64 KB in …". */

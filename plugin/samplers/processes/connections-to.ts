@@ -1,5 +1,5 @@
 /** Connections to a port of this machine, as the kernel lists its sockets. */
-import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
+import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
 
 /** @returns the established ones, of all clients but this process; undefined where there is no such list */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {

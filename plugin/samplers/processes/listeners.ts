@@ -1,8 +1,8 @@
 /** Processes of this machine that listen on TCP ports, as far as this process can see them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { findListeners } from '../../../protocol/machine/port-listeners.ts';
-import { descriptorsOf, LISTEN, parseSockets, portOfEnd } from '../../../protocol/machine/sockets.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { findListeners } from '../../../protocol/base/machine/port-listeners.ts';
+import { descriptorsOf, LISTEN, parseSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
 /** Who listens on a port, or why that cannot be seen. What cannot be seen may still be there. */

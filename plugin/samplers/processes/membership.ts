@@ -4,11 +4,11 @@
  * on the target's port, or if it takes the place of one that has ended.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { holdsOneOf } from '../../../protocol/machine/sockets.ts';
-import type { ProcessRole } from '../../../protocol/result/processes.ts';
-import { commandLine, programWords } from './command-line.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { holdsOneOf } from '../../../protocol/base/machine/sockets.ts';
+import type { ProcessRole } from '../../../protocol/result/processes-schema.ts';
 import { type Listening, ListeningPorts } from './listeners.ts';
+import { commandLine, programWords } from './process-name.ts';
 import { PROXY } from './process-query.ts';
 import { type ProcessTable, withDescendants } from './process-table.ts';
 

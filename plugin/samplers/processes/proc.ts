@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pidusage from 'pidusage';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
-import { parseSmapsRollup, type SmapsRollup } from '../../../protocol/machine/kernel.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
+import { parseSmapsRollup, type SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
 
 /** PSS, the proportional set size, divides shared pages by their users, so that processes add up. Linux only, if requested. */
 export interface ProcessReading extends Partial<SmapsRollup> {

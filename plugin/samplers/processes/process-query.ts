@@ -1,12 +1,12 @@
 /** How settings name the processes of a layer: by ids, by a pattern of command lines, or by a control group. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { reasonOf } from '../absence.ts';
-import { commandLine, programWords } from './command-line.ts';
-import { HIDDEN } from './memory.ts';
 import { isHidden } from './proc.ts';
+import { HIDDEN } from './process-memory.ts';
+import { commandLine, programWords } from './process-name.ts';
 import { type ProcessTable, readProcessTable, withDescendants } from './process-table.ts';
 
 export interface ProcessQuery {

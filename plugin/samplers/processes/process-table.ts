@@ -2,9 +2,9 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import type { LayerPids } from './memory.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
 import { isAlive, livingStat, type ProcessStat, statOf } from './proc.ts';
+import type { LayerPids } from './process-memory.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
 

@@ -1,12 +1,12 @@
 /** Notices when a process of the deployment ends, with its open files, or stands still: afterwards nothing on the machine shows it. */
 import { readdirSync, statSync } from 'node:fs';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
-import { shownCommand } from './command-line.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { limitsOfProcess } from '../../../protocol/base/machine/open-files.ts';
 import { executableOf } from './membership.ts';
-import type { LayerPids } from './memory.ts';
 import { type HaltedState, isAlive, livingStat } from './proc.ts';
+import type { LayerPids } from './process-memory.ts';
+import { shownCommand } from './process-name.ts';
 
 interface LayerProcess {
   pid: number;

@@ -3,11 +3,11 @@
  * group. What they have started belongs to them.
  */
 import { readdir } from 'node:fs/promises';
-import { limitsOfProcess } from '../../../protocol/machine/open-files.ts';
-import { shownCommand } from './command-line.ts';
+import { limitsOfProcess } from '../../../protocol/base/machine/open-files.ts';
 import { type Listening, ListeningPorts } from './listeners.ts';
 import { executableOf, lookAlikes, type Member, programOf, replacedBy, roleOf } from './membership.ts';
 import { isAlive, isHidden, type ProcessStat } from './proc.ts';
+import { shownCommand } from './process-name.ts';
 import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 

@@ -1,5 +1,5 @@
 /** Counters on a page that a server writes about itself. They fall only if another process writes the page. */
-import { EXPORTER } from './figures.ts';
+import { EXPORTER } from './page-figures.ts';
 
 export type Counters = Record<string, number>;
 

@@ -1,10 +1,19 @@
 /** A page of metrics, as text for Prometheus: what of it counts, and what it lacks. */
 
 import parse from 'parse-prometheus-text-format';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
-import { figuresOf, isWanted, MEMORY, METRICS, type Sample, STARTED, valuesIn, withoutExporter } from './figures.ts';
-import { machineOf } from './machine.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
+import {
+  figuresOf,
+  isWanted,
+  MEMORY,
+  METRICS,
+  type Sample,
+  STARTED,
+  valuesIn,
+  withoutExporter,
+} from './page-figures.ts';
+import { machineOf } from './page-machine.ts';
 
 export interface PrometheusQuery {
   url: string;

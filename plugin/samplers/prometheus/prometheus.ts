@@ -1,6 +1,7 @@
 /** A page of metrics, as text for Prometheus: of the server itself, or of an exporter beside a layer. */
-import { splitUserInfo } from '../../../protocol/basic-auth.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
+
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { type Absence, Absent, Availability, describeAbsence, reasonOf } from '../absence.ts';
 import { type Answer, AnsweringProcess } from './answering-process.ts';
 import {

@@ -1,9 +1,9 @@
 /** The pages of metrics of one layer: of each of its processes or hosts, and of several exporters. */
 
-import type { WorkerMachine } from '../../../protocol/events.ts';
+import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { type Absence, Absent, describeAbsence } from '../absence.ts';
-import { figuresOf } from './figures.ts';
 import type { PageReading, PrometheusQuery, PrometheusReading } from './page.ts';
+import { figuresOf } from './page-figures.ts';
 import { PrometheusReader } from './prometheus.ts';
 
 export interface TargetReading<Reading = PrometheusReading> {

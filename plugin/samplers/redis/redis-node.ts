@@ -1,8 +1,8 @@
 /** Reads what one Redis reports about itself. Owns one connection, which reconnects by itself. */
 import { createClient, ErrorReply } from 'redis';
-import { LARGEST_FIGURE } from '../../../protocol/link/bounds.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import { Absent } from '../absence.ts';
-import { Late, within } from '../answers.ts';
+import { Late, within } from '../late-answers.ts';
 
 type NodeReading = ReturnType<typeof toReading>;
 export type RedisFigures = NodeReading['figures'];

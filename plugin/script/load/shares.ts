@@ -1,6 +1,7 @@
 /** One host's share of a scenario's phases. The shares of all hosts add up to exactly the scenario's arrivals. */
-import { CapacityError } from '../../../protocol/errors.ts';
-import { problemsOf } from '../../../protocol/problems.ts';
+
+import { problemsOf } from '../../../protocol/base/problems.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { invalidSettings } from '../invalid-settings.ts';
 import { hostSchema, withoutEmpty } from '../options/plugin-options.ts';
 import { arrivalsOf, exactRamp, type Phase } from './phases.ts';

@@ -1,6 +1,6 @@
 /** Options in `config`, whose templates Artillery fills in from the environment and `--variables`, once, before there are users. */
 import type { z } from 'zod';
-import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+import { check, formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
 import { withScalars } from './written-scalars.ts';
 
 const UNFILLED =

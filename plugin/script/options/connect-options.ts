@@ -1,7 +1,7 @@
 /** The options of a connection that the engine has for all, a scenario for its own, and a `connect` step for one. */
 import { z } from 'zod';
-import { mergeHeaders } from '../../../protocol/basic-auth.ts';
-import type { ConnectionOptions } from '../../../protocol/connection.ts';
+import { mergeHeaders } from '../../../protocol/wire/basic-auth.ts';
+import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
 import { isTemplate } from '../is-template.ts';
 
 const whole = z.string().regex(/^\s*\{\{[^{}]+\}\}\s*$/);

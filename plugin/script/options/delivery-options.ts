@@ -1,6 +1,6 @@
 /** The option `delivery`: which event of the server's own is counted in place of the contract's broadcast. */
 import { z } from 'zod';
-import { parseJsonPath } from '../../../protocol/json-path.ts';
+import { parseJsonPath } from '../../../protocol/base/json-path.ts';
 
 const PATH_HINT = 'expected a path into the arguments such as $.0.id, or: first argument';
 

@@ -1,6 +1,7 @@
 /** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
 import { z } from 'zod';
-import { mergeHeaders, splitUserInfo } from '../../../protocol/basic-auth.ts';
+import { check, formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
+import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import {
   type Backoff,
   type ClientKind,
@@ -8,8 +9,7 @@ import {
   MAX_PAYLOAD_BYTES,
   TRANSPORTS,
   type Transport,
-} from '../../../protocol/connection.ts';
-import { check, formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+} from '../../../protocol/wire/connection.ts';
 import { timeoutSchema } from '../duration.ts';
 import { ENGINE, type Script } from '../script.ts';
 import { checkConfig } from './check-config.ts';

@@ -1,6 +1,6 @@
 /** The option `fault`: what happens to the deployment, or to the connections, while broadcasts go on. */
 import { z } from 'zod';
-import { FAULT_KINDS } from '../../../protocol/fault.ts';
+import { FAULT_KINDS } from '../../../protocol/wire/fault-kinds.ts';
 
 export const faultSchema = z.strictObject({
   kind: z.enum(FAULT_KINDS).default('command').describe('what happens; the first four need the bundled deployment'),

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import type { TlsOptions } from '../../../protocol/connection.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { formatPath, type Path, type Problem } from '../../../protocol/problems.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
+import type { TlsOptions } from '../../../protocol/wire/connection.ts';
 import type { Script } from '../script.ts';
 
 const PEM = '-----BEGIN ';

@@ -1,5 +1,5 @@
 /** Where to write what other engines and clients call otherwise, or that nothing takes its place. */
-import type { Problem } from '../../../protocol/problems.ts';
+import type { Problem } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';
 
 const ENGINE_OPTIONS = `config.engines.${ENGINE}`;

@@ -1,11 +1,11 @@
 /** The plugin's options, and the environment variables that take precedence over them. */
 import { z } from 'zod';
-import { splitUserInfo } from '../../../protocol/basic-auth.ts';
-import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/connection.ts';
-import { MAX_BROADCAST_BYTES } from '../../../protocol/events.ts';
-import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
-import { check, type Problem } from '../../../protocol/problems.ts';
-import { ROOM_ORDERS } from '../../../protocol/rooms.ts';
+import { check, type Problem } from '../../../protocol/base/problems.ts';
+import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
+import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
+import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/wire/connection.ts';
+import { MAX_BROADCAST_BYTES } from '../../../protocol/wire/events.ts';
+import { ROOM_ORDERS } from '../../../protocol/wire/rooms.ts';
 import { durationSchema } from '../duration.ts';
 import { deliverySchema } from './delivery-options.ts';
 import { faultSchema } from './fault-options.ts';

@@ -1,7 +1,7 @@
 /** What tells of a part of the deployment: its processes here, or pages of metrics. */
 import { z } from 'zod';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { LAYER_NAMES } from '../../../protocol/named-layers.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
 
 const metricsSchema = z.strictObject({
   url: z

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { slug } from '../../../protocol/codes/failure-codes.ts';
-import type { Emission } from '../../fleet/messages.ts';
+import type { Emission } from '../../fleet/fleet-messages.ts';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import { timeoutSchema } from '../../script/duration.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { FlowError } from '../flow-error.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
-import { checksShape, compileChecks, compileData, dataShape } from './checks.ts';
-import { compileConnect, connectOptions, connectSchema } from './connect.ts';
+import { checksShape, compileChecks, compileData, dataShape } from './answer-checks.ts';
+import { compileConnect, connectOptions, connectSchema } from './connect-step.ts';
 import { compileCall } from './function.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { type FailureCode, slug } from '../../../protocol/codes/failure-codes.ts';
-import { withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
 import { FlowError } from '../flow-error.ts';
 import type { Shared } from '../shared.ts';
 import { secretsOf } from '../tally.ts';
-import type { UserContext } from '../types.ts';
+import type { UserContext } from '../user-types.ts';
 import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 

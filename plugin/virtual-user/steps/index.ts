@@ -1,9 +1,9 @@
 /** Every verb that a flow can use. To add one, write its file and add it here. */
-import { connect, disconnect, hold } from './connect.ts';
+import { connect, disconnect, hold } from './connect-step.ts';
 import { emit } from './emit.ts';
 import { every } from './every.ts';
 import { fn } from './function.ts';
-import { httpSteps, parallel } from './http.ts';
+import { httpSteps, parallel } from './http-step.ts';
 import { log } from './log.ts';
 import { loop } from './loop.ts';
 import type { StepKind } from './step.ts';

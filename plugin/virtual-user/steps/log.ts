@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { harmless } from '../../../protocol/printable.ts';
+import { harmless } from '../../../protocol/base/printable.ts';
 import { defineStep } from './step.ts';
 
 /** `log: "{{ name }} is in"` writes a line to the console. */

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import type { StepDeclaration } from '../../script/load/flow.ts';
-import type { RequestHooks } from '../artillery.ts';
+import type { RequestHooks } from '../artillery-types.ts';
 import type { ConnectionChanges } from '../connection-changes.ts';
 import type { AwaitedEvent } from '../mailbox.ts';
 import type { Shared } from '../shared.ts';

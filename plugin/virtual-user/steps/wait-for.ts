@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timeoutSchema } from '../../script/duration.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
-import { checksShape, compileChecks } from './checks.ts';
+import { checksShape, compileChecks } from './answer-checks.ts';
 import { defineStep } from './step.ts';
 
 /**

@@ -4,8 +4,8 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { type ProcessRef, processRef } from './processes.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { type ProcessRef, processRef } from './stack-processes.ts';
 
 const VARIABLE = 'STACK_HOME';
 /** Working directories are a mark of these programs only: a user's shell can be there, too. */

@@ -7,10 +7,10 @@ import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { CapacityError } from '../../../protocol/errors.ts';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
-import { makeFolder } from '../../../protocol/helpers/make-folder.ts';
-import { requireRoom, unwritable } from '../../../protocol/unwritable.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { makeFolder } from '../../../protocol/base/make-folder.ts';
+import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 
 /** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;

@@ -5,9 +5,9 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
 import { TOOLS } from '../tools.ts';
-import { childrenOf, isAlive, type ProcessRef, processRef } from './processes.ts';
+import { childrenOf, isAlive, type ProcessRef, processRef } from './stack-processes.ts';
 import { isTrusted } from './state-dir.ts';
 
 const pid = z.number().int().positive();

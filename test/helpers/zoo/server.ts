@@ -5,16 +5,16 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import {
   type Broadcast,
   type BroadcastEcho,
   type BroadcastSent,
   EVENTS,
   type WorkerStats,
-} from '../../../protocol/events.ts';
-import { thisHost } from '../../../protocol/machine/host.ts';
-import { payload } from '../../../server/contract/payload.ts';
+} from '../../../protocol/wire/events.ts';
+import { payload } from '../../../server/contract/contract-payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/worker-resources.ts';
 import { Guard } from '../../../server/guard.ts';

@@ -1,8 +1,8 @@
 /** Servers whose control, or page of metrics, says something else than what happens. */
 import assert from 'node:assert/strict';
 import { io as connect } from 'socket.io-client';
-import type { WorkerStats } from '../../../protocol/events.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import { assertNames } from '../verdict.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { WORKER } from './server.ts';

@@ -5,11 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { latency } from '../../../bench/calibrate/calibrate-latency.ts';
+import { memory } from '../../../bench/calibrate/calibrate-memory.ts';
+import { nativeMemory } from '../../../bench/calibrate/calibrate-native-memory.ts';
 import { type Comparison, cells, type Section } from '../../../bench/calibrate/comparison.ts';
 import { hogs } from '../../../bench/calibrate/hogs.ts';
-import { latency } from '../../../bench/calibrate/latency.ts';
-import { memory } from '../../../bench/calibrate/memory.ts';
-import { nativeMemory } from '../../../bench/calibrate/native-memory.ts';
 
 const TIME_BOUND = { absolute: 25 };
 

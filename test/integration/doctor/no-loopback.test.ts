@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { execa } from 'execa';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
 
 const canUnshare = attempt(() => execFileSync('unshare', ['-n', 'true'])) !== undefined;
 
@@ -17,7 +17,7 @@ for (const [what, before] of Object.entries(BEFORE)) {
   }, async () => {
     const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
     const script = `
-      import { readMachine } from ${module('../../../plugin/doctor/machine.ts')};
+      import { readMachine } from ${module('../../../plugin/doctor/check-machine.ts')};
       import { assertFree, freePorts } from ${module('../../../server/stack/ports.ts')};
       console.log((await readMachine()).manyLoopbackAddresses);
       for (const work of [() => freePorts(1), () => assertFree(13999, 'fix')])

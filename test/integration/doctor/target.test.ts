@@ -5,8 +5,8 @@ import { createServer as createHttp2Server, createSecureServer } from 'node:http
 import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
 import type { Server, Socket } from 'socket.io';
+import { checkSources } from '../../../plugin/doctor/target/check-sources.ts';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
-import { checkSources } from '../../../plugin/doctor/target/sources.ts';
 import type { TargetCheck } from '../../../plugin/doctor/target/target-check.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
 import { startChat, startInstrumented } from '../../helpers/chat-server.ts';

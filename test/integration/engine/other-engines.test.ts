@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
-import type { UserContext } from '../../../plugin/virtual-user/types.ts';
+import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
 import { playOnce, readFlow } from '../../helpers/engine-run.ts';
 import { startFlowServer } from '../../helpers/flow-server.ts';
 

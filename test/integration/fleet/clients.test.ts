@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, beforeEach, suite, test } from 'node:test';
 import type { Socket } from 'socket.io';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import {
   type ClientKindUnderTest,

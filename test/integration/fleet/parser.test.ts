@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { suite, test } from 'node:test';
 import type { Server } from 'socket.io';
 import { loadParser } from '../../../plugin/fleet/client/parser.ts';
-import type { ClientKind } from '../../../protocol/connection.ts';
+import type { ClientKind } from '../../../protocol/wire/connection.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 

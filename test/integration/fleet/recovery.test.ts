@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';

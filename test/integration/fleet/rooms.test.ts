@@ -1,8 +1,8 @@
 /** Connections that a fleet spreads over rooms of a real server, and the ledger of broadcasts to one of them each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { BroadcastSent } from '../../../protocol/events.ts';
-import { type RoomPlan, roomName } from '../../../protocol/rooms.ts';
+import type { BroadcastSent } from '../../../protocol/wire/events.ts';
+import { type RoomPlan, roomName } from '../../../protocol/wire/rooms.ts';
 import { ask, connectControl, startApp } from '../../helpers/app.ts';
 import { column } from '../../helpers/columns.ts';
 import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
-import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/connection.ts';
+import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/wire/connection.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import {
   type ClientKindUnderTest,

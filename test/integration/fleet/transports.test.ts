@@ -1,7 +1,7 @@
 /** A fleet counts every connection that has opened under exactly one transport, whatever becomes of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { TRANSPORTS } from '../../../protocol/connection.ts';
+import { TRANSPORTS } from '../../../protocol/wire/connection.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import type { ClientKind } from '../../../protocol/connection.ts';
+import type { ClientKind } from '../../../protocol/wire/connection.ts';
 import { CONNECT_PACKET, OPEN_PACKET, serverFrame, text, upgradeAnswer } from '../../helpers/fake-wire.ts';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 import { rawServer } from '../../helpers/raw-listen.ts';

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { readSecret } from '../../../plugin/conduct/hosts/secret-folder.ts';
-import { CapacityError } from '../../../protocol/errors.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { newAgent, startHub } from '../../helpers/hosts.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 import { missingTools } from '../../helpers/tools.ts';

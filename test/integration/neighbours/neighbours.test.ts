@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import type { ClientKind, ConnectionOptions } from '../../../protocol/connection.ts';
+import type { ClientKind, ConnectionOptions } from '../../../protocol/wire/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { NEIGHBOURS, PROXIES, startNeighbour, startProxy, whyNot } from '../../helpers/neighbours.ts';
 import { measureOwn } from '../../helpers/own-event-run.ts';

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Server } from 'socket.io';
 import { checkBurst } from '../../../plugin/doctor/target/burst.ts';
-import { checkPolling } from '../../../plugin/doctor/target/connect.ts';
+import { checkPolling } from '../../../plugin/doctor/target/check-connect.ts';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
 import { come } from '../../../plugin/run/receivers/come.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
-import type { CapacityError } from '../../../protocol/errors.ts';
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { assertOwn, measureOwn } from '../../helpers/own-event-run.ts';
 

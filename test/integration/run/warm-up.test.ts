@@ -12,7 +12,7 @@ import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { Signals } from '../../../plugin/virtual-user/signals.ts';
 import { newTally } from '../../../plugin/virtual-user/tally.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
-import type { EngineMessage, RunMessage } from '../../../protocol/link/messages.ts';
+import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';

@@ -12,7 +12,7 @@ import { WebSocketServer } from 'ws';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
 import { lookAt } from '../../../plugin/run/receivers/look-at-target.ts';
 import { answerBy, recognize } from '../../../plugin/run/receivers/what-answers.ts';
-import type { CapacityError } from '../../../protocol/errors.ts';
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { connectBare } from '../../helpers/own-clients.ts';

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { latestLayers } from '../../../plugin/live/figures.ts';
+import { latestLayers } from '../../../plugin/live/live-figures.ts';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
-import { cpuFigures } from '../../../plugin/result/cpu/cpu.ts';
-import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
+import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { LAYERS, processLayer } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler } from '../../../plugin/samplers/sampler.ts';
-import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { renderSamplesCsv } from '../../../report/render/csv.ts';
 import { assertEach } from '../../helpers/columns.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { checkMetrics } from '../../../plugin/doctor/target/sources.ts';
+import { checkMetrics } from '../../../plugin/doctor/target/check-sources.ts';
 import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { column } from '../../helpers/columns.ts';

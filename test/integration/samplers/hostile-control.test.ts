@@ -1,8 +1,8 @@
 /** Replies that no worker of ours gives: each is an error of that worker, and no figure of one is a figure of the run. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
-import { CONTROL_NAMESPACE } from '../../../protocol/events.ts';
+import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
+import { CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
 import { ask, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { mutants } from '../../helpers/hostile.ts';

@@ -8,7 +8,7 @@ import { after, it, test } from 'node:test';
 import { MachineWatch, sharesBetween } from '../../../plugin/samplers/index.ts';
 import { readByPs, readProcesses, statOf } from '../../../plugin/samplers/processes/proc.ts';
 import { readProcessTable } from '../../../plugin/samplers/processes/process-table.ts';
-import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/machine/kernel.ts';
+import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/base/machine/kernel.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
 

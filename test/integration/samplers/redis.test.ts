@@ -3,7 +3,7 @@ import { createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { createClient, createCluster } from 'redis';
 import { describeAbsence } from '../../../plugin/samplers/absence.ts';
-import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis/redis.ts';
+import { RedisReader, type RedisTraffic } from '../../../plugin/samplers/redis/redis-sampler.ts';
 import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { listen } from '../../helpers/raw-listen.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { FURTHER_LAYERS, LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler, type SamplerSources } from '../../../plugin/samplers/sampler.ts';
-import type { WorkerResources, WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerResources, WorkerStats } from '../../../protocol/wire/events.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { type StartedProcess, startProcess } from '../../helpers/process.ts';

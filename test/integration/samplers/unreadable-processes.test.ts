@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { execa } from 'execa';
-import { attempt } from '../../../protocol/helpers/attempt.ts';
+import { attempt } from '../../../protocol/base/attempt.ts';
 import { startProcess } from '../../helpers/process.ts';
 
 /** A `/proc` of its own, since the option of a mounted one would change for the whole machine. */

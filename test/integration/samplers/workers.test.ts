@@ -6,9 +6,9 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { readAtRest } from '../../../plugin/run/memory/readings.ts';
-import { addressesOf } from '../../../plugin/samplers/control/places.ts';
-import { ControlClients } from '../../../plugin/samplers/control/workers.ts';
-import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/events.ts';
+import { addressesOf } from '../../../plugin/samplers/control/control-places.ts';
+import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
+import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
 import { instrument } from '../../../server/instrument.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -115,7 +115,7 @@ async function startControl(t: TestContext): Promise<string> {
 
 test('it is measured by a run that trusts the authority', async (t) => {
   const url = await startControl(t);
-  const workers = new URL('../../../plugin/samplers/control/workers.ts', import.meta.url).href;
+  const workers = new URL('../../../plugin/samplers/control/control-workers.ts', import.meta.url).href;
   const code = `
     const { ControlClients } = await import(${JSON.stringify(workers)});
     const control = await ControlClients.connect([${JSON.stringify(url)}], ${JSON.stringify(TOKEN)});

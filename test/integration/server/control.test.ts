@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { WorkerBatches, WorkerResources, WorkerStats } from '../../../protocol/events.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import type { WorkerBatches, WorkerResources, WorkerStats } from '../../../protocol/wire/events.ts';
 import { ask, connectClient, connectControl, startApp, TOKEN } from '../../helpers/app.ts';
 
 async function setUp(t: TestContext) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import { ask, connectClient, connectControl, TOKEN } from '../../helpers/app.ts';
 import {
   BROKEN_PACKETS,

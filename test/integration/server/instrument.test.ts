@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Gauge } from 'prom-client';
 import { Server } from 'socket.io';
-import type { Broadcast, BroadcastSent, WorkerBatches, WorkerStats } from '../../../protocol/events.ts';
+import type { Broadcast, BroadcastSent, WorkerBatches, WorkerStats } from '../../../protocol/wire/events.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';

@@ -6,7 +6,7 @@ import { Server, type Socket } from 'socket.io';
 import type { Socket as ClientSocket } from 'socket.io-client';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
-import { Probe } from '../../../plugin/run/receivers/probe.ts';
+import { Probe } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import { MAX_PROBES } from '../../../server/contract/contract.ts';
 import { MAX_ROOMS, MAX_ROOMS_OF_ONE } from '../../../server/contract/measured-rooms.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/events.ts';
+import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/wire/events.ts';
 import { parseConfig } from '../../../server/config.ts';
-import { createPlainApp } from '../../../server/plain/app.ts';
+import { createPlainApp } from '../../../server/plain/plain-app.ts';
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
+import { markdown, merged, readCalibration, serialized } from '../../../bench/calibrate/calibration-report.ts';
 import { type Comparison, exactly, near } from '../../../bench/calibrate/comparison.ts';
 import { halvesOf } from '../../../bench/calibrate/differences.ts';
-import { markdown, merged, readCalibration, serialized } from '../../../bench/calibrate/report.ts';
 
 const machine = { cpu: 'A', cores: 2, memoryGiB: 4, kernel: 'Linux 6', versions: { node: 'v24' }, gitCommit: null };
 const section = (title: string, date: string, rows: Comparison[] = [exactly('copies', 3, 3)]) => ({

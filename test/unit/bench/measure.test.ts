@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { versionOf } from '../../../bench/client/generator.ts';
 import { GENERATORS } from '../../../bench/client/generators.ts';
-import { measure } from '../../../bench/client/measure.ts';
+import { measure } from '../../../bench/client/measure-clients.ts';
+import { versionOf } from '../../../bench/client/measured-generator.ts';
 import type { Worker } from '../../../bench/worker.ts';
 import { assertEach } from '../../helpers/columns.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { columns, FLOOR, type Pair } from '../../../bench/client/columns.ts';
-import type { Measured } from '../../../bench/client/measure.ts';
+import type { Measured } from '../../../bench/client/measure-clients.ts';
 import { tableOf, withSection } from '../../../bench/rounds.ts';
 
 function measured(cpuPerConnectionUs: number, cpuPerMessageUs: number, memoryPerConnectionBytes: number): Measured {

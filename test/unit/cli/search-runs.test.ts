@@ -7,7 +7,7 @@ import { type SearchOptions, searchSeries } from '../../../plugin/cli/search/run
 import type { Diagnosis } from '../../../plugin/doctor/diagnosis.ts';
 import type { Phase } from '../../../plugin/script/load/phases.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
-import { searchSchema } from '../../../protocol/documents/search.ts';
+import { searchSchema } from '../../../protocol/documents/search-schema.ts';
 import { columns } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { finding } from '../../helpers/findings.ts';

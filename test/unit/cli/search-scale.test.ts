@@ -5,7 +5,7 @@ import { scaleOf } from '../../../plugin/cli/search/scale.ts';
 import { arrivalsOf, exactRamp, type Phase, totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import type { Varied } from '../../../protocol/documents/search.ts';
+import type { Varied } from '../../../protocol/documents/search-schema.ts';
 import { quickScript } from '../../helpers/run.ts';
 
 /** As Artillery's workers do, of which each has its share of the phase. */

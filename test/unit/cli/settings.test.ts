@@ -1,7 +1,7 @@
 /** Mistakes with which Artillery would run a scenario, and say nothing of it. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { settingsOf } from '../../../plugin/cli/scenario.ts';
+import { settingsOf } from '../../../plugin/cli/scenario-argument.ts';
 import { hasThresholds } from '../../../plugin/script/ensure.ts';
 import { PLUGIN, type Script } from '../../../plugin/script/script.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { type Starter, starterScenario as written } from '../../../plugin/cli/init/starter-scenario.ts';
-import { readScenario } from '../../../plugin/cli/scenario.ts';
+import { readScenario } from '../../../plugin/cli/scenario-argument.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';

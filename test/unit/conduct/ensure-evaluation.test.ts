@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { it } from 'node:test';
 import { openEvaluation } from '../../../plugin/conduct/hosts/ensure-evaluation.ts';
 import { totalsOf } from '../../../plugin/conduct/hosts/host-totals.ts';
-import { resolveArtillery } from '../../../plugin/series/artillery.ts';
+import { resolveArtillery } from '../../../plugin/series/artillery-arguments.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const MANIFEST = resolveArtillery('artillery/package.json');

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MachineWindows } from '../../../plugin/conduct/hosts/machine-windows.ts';
-import { generatorHosts } from '../../../plugin/result/generators.ts';
-import { thisMachine } from '../../../protocol/machine/host.ts';
+import { generatorHosts } from '../../../plugin/result/assemble-generators.ts';
+import { thisMachine } from '../../../protocol/base/machine/this-host.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 

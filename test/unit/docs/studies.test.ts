@@ -11,8 +11,8 @@ import {
   STUDIES,
   studyPage,
 } from '../../../docs/studies/page.ts';
-import { answersOf, levelName } from '../../../report/study/answers.ts';
-import { studyDocument } from '../../../report/study/document.ts';
+import { answersOf, levelName } from '../../../report/study/study-answers.ts';
+import { studyDocument } from '../../../report/study/study-page.ts';
 import { questionsOf, summarize } from '../../../report/study/summarize.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { perfectResult } from '../../helpers/results.ts';

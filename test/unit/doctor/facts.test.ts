@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readMachine } from '../../../plugin/doctor/machine.ts';
+import { readMachine } from '../../../plugin/doctor/check-machine.ts';
 import { readLoad } from '../../../plugin/doctor/situation.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';

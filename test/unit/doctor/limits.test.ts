@@ -1,9 +1,9 @@
 /** How many connections each limit allows, what raises it, and what follows for a run. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { LimitName } from '../../../plugin/doctor/checks.ts';
+import { findLimits, highest } from '../../../plugin/doctor/check-limits.ts';
 import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
-import { findLimits, highest } from '../../../plugin/doctor/limits.ts';
+import type { LimitName } from '../../../plugin/doctor/doctor-checks.ts';
 import type { Situation } from '../../../plugin/doctor/situation.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { remote, situation } from '../../helpers/situation.ts';

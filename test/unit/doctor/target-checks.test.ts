@@ -1,9 +1,9 @@
 /** How `doctor --target` names what it found, where no real server shows it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge } from '../../../plugin/doctor/target/certificate.ts';
+import { judge } from '../../../plugin/doctor/target/check-certificate.ts';
+import { explain } from '../../../plugin/doctor/target/check-idle.ts';
 import { clockOf } from '../../../plugin/doctor/target/controls.ts';
-import { explain } from '../../../plugin/doctor/target/idle.ts';
 import { endKind } from '../../helpers/measurements.ts';
 
 const certificate = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const REPORTS = {

@@ -1,7 +1,7 @@
 /** Connections that come and go for days, where no broadcast asks for those that have left. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Series } from '../../../plugin/fleet/process/counts/over-time.ts';
+import { Series } from '../../../plugin/fleet/process/counts/count-series.ts';
 import { addSeries } from '../../../protocol/link/add-up.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { type IdleClient, IdleProcess } from '../../helpers/idle-process.ts';
 

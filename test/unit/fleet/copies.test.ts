@@ -1,10 +1,10 @@
 /** Every frame with the counted event stands in one column: what the light client reads, as a fleet process counts it. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { FleetSettings } from '../../../plugin/fleet/messages.ts';
+import type { FleetSettings } from '../../../plugin/fleet/fleet-messages.ts';
 import { CONTENT_CHECK_EVERY } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { endChild } from '../../../protocol/helpers/end-child.ts';
+import { endChild } from '../../../protocol/base/end-child.ts';
 
 for (const [what, onTerm, timeoutMs, ...ended] of [
   ['that does as it is asked is not killed, and not asked again', 'process.exit(7)', 60_000, 7, null],

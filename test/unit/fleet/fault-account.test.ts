@@ -1,9 +1,9 @@
 /** What a planned fault did to the connections of a fleet process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Connection, type Home } from '../../../plugin/fleet/process/connections/connection.ts';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { Connection, type Home } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { addUp } from '../../../protocol/link/add-up.ts';
 import { assertEach } from '../../helpers/columns.ts';
 

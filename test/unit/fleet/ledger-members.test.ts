@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
 test('who joins, comes back or leaves between the order and the send may be counted or not', () => {

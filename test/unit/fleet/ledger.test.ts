@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { FirstReceipts } from '../../../plugin/fleet/process/ledger/sightings.ts';
-import { decodeHistogram, recordedUs } from '../../../protocol/histogram.ts';
-import { NO_COPIES } from '../../../protocol/result/delivery.ts';
+import { FirstReceipts } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
+import { decodeHistogram, recordedUs } from '../../../protocol/base/histogram.ts';
+import { NO_COPIES } from '../../../protocol/result/delivery-schema.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
 test('a broadcast that reached everybody has no losses, and its latencies are exact', () => {

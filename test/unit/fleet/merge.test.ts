@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { ProcessSnapshot } from '../../../plugin/fleet/fleet-messages.ts';
 import { mergeSnapshots } from '../../../plugin/fleet/merge.ts';
-import type { ProcessSnapshot } from '../../../plugin/fleet/messages.ts';
 import { column } from '../../helpers/columns.ts';
 
 /** Of a process that holds this many copies of broadcasts whose rows are not finalized, and as many connections. */

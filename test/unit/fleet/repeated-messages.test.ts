@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/client/repeated-message.ts';
-import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
+import { Connection } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 
 /** A process at a time that the test sets, which sends each second. */
 function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedMessage> = {}) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RoomShare } from '../../../plugin/fleet/process/ledger/room-share.ts';
-import type { RoomPlan } from '../../../protocol/rooms.ts';
+import type { RoomPlan } from '../../../protocol/wire/rooms.ts';
 
 const plan: RoomPlan = { name: 'capacity', count: 4, perConnection: 1, order: 'turn', seed: 1 };
 const join = (id: number, payload: unknown, requestId?: number) => ({

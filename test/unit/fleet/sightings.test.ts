@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
+import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
 import { column, columns } from '../../helpers/columns.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };

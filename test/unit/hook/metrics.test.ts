@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { runMetrics } from '../../../plugin/result/run-metrics.ts';
-import { METRICS } from '../../../plugin/virtual-user/metrics.ts';
+import { METRICS } from '../../../plugin/virtual-user/user-metrics.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';

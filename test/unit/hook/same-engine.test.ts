@@ -4,8 +4,8 @@ import { symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { requireSameEngine } from '../../../plugin/hook/plugin.ts';
-import { ownRelease } from '../../../protocol/release.ts';
-import { VERSION } from '../../../protocol/version.ts';
+import { ownRelease } from '../../../protocol/base/release.ts';
+import { VERSION } from '../../../protocol/base/version.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
 const ENGINE = 'node_modules/artillery-engine-socketio-capacity';

@@ -4,7 +4,7 @@ import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { disableThresholds } from '../../../plugin/hook/artillery.ts';
+import { disableThresholds } from '../../../plugin/hook/artillery-hooks.ts';
 import { thresholdsOf } from '../../../plugin/result/evaluated-thresholds.ts';
 
 const ARTILLERY = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));

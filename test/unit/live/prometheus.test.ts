@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { renderMetrics, SERIES } from '../../../plugin/live/prometheus.ts';
+import { renderMetrics, SERIES } from '../../../plugin/live/prometheus-text.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 import { page } from '../../helpers/pages.ts';

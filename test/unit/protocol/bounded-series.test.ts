@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
+import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 
 type Row = { t: number; added: number; max: number; mean: number };
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { throttledBetween } from '../../../plugin/run/windows/resources.ts';
-import { readCgroup } from '../../../protocol/machine/cgroup.ts';
+import { throttledBetween } from '../../../plugin/run/windows/resource-windows.ts';
+import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import {
   allowedCpus,
   availableMemory,
   lowestLimit,
   lowestQuota,
   usableCores,
-} from '../../../protocol/machine/usable.ts';
+} from '../../../protocol/base/machine/usable.ts';
 import { columns } from '../../helpers/columns.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 

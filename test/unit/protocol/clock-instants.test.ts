@@ -1,8 +1,8 @@
 /** Points in time of messages between hosts, converted from one clock to the other. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { ClockLine, ConvertingClock } from '../../../protocol/clock/clock-line.ts';
-import { withInstants } from '../../../protocol/clock/instants.ts';
+import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';
+import { withInstants } from '../../../protocol/base/clock/instants.ts';
 
 const SECOND = 1_000_000;
 const AHEAD = 400_000 * SECOND;

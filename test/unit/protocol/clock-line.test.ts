@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import { offsetOn } from '../../../protocol/clock/clock-segments.ts';
+import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
+import { offsetOn } from '../../../protocol/base/clock/clock-segments.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { randomSource } from '../../helpers/random-source.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatJsonPath, parseJsonPath, valueAt, valuesAt } from '../../../protocol/json-path.ts';
+import { formatJsonPath, parseJsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 
 const first = { id: 7, 'message id': 'm', 'a"\\b]': 'odd', list: [{ at: 1 }] };
 

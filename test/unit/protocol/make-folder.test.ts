@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { makeFolder } from '../../../protocol/helpers/make-folder.ts';
+import { makeFolder } from '../../../protocol/base/make-folder.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 describe('a folder', () => {

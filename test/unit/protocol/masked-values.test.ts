@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { describeError } from '../../../protocol/errors.ts';
-import { printable } from '../../../protocol/printable.ts';
-import { knowSecrets, withoutCredentials, withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
-import { maskedSettings, secretsIn } from '../../../protocol/secrets/masked-values.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { knowSecrets, withoutCredentials, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
+import { describeError } from '../../../protocol/codes/errors.ts';
 
 afterEach(() => knowSecrets({ credentials: [], values: [] }));
 

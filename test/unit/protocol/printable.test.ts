@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CapacityError, describeError } from '../../../protocol/errors.ts';
-import { printable, printableCommand } from '../../../protocol/printable.ts';
-import { knowSecrets } from '../../../protocol/secrets/known-secrets.ts';
+import { printable, printableCommand } from '../../../protocol/base/printable.ts';
+import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 
 test('text of a server stays on one line and can do nothing to a terminal', () => {
   assert.equal(printable('  bad\r\n\ttoken ', 50), 'bad token');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { destinationOf, plannedMembers, type RoomPlan, roomName, roomsOf } from '../../../protocol/rooms.ts';
+import { destinationOf, plannedMembers, type RoomPlan, roomName, roomsOf } from '../../../protocol/wire/rooms.ts';
 
 const plan = (changes: Partial<RoomPlan> = {}): RoomPlan => ({
   ...{ name: 'capacity', count: 10, perConnection: 1, order: 'turn', seed: 1 },

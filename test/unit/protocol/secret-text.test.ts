@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { maskCommandLine } from '../../../protocol/secrets/command-line.ts';
-import { knowSecrets, withoutSecrets } from '../../../protocol/secrets/known-secrets.ts';
-import { isSecretName, isSecretPlace } from '../../../protocol/secrets/secret-names.ts';
-import { maskText, maskUrls } from '../../../protocol/secrets/secret-text.ts';
+import { maskCommandLine } from '../../../protocol/base/secrets/command-line.ts';
+import { knowSecrets, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { isSecretName, isSecretPlace } from '../../../protocol/base/secrets/secret-names.ts';
+import { maskText, maskUrls } from '../../../protocol/base/secrets/secret-text.ts';
 
 test('recognises names of credentials in any case and with any separator', () => {
   const secret = [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { VERSION } from '../../../protocol/version.ts';
+import { VERSION } from '../../../protocol/base/version.ts';
 import { page } from '../../helpers/pages.ts';
 
 test('the version that both sides tell each other is that of the packages', () => {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it, test } from 'node:test';
-import { workerFigures } from '../../../plugin/result/workers.ts';
-import type { WorkerResources } from '../../../protocol/events.ts';
+import { workerFigures } from '../../../plugin/result/assemble-workers.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import type { WorkerResources } from '../../../protocol/wire/events.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { limitsOf } from '../../../report/figures/limits.ts';
-import { noPingLimit } from '../../../report/sections/capacity.ts';
+import { noPingLimit } from '../../../report/sections/capacity-section.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult, resultWithPings } from '../../helpers/results.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
 import { type Comparison, compare, type RunSet } from '../../../report/compare/compare.ts';
-import { comparisonDocument } from '../../../report/compare/document.ts';
+import { comparisonDocument } from '../../../report/compare/compare-page.ts';
 import { headlineOf } from '../../../report/compare/text.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';

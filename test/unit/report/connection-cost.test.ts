@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { costText } from '../../../report/answer/cost.ts';
 import { knownAt } from '../../../report/figures/figures.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cells } from '../../../bench/calibrate/comparison.ts';
-import { ofPlateaus } from '../../../bench/calibrate/coverage/memory.ts';
+import { ofPlateaus } from '../../../bench/calibrate/coverage/memory-coverage.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { intervalOf, levelsApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';

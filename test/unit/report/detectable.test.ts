@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';
+import { comparisonDocument } from '../../../report/compare/compare-page.ts';
 import { detectableOf, detectableText, wouldSee } from '../../../report/compare/detectable.ts';
-import { comparisonDocument } from '../../../report/compare/document.ts';
 import { mean } from '../../../report/statistics/statistics.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { perfectResult } from '../../helpers/results.ts';

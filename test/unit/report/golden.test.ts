@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import type { Fault } from '../../../protocol/result/fault.ts';
+import type { Fault } from '../../../protocol/result/fault-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { readResult } from '../../../report/read.ts';
 import { finding } from '../../helpers/findings.ts';

@@ -9,7 +9,7 @@ import {
   recordedUs,
   recordUs,
   summaryMs,
-} from '../../../protocol/histogram.ts';
+} from '../../../protocol/base/histogram.ts';
 import { column } from '../../helpers/columns.ts';
 
 function near(actual: number, expected: number, relative = 0.002): void {

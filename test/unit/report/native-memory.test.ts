@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Slope } from '../../../protocol/result/memory.ts';
+import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { withNative } from '../../../report/figures/native-memory.ts';
 
 const KB = 1024;

@@ -1,12 +1,12 @@
 /** The first sentence of a search, and how sure it is. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search.ts';
+import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search-schema.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
-import { amountText, answerOf, type SearchedRun } from '../../../report/search/answer.ts';
 import { bracket } from '../../../report/search/bracket.ts';
-import { searchDocument } from '../../../report/search/document.ts';
+import { amountText, answerOf, type SearchedRun } from '../../../report/search/search-answer.ts';
+import { searchDocument } from '../../../report/search/search-page.ts';
 import { assertGolden } from '../../helpers/golden.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -1,7 +1,7 @@
 /** Whether a level held, and what broke it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseConditions } from '../../../plugin/cli/conditions.ts';
+import { parseConditions } from '../../../plugin/cli/parse-conditions.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { checkConditions } from '../../../report/conditions/conditions.ts';

@@ -1,7 +1,7 @@
 /** The levels that a search tries, against simulated deployments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DEPLOYMENTS, RULES, summarize } from '../../../bench/search.ts';
+import { DEPLOYMENTS, RULES, summarize } from '../../../bench/bench-search.ts';
 import { bracket, outcomeOf, type Tried } from '../../../report/search/bracket.ts';
 import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Level, type Plan, type Study, studySchema } from '../../../protocol/documents/study.ts';
+import { type Level, type Plan, type Study, studySchema } from '../../../protocol/documents/study-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { changeOf } from '../../../report/charts/study.ts';
+import { changeOf } from '../../../report/charts/study-chart.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
-import { doubtsOf, holesOf, studyDocument } from '../../../report/study/document.ts';
+import { doubtsOf, holesOf, studyDocument } from '../../../report/study/study-page.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { assertGolden } from '../../helpers/golden.ts';

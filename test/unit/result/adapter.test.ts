@@ -1,11 +1,16 @@
 /** Two processes without an adapter: their connections get separate broadcasts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
-import { createHistogram, encodeHistogram, recordUs } from '../../../protocol/histogram.ts';
-import { type FrozenBroadcast, type LossTotals, NO_LOSSES, type ReceiptTotals } from '../../../protocol/link/ledger.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../../protocol/base/histogram.ts';
+import {
+  type FrozenBroadcast,
+  type LossTotals,
+  NO_LOSSES,
+  type ReceiptTotals,
+} from '../../../protocol/link/ledger-messages.ts';
 import { frozenBroadcast, hookConfig, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { assertNames, verdictOf } from '../../helpers/verdict.ts';
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { SERVER_PROCESSES } from '../../../plugin/run/measurements/observations.ts';
-import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
-import { achievedRate, connectionFigures } from '../../../plugin/result/connections.ts';
-import type { Ramp } from '../../../plugin/run/measurements/windows.ts';
+import { achievedRate, connectionFigures } from '../../../plugin/result/assemble-connections.ts';
+import type { Ramp } from '../../../plugin/run/measurements/measured-windows.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
 
 describe('connections of several engines', () => {

@@ -1,9 +1,9 @@
 /** Reasons by single copies, and by broadcasts that leave late. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import type { SentBroadcast } from '../../../plugin/run/broadcasts/publish.ts';
-import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger.ts';
+import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger-messages.ts';
 import { column } from '../../helpers/columns.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';

@@ -1,7 +1,7 @@
 /** What connections cost in memory, at rest and in service, and what they add up to. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/memory.ts';
+import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { Observations, type Observed, type ObservedKind } from '../../../plugin/run/measurements/observations.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';

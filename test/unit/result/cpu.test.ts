@@ -1,11 +1,11 @@
 /** CPU of known costs before a known background, and how sure the figures are. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuFigures, wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
-import { impossibleCpu } from '../../../plugin/result/invariants/cpu.ts';
-import { machineFigures } from '../../../plugin/result/machine.ts';
+import { machineFigures } from '../../../plugin/result/assemble-machine.ts';
+import { cpuFigures, wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { impossibleCpu } from '../../../plugin/result/invariants/cpu-invariants.ts';
+import type { CpuWindow, RampWindow } from '../../../plugin/run/measurements/measured-windows.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import type { CpuWindow, RampWindow } from '../../../plugin/run/measurements/windows.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { cpuLines } from '../../../report/answer/cpu-line.ts';
 import { measurements } from '../../helpers/measurements.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { ClockLine } from '../../../protocol/clock/clock-line.ts';
-import { thisMachine } from '../../../protocol/machine/host.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
+import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
+import { thisMachine } from '../../../protocol/base/machine/this-host.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import {
   encoded,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type DriftPoint, driftOf, overTimeFigures, resolved } from '../../../plugin/result/memory/drift.ts';
-import type { MomentReading } from '../../../plugin/run/measurements/memory.ts';
-import { BoundedSeries } from '../../../protocol/helpers/bounded-series.ts';
-import type { Drift } from '../../../protocol/result/over-time.ts';
+import type { MomentReading } from '../../../plugin/run/measurements/memory-measured.ts';
+import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
+import type { Drift } from '../../../protocol/result/over-time-schema.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { drift } from '../../helpers/waves.ts';
 

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
-import { batchRows } from '../../../plugin/result/delivery/delivery.ts';
-import { faultFigures } from '../../../plugin/result/fault.ts';
-import type { FaultMeasured } from '../../../plugin/run/measurements/fault.ts';
+import { faultFigures } from '../../../plugin/result/assemble-fault.ts';
+import { batchRows } from '../../../plugin/result/delivery/assemble-delivery.ts';
+import type { FaultMeasured } from '../../../plugin/run/measurements/fault-measured.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
-import type { FaultCounts } from '../../../protocol/link/fault.ts';
-import type { Fault } from '../../../protocol/result/fault.ts';
+import type { FaultCounts } from '../../../protocol/link/fault-messages.ts';
+import type { Fault } from '../../../protocol/result/fault-schema.ts';
 import { column } from '../../helpers/columns.ts';
 import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';

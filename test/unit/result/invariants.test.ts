@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { violationsOf } from '../../../plugin/result/invariants/invariants.ts';
-import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
-import type { LayerBytes } from '../../../plugin/run/measurements/memory.ts';
-import { newOverTime } from '../../../plugin/run/memory/over-time.ts';
+import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
+import type { LayerBytes } from '../../../plugin/run/measurements/memory-measured.ts';
+import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { costText } from '../../../report/answer/cost.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';

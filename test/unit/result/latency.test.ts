@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
-import { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
-import { Counts } from '../../../plugin/fleet/process/counts/counts.ts';
+import { Connection } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
+import { Counts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { absentSections } from '../../../plugin/result/absent.ts';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { decodeHistogram } from '../../../protocol/histogram.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
+import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 

@@ -1,9 +1,9 @@
 /** Memory of the machine that grew with the connections beyond the measured processes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { machineBalance } from '../../../plugin/result/memory/machine-balance.ts';
-import { memoryFigures } from '../../../plugin/result/memory/memory.ts';
-import type { Holder, LayerBytes, Plateau } from '../../../plugin/run/measurements/memory.ts';
+import type { Holder, LayerBytes, Plateau } from '../../../plugin/run/measurements/memory-measured.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';

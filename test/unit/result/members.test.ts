@@ -1,7 +1,7 @@
 /** By how much the server's count of the members may differ from the ledger's, to the last connection. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Batch } from '../../../protocol/result/delivery.ts';
+import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import { assertNames, verdictOf, WORKER } from '../../helpers/verdict.ts';
 
 interface Ends {

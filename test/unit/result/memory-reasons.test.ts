@@ -1,6 +1,6 @@
 /** Reasons that doubt the memory of a run. */
 import { describe } from 'node:test';
-import { newOverTime } from '../../../plugin/run/memory/over-time.ts';
+import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
 
 /** Connections that cost three times as much at the end as at the beginning. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { messageFigures } from '../../../plugin/result/delivery/messages.ts';
+import { messageFigures } from '../../../plugin/result/delivery/assemble-messages.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import type { Messages } from '../../../protocol/result/messages.ts';
+import type { Messages } from '../../../protocol/result/messages-schema.ts';
 import { measurements, messageTimes, messageTotals, snapshot } from '../../helpers/measurements.ts';
 import { perfectMessages, summaryOf } from '../../helpers/message-figures.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';

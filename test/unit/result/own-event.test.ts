@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { absentSections } from '../../../plugin/result/absent.ts';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
-import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements/own-event.ts';
-import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
+import { newOwnEvent, type OwnEventMeasured } from '../../../plugin/run/measurements/own-event-measured.ts';
+import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledger-messages.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { assertNames, deliveryReasons } from '../../helpers/verdict.ts';
 

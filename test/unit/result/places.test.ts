@@ -1,7 +1,7 @@
 /** What a connection keeps, by place of allocation: heap profiles of the workers become rows that add up to what V8 counts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { placesOf } from '../../../plugin/result/memory/places.ts';
+import { placesOf } from '../../../plugin/result/memory/memory-places.ts';
 import { heapProfileText, SAMPLING_INTERVAL_BYTES } from '../../../plugin/samplers/inspector/heap-profile.ts';
 import { placesLine } from '../../../report/answer/places-line.ts';
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { workerFigures } from '../../../plugin/result/workers.ts';
-import { newOverTime } from '../../../plugin/run/memory/over-time.ts';
+import { workerFigures } from '../../../plugin/result/assemble-workers.ts';
+import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { failureOf } from '../../../protocol/codes/failure-codes.ts';
 import { FINDINGS, type FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import { assertEach } from '../../helpers/columns.ts';

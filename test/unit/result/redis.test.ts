@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { redisFigures } from '../../../plugin/result/redis.ts';
+import { redisFigures } from '../../../plugin/result/assemble-redis.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { textCells } from '../../../report/model/table-text.ts';
-import { delivery } from '../../../report/sections/delivery.ts';
+import { delivery } from '../../../report/sections/delivery-section.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
-import type { Echo } from '../../../plugin/run/receivers/probe.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
+import type { Echo } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { leadingFindings } from '../../../report/answer/answer.ts';

@@ -1,9 +1,9 @@
 /** What the workers tell of themselves. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { serverDescription } from '../../../plugin/result/environment.ts';
-import { workersOverTime } from '../../../plugin/result/workers.ts';
-import type { ServerDescription } from '../../../protocol/result/server.ts';
+import { serverDescription } from '../../../plugin/result/assemble-environment.ts';
+import { workersOverTime } from '../../../plugin/result/assemble-workers.ts';
+import type { ServerDescription } from '../../../protocol/result/server-schema.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
 const TUNED: ServerDescription = {

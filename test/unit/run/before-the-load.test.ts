@@ -1,7 +1,7 @@
 /** What the conductor does at zero connections: warm-up, baseline, single round trips. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { prepared, testWarnings } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 

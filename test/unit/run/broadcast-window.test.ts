@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
+import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
-import type { FreezeOrder } from '../../../protocol/link/ledger.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { assertNames } from '../../helpers/verdict.ts';

@@ -1,10 +1,10 @@
 /** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
-import type { WorkerStats } from '../../../protocol/events.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import {
   afterTheBaseline,
   assertWarned,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessagesMeasured } from '../../../plugin/run/measurements/measurements.ts';
-import { endMessages, measureMessages } from '../../../plugin/run/windows/client-messages.ts';
+import { endMessages, measureMessages } from '../../../plugin/run/windows/message-window.ts';
 import { column } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 

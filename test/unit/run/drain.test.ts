@@ -1,8 +1,8 @@
 /** What ends with the last broadcast: the wait for its receipts; and who is a member beside those that the ledgers know. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext, test } from 'node:test';
-import { wholeWindow } from '../../../plugin/result/cpu/cpu.ts';
-import { withLostMembers } from '../../../plugin/run/broadcasts/ledger.ts';
+import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { withLostMembers } from '../../../plugin/run/broadcasts/read-ledger.ts';
 import { endedMeanwhile } from '../../../plugin/run/receivers/other-receivers.ts';
 import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';

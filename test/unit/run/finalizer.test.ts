@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/sightings.ts';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { Finalizer } from '../../../plugin/run/broadcasts/finalizer.ts';
-import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
-import { AUDIENCE } from '../../../protocol/rooms.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
+import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { snapshot } from '../../helpers/measurements.ts';
 

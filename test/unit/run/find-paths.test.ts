@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findPaths, type Message } from '../../../plugin/run/broadcasts/find-paths.ts';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
 /** @param make the arguments of the nth message; gets the Unix time in ms at which it arrives */
 function messages(event: string, count: number, make: (index: number, nowMs: number) => unknown[]): Message[] {

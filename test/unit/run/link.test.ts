@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import { type Carrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
-import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/messages.ts';
+import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
 import type { FleetStatus } from '../../../protocol/link/status.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StillFigures } from '../../../plugin/run/checkpoints/metrics-pages.ts';
-import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/figures.ts';
 import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
+import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/page-figures.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
 
 /** Of w0, w1, … */

@@ -1,15 +1,15 @@
 /** What a run keeps while a server of somebody else's broadcasts: the parts in which CPU is read, and rows of broadcasts. */
 import assert from 'node:assert/strict';
 import { it, type TestContext, test } from 'node:test';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { ownEventBroadcasts } from '../../../plugin/run/broadcasts/own-event.ts';
 import { Rows } from '../../../plugin/run/broadcasts/rows.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcasts/window.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
-import { newOwnEvent } from '../../../plugin/run/measurements/own-event.ts';
+import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
 import type { Delivery } from '../../../plugin/script/settings.ts';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { frozenBroadcast, hookConfig, measurements } from '../../helpers/measurements.ts';

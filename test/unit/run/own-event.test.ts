@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { allSeen, LatencyBasis } from '../../../plugin/run/broadcasts/orders.ts';
 import { instantOf, measureEpochOffsetUs, sentTimes } from '../../../plugin/run/broadcasts/sent-times.ts';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
 
 const AT_US = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;

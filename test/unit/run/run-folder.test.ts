@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { REPORT_FILES } from '../../../plugin/result/report-files.ts';
 import { RunFolder } from '../../../plugin/run/folder/run-folder.ts';
 import { scenarioFile, scenarioName } from '../../../plugin/run/measurements/run-id.ts';
-import { describeError } from '../../../protocol/errors.ts';
+import { describeError } from '../../../protocol/codes/errors.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/delivery.ts';
-import { latencyFigures } from '../../../plugin/result/delivery/latency.ts';
+import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
+import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { column } from '../../helpers/columns.ts';
 import { type Publisher, publisherOf } from '../../helpers/late-publisher.ts';

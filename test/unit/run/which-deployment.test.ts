@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { whichDeployment } from '../../../plugin/run/target/which-deployment.ts';
-import type { CapacityError } from '../../../protocol/errors.ts';
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { Stack, type StackState } from '../../../server/stack/stack.ts';
 import { CHECKOUT } from '../../../server/stack/start.ts';
 import { hookConfig } from '../../helpers/measurements.ts';

@@ -1,14 +1,14 @@
 /** Windows of a run: what layers, quotas, machines and the generator's loops use from their begin to their end. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { generatorFigures } from '../../../plugin/result/generators.ts';
+import { generatorFigures } from '../../../plugin/result/assemble-generators.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
-import { mark, Windows, windowSince } from '../../../plugin/run/windows/cpu.ts';
+import { mark, Windows, windowSince } from '../../../plugin/run/windows/cpu-window.ts';
 import { noteGenerator, resetGenerator } from '../../../plugin/run/windows/generator-loops.ts';
-import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/windows/resources.ts';
+import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/windows/resource-windows.ts';
 import type { MachineTotals } from '../../../plugin/samplers/index.ts';
-import type { CpuQuota, WorkerResources } from '../../../protocol/events.ts';
+import type { CpuQuota, WorkerResources } from '../../../protocol/wire/events.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { FleetPopulation } from '../../../plugin/run/population.ts';
-import { noProbe } from '../../../plugin/run/receivers/probe.ts';
-import { NO_CONTROL, withoutControl } from '../../../plugin/run/target/control.ts';
+import { noProbe } from '../../../plugin/run/receivers/round-trip-probe.ts';
+import { NO_CONTROL, withoutControl } from '../../../plugin/run/target/control-client.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
 import { type Change, fromTheStart } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { beginningOf } from '../../../plugin/samplers/answers.ts';
+import { beginningOf } from '../../../plugin/samplers/late-answers.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
 
 test('of a compressed answer, only the beginning is inflated', async (t) => {

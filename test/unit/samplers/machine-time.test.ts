@@ -1,10 +1,10 @@
 /** Who used the CPUs, by a file tree that looks like that of a machine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
 import { MachineWatch } from '../../../plugin/samplers/machine/machine-watch.ts';
-import { sharesBetween } from '../../../plugin/samplers/machine/shares.ts';
-import { TICK_US } from '../../../protocol/machine/auxv.ts';
+import { TICK_US } from '../../../protocol/base/machine/auxv.ts';
 import { takenByOthers } from '../../../report/figures/others.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { type Fake, FakeMachine, GENERATOR, SERVER } from '../../helpers/fake-machine.ts';

@@ -5,8 +5,8 @@ import { systemVBytes, tmpfsIn } from '../../../plugin/samplers/machine/shared-m
 import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/machine/auxv.ts';
-import * as kernel from '../../../protocol/machine/kernel.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
+import * as kernel from '../../../protocol/base/machine/kernel.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 const STAT_TAIL =

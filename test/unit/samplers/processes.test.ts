@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { Sampler } from '../../../plugin/samplers/index.ts';
-import { openInputs } from '../../../plugin/samplers/inputs.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Layer } from '../../../plugin/samplers/layers/layer.ts';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
-import { type LayerPids, SharedPages, sumOver } from '../../../plugin/samplers/processes/memory.ts';
-import { ProcessSeries } from '../../../plugin/samplers/processes/over-time.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
+import { type LayerPids, SharedPages, sumOver } from '../../../plugin/samplers/processes/process-memory.ts';
+import { ProcessSeries } from '../../../plugin/samplers/processes/process-series.ts';
 import { readMeasure } from '../../../plugin/samplers/reading.ts';
 import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
+import { openInputs } from '../../../plugin/samplers/sampler-inputs.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 /** By pid. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readScenario, scenarioHash } from '../../../plugin/cli/scenario.ts';
+import { readScenario, scenarioHash } from '../../../plugin/cli/scenario-argument.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 

@@ -5,7 +5,7 @@ import { sourceAddresses } from '../../../plugin/engine/engine.ts';
 import { connectionsOfShare } from '../../../plugin/script/load/load.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import { fleetProcesses } from '../../../protocol/generator.ts';
+import { fleetProcesses } from '../../../protocol/base/machine/generator-resources.ts';
 import { engineOptions } from '../../helpers/connection.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';

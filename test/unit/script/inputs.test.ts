@@ -4,8 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { readScenario } from '../../../plugin/cli/scenario.ts';
-import { differences, inputsOf } from '../../../plugin/script/inputs.ts';
+import { readScenario } from '../../../plugin/cli/scenario-argument.ts';
+import { differences, inputsOf } from '../../../plugin/script/run-inputs.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 

@@ -1,7 +1,7 @@
 /** What is refused before a run, with its place: settings that are wrong, or not right together. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { CapacityError } from '../../../protocol/errors.ts';
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 const ENGINE = 'socketio-capacity';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { optionsSchema as engineSchema } from '../../../plugin/script/options/engine-options.ts';
 import { optionsSchema as pluginSchema } from '../../../plugin/script/options/plugin-options.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import { maskedSettings, secretsIn } from '../../../protocol/secrets/masked-values.ts';
+import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
 
 const CANARY = 'canary-7f3a9';
 

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { maskedPlan } from '../../../plugin/series/masked-plan.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
 import { studySeries } from '../../../plugin/series/study-series.ts';
-import type { Plan } from '../../../protocol/documents/study.ts';
+import type { Plan } from '../../../protocol/documents/study-schema.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
 const PLAN: Plan = {

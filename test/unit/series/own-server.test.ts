@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { startOwnServer } from '../../../plugin/series/own-server.ts';
 import { freePorts } from '../../../server/stack/ports.ts';
-import { processRef } from '../../../server/stack/state/processes.ts';
+import { processRef } from '../../../server/stack/state/stack-processes.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { eventually } from '../../helpers/poll.ts';
 

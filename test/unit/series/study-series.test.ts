@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { runSeries } from '../../../plugin/series/series.ts';
 import { exitCodeOfStudy, orderOf, studySeries } from '../../../plugin/series/study-series.ts';
-import type { Levels, Plan } from '../../../protocol/documents/study.ts';
+import type { Levels, Plan } from '../../../protocol/documents/study-schema.ts';
 import { labelOf } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';

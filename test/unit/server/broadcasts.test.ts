@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { monotonicUs } from '../../../protocol/clock/clock.ts';
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { payload } from '../../../server/contract/contract-payload.ts';
 import { Departures } from '../../../server/contract/departures.ts';
-import { payload } from '../../../server/contract/payload.ts';
 
 it('broadcasts leave in the order of their times, also of an event loop that is late', async () => {
   const departures = new Departures();

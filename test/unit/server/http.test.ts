@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
-import { serveHttp } from '../../../server/control/http.ts';
+import { serveHttp } from '../../../server/control/control-http.ts';
 import { tokenCheck } from '../../../server/control/token.ts';
 import { Guard } from '../../../server/guard.ts';
 

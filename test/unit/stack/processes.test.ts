@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
-import { childrenOf, isAlive, parseStat, processRef, terminate } from '../../../server/stack/state/processes.ts';
+import { childrenOf, isAlive, parseStat, processRef, terminate } from '../../../server/stack/state/stack-processes.ts';
 
 async function child(t: TestContext, script: string) {
   const process = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });

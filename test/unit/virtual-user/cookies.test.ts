@@ -1,7 +1,7 @@
 /** What an HTTP step of the flow was given as cookies goes with the handshake, by a browser's rules. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { loadHttpEngine } from '../../../plugin/virtual-user/artillery.ts';
+import { loadHttpEngine } from '../../../plugin/virtual-user/artillery-types.ts';
 import { listen } from '../../helpers/listen.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 

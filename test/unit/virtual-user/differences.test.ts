@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import type { UserContext } from '../../../plugin/virtual-user/types.ts';
+import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
 /** On a server that answers `ask` with these events. */

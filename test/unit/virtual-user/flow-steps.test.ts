@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { durationMs } from '../../../plugin/script/duration.ts';
 import { jittered } from '../../../plugin/virtual-user/steps/think.ts';
-import type { UserContext } from '../../../plugin/virtual-user/types.ts';
+import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 

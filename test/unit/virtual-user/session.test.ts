@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { FleetError } from '../../../plugin/fleet/fleet-error.ts';
-import { loadHttpEngine } from '../../../plugin/virtual-user/artillery.ts';
+import { loadHttpEngine } from '../../../plugin/virtual-user/artillery-types.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { listen } from '../../helpers/listen.ts';

@@ -1,6 +1,6 @@
 /** The identities of the figures: whatever was asked for is in one column, whoever counts it. */
 
-import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
+import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { merged, sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { check, type Found, type Measured } from '../../check.ts';

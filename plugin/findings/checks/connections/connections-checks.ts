@@ -1,20 +1,20 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 
+import { decodeHistogram } from '../../../../protocol/base/histogram.ts';
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf } from '../../../../protocol/codes/failure-codes.ts';
-import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
-import { decodeHistogram } from '../../../../protocol/histogram.ts';
 import { addSnapshots } from '../../../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
+import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
-import { BY_SERVER } from '../../../run/measurements/ends.ts';
+import { BY_SERVER } from '../../../run/measurements/end-words.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { waitedForServer } from '../../evidence.ts';
-import { RATE_TOLERANCE } from '../../expectations.ts';
+import { RATE_TOLERANCE } from '../../met-expectations.ts';
 import { closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';

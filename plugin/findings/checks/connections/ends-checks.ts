@@ -10,7 +10,7 @@ import {
   isTooLarge,
   lastEventText,
   sizesOf,
-} from '../../../run/measurements/ends.ts';
+} from '../../../run/measurements/end-words.ts';
 import { type Check, check, type Detail } from '../../check.ts';
 
 type Range = EndRow['sent'];

@@ -1,5 +1,5 @@
 /** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
-import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { integer } from '../../../../report/text/format.ts';
 import { type Group, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import { sum } from '../../../result/sums.ts';

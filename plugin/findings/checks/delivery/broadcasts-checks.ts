@@ -1,6 +1,6 @@
 /** Whether the broadcasts left as planned, and to whom. */
 
-import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer } from '../../../../report/text/format.ts';

@@ -1,5 +1,5 @@
 /** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
-import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { numberText } from '../../../../report/model/amount.ts';
 import { counted, integer, percentOf } from '../../../../report/text/format.ts';

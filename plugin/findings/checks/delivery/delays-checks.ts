@@ -1,6 +1,6 @@
 /** Broadcasts that took far longer than the others: percentiles over all copies do not show how these are spread. */
-import { decodeHistogram, recordedUs } from '../../../../protocol/histogram.ts';
-import type { Batch } from '../../../../protocol/result/delivery.ts';
+import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
+import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';

@@ -1,6 +1,6 @@
 /** Messages that connections send: each must be acknowledged once. */
 
-import { sumCounts } from '../../../../protocol/helpers/sum-counts.ts';
+import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { counted, integer, percentOf, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';

@@ -4,7 +4,7 @@ import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
 import { idsOfOneReceiver, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import type { OwnEventMeasured } from '../../../run/measurements/own-event.ts';
+import type { OwnEventMeasured } from '../../../run/measurements/own-event-measured.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { groupsText, reachedText, serverCount } from './adapter-checks.ts';

@@ -1,7 +1,7 @@
 /** The load generator itself: what it was late by is in every time that it measured. */
 
+import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
-import { sumCounts } from '../../../../protocol/helpers/sum-counts.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { explainedBy } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';

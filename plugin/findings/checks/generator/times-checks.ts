@@ -1,8 +1,8 @@
 /** What the server reports must fit to what the run measured itself, and the clocks between them must be known. */
 
-import { SAME_CLOCK_US } from '../../../../protocol/clock/clock-line.ts';
+import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { leastKnownWorker } from '../../../result/clocks.ts';
+import { leastKnownWorker } from '../../../result/assemble-clocks.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */

@@ -7,7 +7,7 @@ import { fitLine, type Point } from '../../../../report/statistics/statistics.ts
 import { bendOf } from '../../../../report/statistics/straightness.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import { isRelative } from '../../../../report/text/relative.ts';
-import { withoutBaseline } from '../../../result/memory/memory.ts';
+import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found } from '../../check.ts';
 

@@ -12,7 +12,7 @@ import {
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
-import { OF_COUNTS } from './counts.ts';
+import { OF_COUNTS } from './counts-of.ts';
 import { momentText } from './moment.ts';
 
 const ROUND_TRIPS_FIX =

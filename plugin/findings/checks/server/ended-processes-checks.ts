@@ -1,5 +1,5 @@
 /** Processes of the deployment that ended or stood still during the run: the first thing to know about lost connections and copies. */
-import { PROXIES, titleOfLayer } from '../../../../protocol/named-layers.ts';
+import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
 import type { FindingValue } from '../../../../protocol/result/findings.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';

@@ -1,5 +1,5 @@
 /** Memory of processes that are charged to the server, and that held none of the connections. */
-import type { MeasuredProcesses } from '../../../../protocol/result/processes.ts';
+import type { MeasuredProcesses } from '../../../../protocol/result/processes-schema.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { megabytes } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';

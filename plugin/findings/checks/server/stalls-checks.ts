@@ -1,5 +1,5 @@
 /** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
-import type { Batch } from '../../../../protocol/result/delivery.ts';
+import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';

@@ -1,6 +1,6 @@
 /** The workers are those that the run began with, and all of them are known. */
 import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
-import { unknownWorkers } from '../../../result/workers.ts';
+import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import { type Check, check } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 

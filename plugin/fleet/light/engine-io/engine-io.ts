@@ -2,22 +2,22 @@
  * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
  * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
  */
-import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
 import { type Failure, NO_UPGRADE } from '../../client/failure.ts';
 import { Traffic } from '../../client/traffic.ts';
-import { Attempt } from '../attempt.ts';
+import { Attempt } from '../connect-attempt.ts';
 import { BINARY, decodeBinary, type EngineIoPacket } from '../polling/payload.ts';
 import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
 import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
-import type { Probe } from '../polling/probe.ts';
+import type { Probe } from '../polling/upgrade-probe.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
 import { encodeFrame, largestPayload, OPCODE } from '../websocket/frames.ts';
-import { planUpgrade, type UpgradePlan } from '../websocket/handshake.ts';
 import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
+import { planUpgrade, type UpgradePlan } from '../websocket/websocket-handshake.ts';
 import { encodeMessages, frameOf, packetOf } from './encode.ts';
-import { readHandshake, targetOf } from './handshake.ts';
+import { readHandshake, targetOf } from './engine-io-handshake.ts';
 
 const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
 const PONG_FRAME = encodeFrame(OPCODE.text, PONG);

@@ -4,7 +4,7 @@
  * nothing for the others. What it cannot read, such as keys with escapes, is left to the decoder.
  */
 import { crc32 } from 'node:zlib';
-import { EACH } from '../../../../protocol/json-path.ts';
+import { EACH } from '../../../../protocol/base/json-path.ts';
 import type { Client, ClientSink, Copy } from '../../client/client.ts';
 import { type EventPlan, idIn, otherIds } from '../../client/counted-event.ts';
 import { ackRequest, headOf, matches, namespaceOf, skipHead } from '../socket-io/packet-head.ts';

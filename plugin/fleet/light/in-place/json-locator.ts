@@ -2,7 +2,7 @@
  * Finds the value at a path in JSON text without parsing it: for every copy of an event of the server's own. Allocates
  * nothing, and looks only at what stands before the value.
  */
-import type { JsonPath } from '../../../../protocol/json-path.ts';
+import type { JsonPath } from '../../../../protocol/base/json-path.ts';
 import { isSame } from '../socket-io/packet-head.ts';
 
 const QUOTE = 0x22;

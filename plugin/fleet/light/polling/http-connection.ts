@@ -1,14 +1,14 @@
 /** A kept HTTP/1.1 connection of a polling session: one request at a time. */
 
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { MAX_PAYLOAD_BYTES } from '../../../../protocol/connection.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { MAX_PAYLOAD_BYTES } from '../../../../protocol/wire/connection.ts';
 import type { ClientOptions } from '../../client/client.ts';
 import { type Failure, networkFailure } from '../../client/failure.ts';
-import { type Answer, type AnswerHead, AnswerReader, type Expected, parseHead } from '../http/answer.ts';
+import { type Answer, type AnswerHead, AnswerReader, type Expected, parseHead } from '../http/http-answer.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { httpError } from '../protocol-error.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
-import type { Destination } from '../websocket/handshake.ts';
+import type { Destination } from '../websocket/websocket-handshake.ts';
 
 /** What the answer to a polling request is to be. */
 export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };

@@ -1,7 +1,13 @@
 /** The requests of a polling session. */
 import type { ClientOptions } from '../../client/client.ts';
-import { targetOf } from '../engine-io/handshake.ts';
-import { type Destination, destinationOf, headerLines, type UpgradePlan, upgradeHead } from '../websocket/handshake.ts';
+import { targetOf } from '../engine-io/engine-io-handshake.ts';
+import {
+  type Destination,
+  destinationOf,
+  headerLines,
+  type UpgradePlan,
+  upgradeHead,
+} from '../websocket/websocket-handshake.ts';
 
 /** The same for all connections with the same options, so the caller should keep it for the next one. */
 export interface PollingPlan extends Destination {

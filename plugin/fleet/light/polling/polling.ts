@@ -5,14 +5,14 @@
  */
 import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
-import { type Answer, refusalOf } from '../http/answer.ts';
+import { type Answer, refusalOf } from '../http/http-answer.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { MAX_UNSENT_BYTES } from '../sockets/wire.ts';
 import { CookieJar } from './cookies.ts';
 import { HttpConnection, type HttpListener, type Purpose, type WireWatcher } from './http-connection.ts';
 import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
 import { encodeRequest, type PollingPlan, planProbe } from './polling-plan.ts';
-import { Probe, type ProbeListener } from './probe.ts';
+import { Probe, type ProbeListener } from './upgrade-probe.ts';
 
 export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpListener, 'onReadError' | 'onOverflow'> {
   onPollingFailed(failure: Failure): void;

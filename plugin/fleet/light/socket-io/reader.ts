@@ -15,7 +15,7 @@ import type { EventPlan } from '../../client/counted-event.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import type { SeenEvent, SeenEvents } from '../../client/seen-events.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
-import { decodeText } from '../engine-io/handshake.ts';
+import { decodeText } from '../engine-io/engine-io-handshake.ts';
 import type { AttachedCopy, EventReader } from '../in-place/event-reader.ts';
 import type { PayloadCheck } from '../in-place/payload-check.ts';
 import type { ConnectionPool } from '../pool.ts';

@@ -5,7 +5,7 @@ import { reportCopy } from '../../client/counted-event.ts';
 import type { Failure } from '../../client/failure.ts';
 import { nestsDeeper } from '../../client/nesting.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
-import type { Attempt } from '../attempt.ts';
+import type { Attempt } from '../connect-attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { socketIo2Error, socketIoError } from '../protocol-error.ts';
 import { type Packet, PacketType } from './codec.ts';

@@ -2,7 +2,7 @@
 
 import { Socket } from 'node:net';
 import type { ClientOptions } from '../../client/client.ts';
-import type { Destination } from '../websocket/handshake.ts';
+import type { Destination } from '../websocket/websocket-handshake.ts';
 import { hasTcpHandles, TcpHandle } from './tcp-handle.ts';
 import { tlsContextOf } from './tls-context.ts';
 import { dialTlsHandle } from './tls-handle.ts';

@@ -1,8 +1,8 @@
 /** What the TLS connections with the same options share. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
-import { secureContextOptions } from '../../../../protocol/agent.ts';
-import type { TlsOptions } from '../../../../protocol/connection.ts';
-import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
+import type { TlsOptions } from '../../../../protocol/wire/connection.ts';
+import { secureContextOptions } from '../../../../protocol/wire/http-agent.ts';
 
 /** What servers without post-quantum cryptography choose, of all that Node offers. */
 const CLASSICAL_GROUP = 'X25519';

@@ -4,18 +4,18 @@
  * one object. There can be tens of thousands of them, so each has few fields, and neither closures nor timers.
  */
 
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { MAX_PAYLOAD_BYTES, OWN_DISCONNECT } from '../../../../protocol/connection.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { MAX_PAYLOAD_BYTES, OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import type { ClientOptions } from '../../client/client.ts';
 import { type Failure, networkFailure } from '../../client/failure.ts';
-import { Attempt } from '../attempt.ts';
+import { Attempt } from '../connect-attempt.ts';
 import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
-import { refusalOf } from '../http/answer.ts';
+import { refusalOf } from '../http/http-answer.ts';
 import type { ConnectionPool, Watched } from '../pool.ts';
 import { ProtocolError, protocolError } from '../protocol-error.ts';
 import { MAX_UNSENT_BYTES, type Wire, type WireListener } from '../sockets/wire.ts';
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
-import { grantIn, type UpgradePlan } from './handshake.ts';
+import { grantIn, type UpgradePlan } from './websocket-handshake.ts';
 
 /** The server's time to answer a close frame, before the TCP connection is dropped. */
 export const CLOSE_TIMEOUT_MS = 5000;

@@ -1,16 +1,16 @@
 /** What clients report of their connections: answers to the engine, entries in the ledger, and counts. */
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
-import { mapTexts, withoutValues } from '../../../../protocol/secrets/known-secrets.ts';
-import { allSecretsIn } from '../../../../protocol/secrets/masked-values.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { mapTexts, withoutValues } from '../../../../protocol/base/secrets/known-secrets.ts';
+import { allSecretsIn } from '../../../../protocol/base/secrets/masked-values.ts';
+import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
-import type { End } from '../../messages.ts';
-import { endOf } from '../counts/ends.ts';
-import { FINALIZED } from '../ledger/sightings.ts';
-import type { Parts } from '../parts.ts';
-import { type Connection, type EmitCommand, workerOf } from './connection.ts';
+import type { End } from '../../fleet-messages.ts';
+import { endOf } from '../counts/end-counts.ts';
+import { FINALIZED } from '../ledger/process-sightings.ts';
+import type { Parts } from '../process-parts.ts';
+import { type Connection, type EmitCommand, workerOf } from './fleet-connection.ts';
 import type { HeldConnections } from './held-connections.ts';
 
 export class ClientReports implements ClientSink {

@@ -1,12 +1,12 @@
 /** What the engine asks of connections: each command becomes calls on a connection's client, or waits for one. */
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { EVENTS } from '../../../../protocol/events.ts';
-import { SOURCE_PORTS } from '../../../../protocol/generator.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { SOURCE_PORTS } from '../../../../protocol/base/machine/generator-resources.ts';
+import { EVENTS } from '../../../../protocol/wire/events.ts';
 import type { ClientOptions, ClientSink } from '../../client/client.ts';
-import type { FleetCommand } from '../../messages.ts';
+import type { FleetCommand } from '../../fleet-messages.ts';
 import { RoomShare } from '../ledger/room-share.ts';
-import type { Parts, Share } from '../parts.ts';
-import type { Connection, EmitCommand } from './connection.ts';
+import type { Parts, Share } from '../process-parts.ts';
+import type { Connection, EmitCommand } from './fleet-connection.ts';
 import type { HeldConnections } from './held-connections.ts';
 import { Listening } from './listening.ts';
 

@@ -3,13 +3,13 @@
  * counted once each, however often they drop; drops, attempts and returns are counted each time.
  */
 
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { OWN_DISCONNECT } from '../../../../protocol/connection.ts';
-import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
-import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import type { FaultCounts } from '../../../../protocol/link/fault.ts';
-import { Series } from '../counts/over-time.ts';
-import type { Connection } from './connection.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
+import { addOwn } from '../../../../protocol/base/sum-counts.ts';
+import type { FaultCounts } from '../../../../protocol/link/fault-messages.ts';
+import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
+import { Series } from '../counts/count-series.ts';
+import type { Connection } from './fleet-connection.ts';
 
 /** Where the account looks up what has become of them. */
 interface Looked {

@@ -1,10 +1,10 @@
 /** The connections that a fleet process holds, found by the engine's id or by the slot of their client; and how one of them ends. */
-import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { Client } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
-import type { Parts } from '../parts.ts';
-import { Connection, type EmitCommand, NONE_PENDING, type PendingNamespace } from './connection.ts';
+import type { Parts } from '../process-parts.ts';
 import { FaultAccount } from './fault-account.ts';
+import { Connection, type EmitCommand, NONE_PENDING, type PendingNamespace } from './fleet-connection.ts';
 import { Returns, type ReturnsCalls } from './returns.ts';
 
 export class HeldConnections {

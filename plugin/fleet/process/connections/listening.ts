@@ -1,5 +1,5 @@
 /** Which events of one connection the engine wants, and those that stay here until it takes them. */
-import { ANY, type ListenMode } from '../../messages.ts';
+import { ANY, type ListenMode } from '../../fleet-messages.ts';
 
 /** Newer events displace older ones: neither a flow that never waits nor a flood may fill the memory. */
 const CAPACITY = 16;

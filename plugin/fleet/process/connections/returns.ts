@@ -2,13 +2,13 @@
  * Brings dropped connections back, as socket.io-client would: after a delay that doubles with each attempt. The joins are
  * repeated, as an application's `connect` handler repeats them, unless the server has restored the session.
  */
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { ReturnCounts } from '../../../../protocol/link/snapshot.ts';
 import { retryDelayMs } from '../../backoff.ts';
 import type { Client } from '../../client/client.ts';
-import type { Parts } from '../parts.ts';
-import { type Absence, type Connection, type EmitCommand, without } from './connection.ts';
+import type { Parts } from '../process-parts.ts';
+import { type Absence, type Connection, type EmitCommand, without } from './fleet-connection.ts';
 
 /** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not come back then. */
 const SENT_AWAY = 'io server disconnect';

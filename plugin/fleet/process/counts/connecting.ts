@@ -1,10 +1,10 @@
 /** How connecting went: how long it took, in total and by stage; and how many opened, failed and ended, over time. */
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/connection.ts';
-import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/histogram.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
+import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/wire/connection.ts';
 import type { ConnectTimings } from '../../client/client.ts';
-import { Series } from './over-time.ts';
+import { Series } from './count-series.ts';
 
 /** A result has no more rows than this; in a long run, each stands for several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };

@@ -6,9 +6,9 @@
  * are exact. The send time comes with the `freeze` command, converted to our own clock, which can differ from the
  * sender's.
  */
-import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger.ts';
+import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
-import type { BroadcastPlan } from '../../messages.ts';
+import type { BroadcastPlan } from '../../fleet-messages.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
 import { Losses } from './losses.ts';
 import { grown, Members } from './members.ts';

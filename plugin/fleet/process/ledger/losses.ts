@@ -1,6 +1,6 @@
 /** Copies that each connection lost while it was open: tells many connections that lost few from few that lost all. */
-import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
-import type { LossTotals } from '../../../../protocol/link/ledger.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
+import type { LossTotals } from '../../../../protocol/link/ledger-messages.ts';
 import { grown } from './members.ts';
 
 /** What a connection received so far. */

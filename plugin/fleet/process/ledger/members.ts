@@ -1,6 +1,6 @@
 /** Which connections are members of which room, from when to when. */
 import { crc32 } from 'node:zlib';
-import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
+import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 
 export interface Absence {
   fromUs: number;

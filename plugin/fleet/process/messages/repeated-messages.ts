@@ -2,9 +2,9 @@
  * The messages that the connections of a fleet process send again and again, and their acknowledgements. The process does this
  * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
  */
-import { monotonicUs } from '../../../../protocol/clock/clock.ts';
-import { getOrAdd } from '../../../../protocol/helpers/get-or-add.ts';
-import { addOwn } from '../../../../protocol/helpers/sum-counts.ts';
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
+import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { AckOrder } from './ack-order.ts';

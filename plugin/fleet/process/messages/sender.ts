@@ -1,5 +1,5 @@
 /** What one connection sends again and again, and what of it has not been acknowledged. */
-import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/histogram.ts';
+import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client } from '../../client/client.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';

@@ -6,8 +6,8 @@ import type { ClientOptions, Copy } from '../../../../plugin/fleet/client/client
 import { type EventPlan, idOf } from '../../../../plugin/fleet/client/counted-event.ts';
 import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locator.ts';
 import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
-import { countedAs } from '../../../../protocol/counted-as.ts';
-import { parseJsonPath, valueAt } from '../../../../protocol/json-path.ts';
+import { parseJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
+import { countedAs } from '../../../../protocol/wire/counted-as.ts';
 import { assertEach, column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 

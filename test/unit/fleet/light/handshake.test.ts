@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { targetOf } from '../../../../plugin/fleet/light/engine-io/handshake.ts';
-import { endpointOf, planUpgrade, upgradeRequest } from '../../../../plugin/fleet/light/websocket/handshake.ts';
+import { targetOf } from '../../../../plugin/fleet/light/engine-io/engine-io-handshake.ts';
+import {
+  endpointOf,
+  planUpgrade,
+  upgradeRequest,
+} from '../../../../plugin/fleet/light/websocket/websocket-handshake.ts';
 import { fakeConnection } from '../../../helpers/fake-wire.ts';
 import { clientOptions } from '../../../helpers/recording-sink.ts';
 

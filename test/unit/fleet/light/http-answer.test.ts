@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
-import { AnswerReader, refusalOf } from '../../../../plugin/fleet/light/http/answer.ts';
+import { AnswerReader, refusalOf } from '../../../../plugin/fleet/light/http/http-answer.ts';
 import { POLLING_ANSWER } from '../../../../plugin/fleet/light/polling/http-connection.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 

@@ -1,0 +1,70 @@
+/** Copies that reach their receivers after a known delay: is the latency of every receiver measured? */
+import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
+import { broadcast, join, pinApart, withSetup } from './calibration-setup.ts';
+import { type Bound, type Comparison, exactly, known, type Section } from './comparison.ts';
+import { distributed, p99OfCopies } from './distribution.ts';
+import type { Copy } from './known-server.ts';
+
+interface LatencySize {
+  receivers: number;
+  broadcasts: number;
+  cases: (keyof typeof CASES)[];
+  bound: Bound;
+}
+
+const CASES = { uniform, byWorker };
+const INTERVAL_MS = 300;
+/** During the first broadcasts, code on both sides is not compiled yet. */
+const WARM_UP = 3;
+
+export async function latency(size: LatencySize): Promise<Section> {
+  const rows: Comparison[] = [];
+  for (const name of size.cases) rows.push(...(await CASES[name](size)));
+  return {
+    title: 'Latency of every receiver',
+    text:
+      'The server sends each receiver its copy after a delay and records the actual time, which is the true value. Server and ' +
+      `generator each have a core with real-time priority. The first ${WARM_UP} broadcasts do not count.`,
+    rows,
+  };
+}
+
+async function uniform(size: LatencySize): Promise<Comparison[]> {
+  const { figures, copies } = await measure(size, [[0, 200]]);
+  return rows('uniform 0–200 ms', copies, figures.oneWayMs, p99OfCopies(figures), size.bound);
+}
+
+async function byWorker(size: LatencySize): Promise<Comparison[]> {
+  const { figures, copies } = await measure(size, [
+    [10, 10],
+    [100, 100],
+  ]);
+  const local = copies.filter(({ worker, publisher }) => worker === publisher);
+  const cross = copies.filter(({ worker, publisher }) => worker !== publisher);
+  const [localP99, crossP99] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => p99OfCopies(figures, [key]));
+  return [
+    ...rows("the publisher's worker, 10 ms", local, figures.localMs, known(localP99), size.bound),
+    ...rows('the other worker, 100 ms', cross, figures.crossWorkerMs, known(crossP99), size.bound),
+  ];
+}
+
+async function measure({ receivers, broadcasts }: LatencySize, delaysMs: [number, number][]) {
+  return withSetup({ delaysMs }, async (setup) => {
+    await join(setup.fleet, receivers);
+    await pinApart(setup);
+    const count = broadcasts + WARM_UP;
+    const measurements = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+    measurements.frozen = measurements.frozen.filter(({ seq }) => seq > WARM_UP);
+    const { copies } = await setup.server.truth();
+    return { figures: latencyFigures(measurements), copies: copies.filter(({ seq }) => seq > WARM_UP) };
+  });
+}
+
+function rows(what: string, copies: Copy[], measured: Summary | null, p99: number, bound: Bound): Comparison[] {
+  const afterUs = copies.map((copy) => copy.afterUs);
+  return [
+    exactly(`${what}: receipts`, copies.length, known(measured?.count)),
+    ...distributed(what, afterUs, measured && { ...measured, p99 }, bound),
+  ];
+}

@@ -1,0 +1,151 @@
+/**
+ * Memory that V8 does not count, and memory of servers that nobody collects: does the interval of the headline contain the true
+ * value?
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
+import { readAtRest } from '../../plugin/run/memory/readings.ts';
+import { until } from '../../plugin/run/wait.ts';
+import { Sampler, valuesOf } from '../../plugin/samplers/index.ts';
+import { perConnectionOf } from '../../report/figures/per-connection.ts';
+import { joinAll } from '../../test/helpers/fleet.ts';
+import { perfectResult } from '../../test/helpers/results.ts';
+import {
+  emptyMeasurements,
+  join,
+  never,
+  type ServerPlan,
+  type Setup,
+  samplerOf,
+  warmUp,
+  withSetup,
+} from './calibration-setup.ts';
+import { type Comparison, interval, known, type Section } from './comparison.ts';
+
+interface NativeSize {
+  connections: number;
+  plateaus: number;
+  /** Native memory per connection. */
+  kilobytes: number[];
+  repeats: number;
+}
+
+interface UncollectedSize {
+  /** Numbers of connections. */
+  connections: number[];
+  repeats: number;
+}
+
+/** Of the server that is collected, to know what a connection keeps. */
+const TWIN = { connections: 1000, plateaus: 6 };
+/** Few plateaus can lie on a line by chance: noise alone gives the narrowest intervals. */
+const UNCOLLECTED_PLATEAUS = 3;
+const READINGS = 3;
+const READ_EVERY_MS = 250;
+const WARM_UP_TOGETHER = 10;
+const LEAVE_TIMEOUT_MS = 15_000;
+
+export async function nativeMemory(size: NativeSize): Promise<Section> {
+  const rows: Comparison[] = [];
+  for (const kilobytes of size.kilobytes) {
+    const bytes = kilobytes * 1024;
+    const plan: ServerPlan = bytes > 0 ? { keep: { kind: 'native', bytes } } : {};
+    for (let repeat = 0; repeat < size.repeats; repeat++) {
+      const { kept, low, high } = await withSetup(plan, (setup) => collected(setup, size));
+      rows.push(interval(`${kilobytes} KB of native memory: workers, 95 % interval`, kept + bytes, low, high));
+    }
+  }
+  return {
+    title: 'Native memory per connection',
+    text:
+      `A server keeps the stated memory per connection, at ${size.connections} connections, in keys of OpenSSL, which V8 does not ` +
+      'count. The true value is V8’s count and this memory. An interval is shown by its middle.',
+    rows,
+  };
+}
+
+export async function uncollectedMemory(size: UncollectedSize): Promise<Section> {
+  const { kept } = await withSetup({}, (setup) => collected(setup, TWIN));
+  const rows: Comparison[] = [];
+  for (const connections of size.connections) {
+    for (let repeat = 0; repeat < size.repeats; repeat++) {
+      const { low, high } = await withSetup({}, (setup) => uncollected(setup, connections));
+      rows.push(interval(`${connections} connections: workers, 95 % interval`, kept, low, high));
+    }
+  }
+  return {
+    title: 'Memory that is not collected',
+    text:
+      `RSS at ${UNCOLLECTED_PLATEAUS} plateaus, without a forced collection. The true value is what V8 counts after collections of an ` +
+      'equal server. An interval is shown by its middle.',
+    rows,
+  };
+}
+
+async function collected(setup: Setup, { connections, plateaus }: Pick<NativeSize, 'connections' | 'plateaus'>) {
+  const { control, fleet } = setup;
+  const sampler = samplerOf(setup);
+  await warmUp(setup, 1);
+  // As in a run, where the probe is connected from the start.
+  await join(fleet, 1);
+  const measurements = emptyMeasurements();
+  await eachPlateau(setup, connections, plateaus, async () => {
+    const { layers, readings } = await readAtRest(control, sampler);
+    measurements.plateaus.push({ connections: fleet.status().connected, layers, readings });
+  });
+  return headlineOf(measurements, sampler, connections);
+}
+
+async function uncollected(setup: Setup, connections: number) {
+  const { server, fleet } = setup;
+  const sampler = new Sampler({ pids: () => ({ worker: [server.pid] }), connections: () => fleet.status().connected });
+  for (let made = 0; made < connections; made += WARM_UP_TOGETHER) {
+    const clients = await joinAll(fleet, WARM_UP_TOGETHER);
+    await Promise.all(clients.map((client) => client.close()));
+  }
+  await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, never);
+  const measurements = emptyMeasurements();
+  measurements.control = false;
+  await eachPlateau(setup, connections, UNCOLLECTED_PLATEAUS, async () => {
+    const readings = [];
+    for (let index = 0; index < READINGS; index++) {
+      await delay(READ_EVERY_MS);
+      readings.push(valuesOf(await sampler.reading()));
+    }
+    measurements.plateaus.push({ connections: fleet.status().connected, layers: meansOf(readings), readings });
+  });
+  return headlineOf(measurements, sampler, connections);
+}
+
+async function eachPlateau({ fleet }: Setup, connections: number, plateaus: number, read: () => Promise<void>) {
+  for (let step = 0; step < plateaus; step++) {
+    if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
+    await read();
+  }
+}
+
+/** @returns the interval of the workers' part, and what V8 counts */
+function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) {
+  measurements.peakConnections = peak;
+  const memory = memoryFigures(measurements, sampler);
+  const result = perfectResult();
+  const cost = perConnectionOf({
+    memory,
+    run: { ...result.run, profile: 'remote' },
+    connections: { ...result.connections, peak },
+  });
+  const workers = cost?.parts.find(({ title }) => title === 'workers');
+  return {
+    kept: known(memory.perConnectionBytes.workerKept?.slope),
+    // Nothing costs less than nothing.
+    low: Math.max(0, known(workers?.low95)),
+    high: workers?.high95 ?? Number.NEGATIVE_INFINITY,
+  };
+}
+
+function meansOf(readings: Record<string, number>[]): Record<string, number> {
+  const [first = {}] = readings;
+  const mean = (figure: string) => readings.reduce((sum, one) => sum + (one[figure] ?? 0), 0) / readings.length;
+  return Object.fromEntries(Object.keys(first).map((figure) => [figure, mean(figure)]));
+}

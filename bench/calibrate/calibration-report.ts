@@ -1,0 +1,114 @@
+/**
+ * The calibration as data, and as a page of the documentation made from it. Parts can be measured again, each by itself.
+ * `node bench/calibrate/calibration-report.ts` writes the page from the data.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { decimals } from '../../report/text/format.ts';
+import { type Machine, machineLines } from '../bench-machine.ts';
+import { type Section, sectionSchema, summary } from './comparison.ts';
+
+export const PAGE = join('docs', 'calibration.md');
+export const DATA = join('docs', 'calibration.json');
+
+const documentSchema = z.object({
+  machine: z.string(),
+  versions: z.string(),
+  /** Measured when, at which commit and load, and where, if not on the machine of the document. */
+  sections: z.array(sectionSchema.extend({ measured: z.string() })),
+});
+type Calibration = z.infer<typeof documentSchema>;
+
+export interface Measured {
+  date: string;
+  commit: string;
+  /** Load average of the minute before. */
+  load: number;
+  attempts: number;
+}
+
+export function readCalibration(json: string): Calibration {
+  return documentSchema.parse(JSON.parse(json));
+}
+
+/**
+ * @param before the calibration until now: its sections stay, unless they were measured again
+ * @throws Error if it is of other versions
+ */
+export function merged(
+  machine: Machine,
+  sections: (Section & { when: Measured })[],
+  before: Calibration | undefined,
+): Calibration {
+  const [ofMachine = '', versions = ''] = machineLines(machine);
+  if (before && before.versions !== versions) throw new Error('the page is of other versions: measure all parts');
+  const where = before?.machine ?? ofMachine;
+  const elsewhere = where === ofMachine ? '' : `; on another machine: ${ofMachine.replace('- Machine: ', '')}`;
+  const again = new Map(
+    sections.map(({ title, text, rows, when }) => [
+      title,
+      { title, text, rows, measured: measuredText(when) + elsewhere },
+    ]),
+  );
+  const all = new Map([...(before?.sections ?? []).map((one) => [one.title, one] as const), ...again]);
+  return { machine: where, versions, sections: [...all.values()] };
+}
+
+function measuredText({ date, commit, load, attempts }: Measured): string {
+  const attempt = attempts > 1 ? `, attempt ${attempts}` : '';
+  return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
+}
+
+/** @returns JSON with a line for each row, so that a change of one is seen */
+export function serialized({ sections, ...rest }: Calibration): string {
+  const lines = (values: object[]) => `[\n${values.map((value) => JSON.stringify(value)).join(',\n')}\n]`;
+  const written = sections.map(({ rows, ...section }) =>
+    JSON.stringify({ ...section, rows: [] }).replace(/\[\]\}$/, () => `${lines(rows)}}`),
+  );
+  return `${JSON.stringify({ ...rest, sections: [] }).replace(/\[\]\}$/, () => `[\n${written.join(',\n')}\n]}`)}\n`;
+}
+
+export function markdown({ machine, versions, sections }: Calibration): string {
+  const bounded = sections.flatMap(({ title, rows }) =>
+    summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
+  );
+  // Most parts are measured together: when and where is said once, and at the parts that differ.
+  const whenOf = ({ measured }: Calibration['sections'][number]) =>
+    measured.replace(/, load average before: [\d.]+/, '');
+  const [usual = ''] = [...Map.groupBy(sections, whenOf)]
+    .toSorted(([, a], [, b]) => b.length - a.length)
+    .map(([when]) => when);
+  return [
+    '# Calibration',
+    '',
+    'Are the figures right? `npm run calibrate` measures servers whose true values it knows, with the same code as every run.',
+    'Each row shows the largest error among figures of one kind.',
+    '',
+    ...tableLines(['part', 'figure', 'true value', 'measured', 'allowed', 'kept'], bounded),
+    '',
+    machine,
+    versions,
+    '',
+    '`npm run calibrate -- --write` writes this page and `docs/calibration.json`, which has every row and the load average before each part.',
+    'It fails if a figure misses its bound in three attempts: other programs affect times.',
+    '',
+    '## How each part is measured',
+    '',
+    `Measured ${usual}, unless a part says otherwise.`,
+    '',
+    ...sections.map((one) => `- **${one.title}.** ${one.text}${whenOf(one) === usual ? '' : ` (${whenOf(one)})`}`),
+    '',
+  ].join('\n');
+}
+
+function tableLines(head: string[], rows: string[][]): string[] {
+  const line = (row: string[]) => `| ${row.join(' | ')} |`;
+  return [line(head), line(head.map((_, column) => (column < 2 ? ':--' : '--:'))), ...rows.map(line)];
+}
+
+if (import.meta.main) {
+  const calibration = readCalibration(readFileSync(DATA, 'utf8'));
+  writeFileSync(DATA, serialized(calibration));
+  writeFileSync(PAGE, markdown(calibration));
+}

@@ -1,0 +1,108 @@
+/** Intervals of what connections cost, in memory and CPU: many short runs, each with a server of its own. */
+import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
+import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
+import { mapLimit } from '../../../protocol/base/map-limit.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { type ServerPlan, type Setup, withSetup } from '../calibration-setup.ts';
+import { type Comparison, known, near, type Section, type Unit } from '../comparison.ts';
+import { shortRun } from '../short-run.ts';
+import { covering, covers } from './coverage.ts';
+
+const REPEATS = 60;
+/** Runs at the same time: mostly they wait. */
+const TOGETHER = 2;
+/** Repeats of the server that spends no CPU time of a known amount. */
+const TWINS = 12;
+
+type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
+
+interface Costs {
+  memory: Result['memory'];
+  cpu: Result['cpu'][string];
+}
+
+const CONNECT_CPU_US = 2000;
+const IDLE_CPU_US_PER_SEC = 250;
+const COPY_CPU_US = 50;
+const TWIN: ServerPlan = { keep: { kind: 'heap', bytes: 16 * 1024 } };
+const SERVER: ServerPlan = {
+  ...TWIN,
+  connectCpuUs: CONNECT_CPU_US,
+  idleCpuUsPerSec: IDLE_CPU_US_PER_SEC,
+  copyCpuUs: COPY_CPU_US,
+};
+/** Other load on the machine makes the same work take more CPU time. */
+const CPU_BOUND = { share: 0.1 };
+const RUN = {
+  connections: 400,
+  plateaus: 5,
+  warmUps: 2,
+  holdSeconds: 3,
+  broadcasts: { count: 20, intervalMs: 200 },
+  drainMs: 0,
+};
+
+/**
+ * Otherwise, the young generation grows once by a step of megabytes, at some number of connections that a short run may or
+ * may not reach: a cost of the size, which no interval of a single run knows of.
+ */
+const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
+
+const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
+
+export async function costIntervals(): Promise<Section> {
+  return {
+    title: 'Intervals of costs',
+    text:
+      'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server ' +
+      'whose V8 has a young generation of fixed size.',
+    rows: await ofCosts(),
+  };
+}
+
+async function ofCosts(): Promise<Comparison[]> {
+  const runs = await manyRuns(REPEATS, SERVER);
+  const twinRuns = await manyRuns(TWINS, TWIN);
+  const idlePercent = (IDLE_CPU_US_PER_SEC * RUN.connections) / 10_000;
+  const cpu: [what: string, key: Cost, unit: Unit, more: number][] = [
+    ['CPU per 1,000 connects', 'rampSecondsPerThousandConnects', 's', CONNECT_CPU_US / 1000],
+    ['CPU while idle', 'idlePercent', '%', idlePercent],
+    ['CPU per message', 'broadcastMicrosecondsPerMessage', 'µs', COPY_CPU_US],
+  ];
+  return [
+    ...LAYERS_AT_REST.map((layer) => {
+      const slopes = runs.map(({ memory }) => memory.perConnectionBytes[layer]);
+      return covers(`memory at rest: ${layer}`, mean(slopes.map((slope) => slope?.slope)), slopes.map(covering));
+    }),
+    ...cpu.flatMap(([what, key, unit, more]) => {
+      const truth = mean(runs.map(({ cpu }) => cpu[key]));
+      const twin = twinRuns.map(({ cpu }) => cpu[key] ?? 0);
+      const intervals = runs.map(({ cpu }) => covering(cpu.intervals?.[key]));
+      return [
+        covers(what, truth, intervals),
+        near(`${what}, more than a twin`, unit, more, truth - mean(twin), CPU_BOUND),
+      ];
+    }),
+  ];
+}
+
+async function manyRuns(count: number, server: ServerPlan): Promise<Costs[]> {
+  const runs: Costs[] = [];
+  await mapLimit(count, TOGETHER, async () => void runs.push(await oneRun(server)));
+  return runs;
+}
+
+async function oneRun(server: ServerPlan): Promise<Costs> {
+  const work = async (setup: Setup): Promise<Costs> => {
+    const { measurements, sampled } = await shortRun(setup, RUN);
+    const { worker } = cpuFigures(measurements, LAYERS);
+    if (!worker) throw new Error('no CPU time of the server');
+    return { memory: memoryFigures(measurements, sampled), cpu: worker };
+  };
+  return withSetup(server, work, { execArgv: FIXED_YOUNG_GENERATION });
+}
+
+function mean(values: (number | null | undefined)[]): number {
+  return values.reduce<number>((sum, value) => sum + known(value), 0) / values.length;
+}

@@ -1,0 +1,130 @@
+/** Intervals of the latency: broadcasts of a real server, and rows of drawn latencies for what takes too many broadcasts. */
+import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
+import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
+import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { broadcast, join, pinApart, withSetup } from '../calibration-setup.ts';
+import type { Comparison, Section } from '../comparison.ts';
+import { distributionOf } from '../distribution.ts';
+import type { Copy } from '../known-server.ts';
+import { covering, covers, normal } from './coverage.ts';
+
+/** Of the server: in each repeat, so many broadcasts. */
+const [REPEATS, RECEIVERS, BROADCASTS] = [100, 20, 10];
+/** Of drawn broadcasts: few, and as many as p99 needs. */
+const [FEW, MANY] = [500, 200];
+
+type Figures = NonNullable<ReturnType<typeof intervalFigures>['intervals']>;
+
+const INTERVAL_MS = 40;
+/** Mean of what all copies of a broadcast share, and the longest of what is each copy's own. */
+const SHARED_MS = 12;
+const OWN_MS = 10;
+
+export async function latencyIntervals(): Promise<Section> {
+  return {
+    title: 'Intervals of latencies',
+    text:
+      'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
+      'that all copies share; the true percentiles are those of all repeats together.',
+    rows: [
+      ...(await ofServer()),
+      ...ofDrawn(FEW, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...ofDrawn(FEW, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...ofDrawn(MANY, 400, ['skewed', 'one in ten slow']),
+    ],
+  };
+}
+
+/**
+ * The true values are the percentiles of all repeats together: so many broadcasts that they are known ten times better
+ * than by one repeat.
+ */
+async function ofServer(): Promise<Comparison[]> {
+  return withSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
+    await join(setup.fleet, RECEIVERS);
+    await pinApart(setup);
+    const count = REPEATS * BROADCASTS;
+    const { frozen } = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * RECEIVERS });
+    const { copies } = await setup.server.truth();
+    const figures = chunks(frozen, BROADCASTS).map(intervalsOf);
+    const oneWay = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
+    const completion = distributionOf([...lastOf(copies).values()].map((us) => us / 1000));
+    const what = `${BROADCASTS} broadcasts of a server`;
+    const latencies = figures.map(({ oneWayMs }) => covering(oneWayMs.p50));
+    const completions = figures.map(({ completionMs }) => covering(completionMs.p50));
+    return [
+      covers(`${what}: latency, p50`, oneWay.p50, latencies),
+      covers(`${what}: completion, p50`, completion.p50, completions),
+    ];
+  });
+}
+
+/** In order of the broadcasts. */
+function chunks(frozen: FrozenBroadcast[], size: number): FrozenBroadcast[][] {
+  const sorted = frozen.toSorted((a, b) => a.seq - b.seq);
+  return Array.from({ length: sorted.length / size }, (_, index) => sorted.slice(index * size, (index + 1) * size));
+}
+
+function lastOf(copies: Copy[]): Map<number, number> {
+  const last = new Map<number, number>();
+  for (const { seq, afterUs } of copies) last.set(seq, Math.max(last.get(seq) ?? 0, afterUs));
+  return last;
+}
+
+/** What all copies of a broadcast share, and what is each copy's own, in ms. */
+interface Shape {
+  shared: () => number;
+  own: () => number;
+}
+
+const QUANTILES = [0.5, 0.99];
+const SHAPES = {
+  even: { shared: () => 20 * Math.random(), own: () => 10 * Math.random() },
+  skewed: { shared: () => 10 * Math.exp(0.8 * normal()), own: () => exponential(5) },
+  'one in ten slow': { shared: () => (Math.random() < 0.1 ? 100 : 10), own: () => exponential(5) },
+  'nothing shared': { shared: () => 10, own: () => exponential(5) },
+} satisfies Record<string, Shape>;
+const DRAWN_COPIES = 20;
+/** To know the true percentiles ten times better than from one repeat of 400. */
+const POPULATION = 40_000;
+
+/** The statistic alone: of clusters of latencies that are drawn. */
+function ofDrawn(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
+  return names.flatMap((name) => {
+    const shape = SHAPES[name];
+    const population = Array.from({ length: POPULATION }, () => draw(shape));
+    const drawn = Array.from({ length: repeats }, () => Array.from({ length: count }, () => draw(shape)));
+    const rows = (what: string, of: (copies: number[]) => number[]) => {
+      const all = Float64Array.from(population.flatMap(of)).sort();
+      return QUANTILES.flatMap((quantile, index) => {
+        const intervals = drawn.map(
+          (broadcasts) => clusterIntervals(broadcasts.map(of).map(clusterOf), QUANTILES)[index],
+        );
+        const truth = all[Math.ceil(quantile * all.length) - 1] as number;
+        return intervals.includes(null)
+          ? []
+          : [covers(`${count} drawn broadcasts, ${name}: ${what}, p${100 * quantile}`, truth, intervals)];
+      });
+    };
+    return [...rows('latency', (copies) => copies), ...rows('completion', (copies) => [Math.max(...copies)])];
+  });
+}
+
+function draw({ shared, own }: Shape): number[] {
+  const all = shared();
+  return Array.from({ length: DRAWN_COPIES }, () => all + own());
+}
+
+function clusterOf(latenciesMs: number[]): Cluster {
+  return latenciesMs.map((value) => ({ value, count: 1 }));
+}
+
+function intervalsOf(frozen: FrozenBroadcast[]): Figures {
+  const { intervals } = intervalFigures(reachedBroadcasts(frozen));
+  if (!intervals) throw new Error('no broadcast reached anybody');
+  return intervals;
+}
+
+function exponential(mean: number): number {
+  return -mean * Math.log(1 - Math.random());
+}

@@ -1,0 +1,65 @@
+/** The file of baselines, such as `capacity-baseline.json`: results that later ones are compared with, for CI. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { formatProblems, problemsOf } from '../../protocol/base/problems.ts';
+import { readJson } from '../../protocol/base/readable-size.ts';
+import { ownValue } from '../../protocol/base/sum-counts.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline-schema.ts';
+import type { RunSet } from '../../report/compare/compare.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
+import { replace } from '../run/folder/replace.ts';
+import { badOption, LINE, writing } from './command.ts';
+
+/** @throws CapacityError BASELINE_MISSING, FILE_UNREADABLE */
+export function readBaseline(path: string, name: string): RunSet {
+  const baselines = existsSync(path) ? readFile(path).baselines : {};
+  const found = ownValue(baselines, name);
+  if (found) return { name: `baseline "${name}"`, results: found.results };
+  const names = Object.keys(baselines);
+  const known = names.length > 0 ? `; it has ${names.join(', ')}` : '';
+  throw new CapacityError(
+    'BASELINE_MISSING',
+    `${path} has no baseline "${name}"${known}`,
+    `${LINE} compare <result> --save ${path} --name ${name}`,
+  );
+}
+
+/**
+ * Leaves the other baselines in the file unchanged.
+ * @param sets exactly one, whose runs have all left figures
+ * @throws CapacityError CONFIG_INVALID, BASELINE_INVALID, FILE_UNREADABLE, FILE_UNWRITABLE
+ */
+export function saveBaseline(path: string, name: string, sets: RunSet[]) {
+  const [{ name: source, results, lost = 0 }, ...others] = sets as [RunSet, ...RunSet[]];
+  if (others.length > 0) {
+    const listed = sets.map((set) => `    ${set.name}`).join('\n');
+    throw badOption(`--save: a baseline has runs of one setting; name one of\n${listed}`, 'compare');
+  }
+  if (lost > 0 || results.length === 0 || !results.every(isUsable)) {
+    throw new CapacityError('BASELINE_INVALID', `${source} ${lost > 0 ? `lacks ${lost} results` : 'is INVALID'}`);
+  }
+  const file: BaselineFile = existsSync(path) ? readFile(path) : { schemaVersion: 1, baselines: {} };
+  file.baselines[name] = { savedAt: new Date().toISOString(), results: results.map(abridged) };
+  const text = `${JSON.stringify(file, null, 1)}\n`;
+  writing(path, 'choose a file that you can write to: --save <file>', () => {
+    replace(path, (temporary) => writeFileSync(temporary, text));
+  });
+  const statuses = results.flatMap(({ verdict, outcome, answer }) =>
+    verdict.status === 'VALID' && outcome.status === 'PASSED' ? [] : [answer.title],
+  );
+  return { file: path, name, runs: results.length, doubts: [...new Set(statuses)] };
+}
+
+function readFile(path: string): BaselineFile {
+  const fix = `correct it, or remove it and save the baseline again: ${LINE} compare <result> --save ${path}`;
+  let content: unknown;
+  try {
+    content = readJson(path);
+  } catch (cause) {
+    throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, fix, { cause });
+  }
+  const parsed = baselineFileSchema.safeParse(content);
+  if (parsed.success) return parsed.data;
+  const problems = formatProblems(problemsOf(parsed.error, []));
+  throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
+}

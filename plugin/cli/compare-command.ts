@@ -1,0 +1,91 @@
+/** `compare A B [...]`: which figures are better or worse beyond the noise, also than in a file of saved results. */
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { harmless } from '../../protocol/base/printable.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { type Comparison, compare } from '../../report/compare/compare.ts';
+import { comparisonDocument } from '../../report/compare/compare-page.ts';
+import { endOf } from '../../report/compare/decision.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
+import { renderConsole } from '../../report/render/console.ts';
+import { counted } from '../../report/text/format.ts';
+import { readRunSets } from '../series/run-sets.ts';
+import { readBaseline, saveBaseline } from './baseline-command.ts';
+import { addHelp, badOption, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
+
+const optionsSchema = z.object({
+  against: z.string().optional(),
+  save: z.string().optional(),
+  name: z.string(),
+  margin: shareSchema,
+  json: z.boolean().optional(),
+});
+
+export function addCompare(program: Command): void {
+  const command = program
+    .command('compare')
+    .description('Compares runs with the first one, figure by figure, and reports only differences beyond the noise.')
+    .argument('<run>', 'a result.json, the folder of a run, or a series')
+    .argument('[others...]', 'runs to compare with it, in the same form; by default the other sides of the series')
+    .option('--against <file>', 'compares all of them with the baseline in this file')
+    .option('--save <file>', 'compares nothing: saves the run or series as a baseline in this file')
+    .option('--name <name>', 'name of the baseline: a file can have several', 'main')
+    .option('--margin <share>', 'a difference within this share of the reference does not matter', '10%')
+    .action(show);
+  addHelp(withJson(command), {
+    examples: {
+      'compare results/2026-01-02T03-04-05-5k results/latest':
+        'two single runs: what is missing, and memory per connection',
+      'compare before/study-5k after/study-5k --margin 20%': 'two series: every figure; up to 20 % is no difference',
+      'compare results/study-5k --save capacity-baseline.json': 'for later runs: every figure of a series',
+      'compare results/latest --against capacity-baseline.json': 'in CI, after the run',
+    },
+    exitCodes: {
+      0: 'no difference, or better: each figure that decides is within the margin, or better; or saved',
+      1: 'worse: a figure is worse, or most runs failed or are unusable, unlike those of the reference',
+      2: 'refused: a result cannot be read or saved, or the baseline had another load or machine',
+      4: 'INVALID: a side has no usable run',
+      5: 'inconclusive: noise, too few runs, or findings of the runs leave a figure that decides open',
+    },
+  });
+}
+
+function show(run: string, others: string[], given: object): void {
+  const { against, save, name, margin, json } = parseOptions(optionsSchema, given, 'compare');
+  const sets = [run, ...others].flatMap(readRunSets);
+  if (save !== undefined) {
+    if (against !== undefined) throw badOption('--save: give it or --against, not both', 'compare');
+    const saved = saveBaseline(save, name, sets);
+    if (json) printJson(saved);
+    else {
+      console.log(`Saved as "${name}" in ${save}: ${counted(saved.runs, 'run')}.`);
+      for (const doubt of saved.doubts) console.log(harmless(`  Look before you compare with it: ${doubt}`));
+    }
+    return;
+  }
+  const all = against === undefined ? sets : [readBaseline(against, name), ...sets];
+  if (all.length < 2) throw badOption(`name something to compare ${run} with`, 'compare');
+  const comparison = compare(all, { margin });
+  if (against !== undefined && sets.some(({ results }) => results.some(isUsable))) requireSameConditions(comparison);
+  process.exitCode = exitCodeOf(endOf(comparison));
+  if (json) printJson({ ...summaryOf(comparison), ...comparison });
+  else console.log(renderConsole(comparisonDocument(comparison), screen()));
+}
+
+function summaryOf(comparison: Comparison) {
+  const end = endOf(comparison);
+  const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
+  return { answer: 'answer' in end ? end.answer : 'inconclusive', worse: worse.map(({ path }) => path) };
+}
+
+/** @throws CapacityError BASELINE_NOT_COMPARABLE */
+function requireSameConditions({ mismatches }: Comparison): void {
+  const other = mismatches.filter(({ aspect }) => aspect === 'load' || aspect === 'machine');
+  if (other.length === 0) return;
+  const lines = other.map(({ aspect, name, values }) => `  different ${aspect}: ${name}: ${values.join(', now ')}`);
+  throw new CapacityError(
+    'BASELINE_NOT_COMPARABLE',
+    `the baseline was measured under different conditions, so the figures cannot be compared\n${lines.join('\n')}`,
+  );
+}

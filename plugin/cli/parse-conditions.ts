@@ -1,0 +1,51 @@
+/** Reads conditions on a result, as they are typed. */
+
+import { didYouMean, type Problem } from '../../protocol/base/problems.ts';
+import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search-schema.ts';
+import { isNumericKey, numericKeys } from '../../report/conditions/keys.ts';
+import { runMetrics } from '../result/run-metrics.ts';
+
+const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
+
+/** Splits `a == 0 and b < 1`, as in a condition of `ensure`, into conditions that must all hold. */
+export function conjuncts(texts: string[]): string[] {
+  return texts.flatMap((text) => text.split(/\s+and\s+/));
+}
+
+/**
+ * @param option what stands before the condition in the path of a problem: `--until `
+ * @returns the conditions that are right, and the problems of the others
+ */
+export function parseConditions(texts: string[], option = ''): { conditions: Condition[]; problems: Problem[] } {
+  const keys = numericKeys();
+  const conditions: Condition[] = [];
+  const problems: Problem[] = [];
+  for (const text of texts) {
+    const [, named, operator, value] = FORM.exec(text) ?? [];
+    const key = named === undefined ? undefined : pathOf(named);
+    const comparison = operator === '=' ? '==' : operator;
+    const { data } = conditionSchema.safeParse({ key, comparison, value: Number(value) });
+    const path = `${option}"${text}"`;
+    if (!data) {
+      const message = 'expected a key of the result, a comparison and a number: "delivery.coverage < 1"';
+      problems.push({ path, message });
+    } else if (!isNumericKey(data.key, keys)) {
+      problems.push({ path, message: `the result has no number "${data.key}"${hint(data.key, keys)}` });
+    } else {
+      conditions.push(data);
+    }
+  }
+  return { conditions, problems };
+}
+
+/** Returns the key of a metric that conditions of `ensure` name, such as `connections.connect_time.p99`; else the name itself. */
+function pathOf(name: string): string {
+  const metric = runMetrics().find((one) => `${name}.`.startsWith(`${one.name}.`));
+  return metric ? metric.path + name.slice(metric.name.length) : name;
+}
+
+/** Some leave out the section: `coverage`. */
+function hint(key: string, keys: string[]): string {
+  const ending = keys.find((known) => known.endsWith(`.${key}`));
+  return ending === undefined ? didYouMean(key, keys) : `, did you mean "${ending}"?`;
+}

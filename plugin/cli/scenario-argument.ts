@@ -1,0 +1,106 @@
+/** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { runMetrics } from '../result/run-metrics.ts';
+import { unknownMetrics } from '../script/ensure.ts';
+import { WHOLE } from '../script/load/shares.ts';
+import { measuringProblems } from '../script/misspelt-names.ts';
+import { requireBounds } from '../script/required-bounds.ts';
+import type { Script } from '../script/script.ts';
+import { readSettings, type Settings } from '../script/settings.ts';
+import { resolveArtillery } from '../series/artillery-arguments.ts';
+import { STEPS } from '../virtual-user/steps/index.ts';
+import { METRICS } from '../virtual-user/user-metrics.ts';
+
+/** Artillery's `artillery/util`, which has no types. */
+interface ArtilleryUtil {
+  readScript(path: string): Promise<string>;
+  parseScript(text: string): Promise<Script>;
+  checkConfig(script: Script, path: string, flags: Flags): Promise<Script>;
+  resolveConfigTemplates(script: Script, flags: Flags, configPath: string, scriptPath: string): Promise<Script>;
+}
+
+interface Flags {
+  environment: string | undefined;
+}
+
+/** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError NOT_INSTALLED */
+export async function parseYaml(text: string): Promise<unknown> {
+  return (await artilleryUtil()).parseScript(text).catch((error) => {
+    throw withoutLines(error);
+  });
+}
+
+/**
+ * @param environment one of `config.environments`
+ * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
+ */
+export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
+  const util = await artilleryUtil();
+  const flags = { environment };
+  return reading(path, async () => {
+    const merged = await util.checkConfig(await parsed(path, util), path, flags);
+    return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
+  });
+}
+
+/** What reads it afterwards walks over all of it. */
+async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
+  const script = await util.parseScript(await util.readScript(path));
+  if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
+  requireBounds(script);
+  return script;
+}
+
+/**
+ * With the mistakes that Artillery would run it with, for commands that do not run it.
+ * @throws CapacityError as `readSettings`
+ */
+export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
+  const metrics = [...runMetrics(), ...Object.values(METRICS)];
+  const mistakes = [...measuringProblems(script), ...unknownMetrics(script, metrics)];
+  return readSettings(script, STEPS, env, WHOLE, mistakes);
+}
+
+/**
+ * For series: in their runs, aliases of aliases would keep Artillery busy before it loads our plugin, which refuses them.
+ * @returns SHA-256 of the texts of the scenarios
+ * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
+ */
+export async function scenarioHash(...paths: string[]): Promise<string> {
+  const util = await artilleryUtil();
+  const hash = createHash('sha256');
+  for (const path of paths) {
+    await reading(path, async () => {
+      await parsed(path, util);
+      hash.update(readFileSync(path));
+    });
+  }
+  return hash.digest('hex');
+}
+
+/** js-yaml quotes the lines around a mistake, which can have a password. */
+function withoutLines(error: unknown): unknown {
+  const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
+  return mark ? new Error(`line ${mark.line + 1}, column ${mark.column + 1}: ${reason}`) : error;
+}
+
+/** @throws CapacityError FILE_UNREADABLE where `read` throws another error */
+async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (cause instanceof CapacityError) throw cause;
+    throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, 'name an Artillery scenario, as YAML', {
+      cause: withoutLines(cause),
+    });
+  }
+}
+
+async function artilleryUtil(): Promise<ArtilleryUtil> {
+  // Artillery's templates read the run's id from it.
+  Object.assign(globalThis, { artillery: { testRunId: 'doctor', runtimeOptions: {} } });
+  return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
+}

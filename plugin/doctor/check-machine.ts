@@ -1,0 +1,142 @@
+/** The limits of this machine, read once before a run. A value that cannot be read counts as no limit. */
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { cpus } from 'node:os';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
+import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
+import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/base/machine/usable.ts';
+import { decimals } from '../../report/text/format.ts';
+import { hasPm2 } from '../../server/stack/pm2.ts';
+import { findTool, type Tool } from '../../server/stack/tools.ts';
+
+/** What a run starts and npm may not have installed. */
+export type Program = Tool | 'pm2';
+
+export interface Machine {
+  /** Open files of one process. Node raises its soft limit to the hard one, which its children inherit. */
+  openFiles: { soft: number; hard: number /** `fs.nr_open`: how high root can set the hard limit. */; ceiling: number };
+  /** Open files of all processes: `fs.file-max`, and the number open now. */
+  systemFiles: { max: number; used: number };
+  /** Range from which the kernel chooses ports for outgoing connections. */
+  ephemeralPorts: { first: number; last: number };
+  /** `net.ipv4.tcp_tw_reuse`: connections for which a port in TIME_WAIT can be taken after one second. */
+  timeWaitReuse: 'none' | 'all' | 'loopback';
+  /** `net.core.somaxconn`: longest accept queue. */
+  somaxconn: number;
+  /** Null if the kernel does not track connections here. */
+  conntrack: { max: number; used: number } | null;
+  /** Without swapping, and within a container's limits. */
+  memoryAvailableBytes: number;
+  /** Whose limit decides what is available. */
+  memoryLimitedBy: 'machine' | 'container';
+  /** Limit of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
+  tcpMemoryBytes: number;
+  /** Those that a run may use: a quota of CPU time counts as so many, and can be a fraction. */
+  cores: number;
+  /** In cores; null without any. */
+  cpuQuota: number | null;
+  /** This process, and what it starts, come before all that has the usual priority. */
+  isRealTime: boolean;
+  /** Threads in which Artillery runs virtual users. */
+  artilleryWorkers: number;
+  /** Whether all of 127.0.0.0/8 is usable, as on Linux. */
+  manyLoopbackAddresses: boolean;
+  /** Programs of the stack that are not installed. */
+  missing: Program[];
+}
+
+/** IANA's range, which macOS uses. */
+const IANA_PORTS = { first: 49_152, last: 65_535 };
+const PAGE_BYTES = 4096;
+const TOOLS: Tool[] = ['nginx', 'redis-server'];
+
+export async function readMachine(): Promise<Machine> {
+  const [first, last] = sysctl('net/ipv4/ip_local_port_range');
+  const [, , tcpPages] = sysctl('net/ipv4/tcp_mem');
+  const [used] = sysctl('fs/file-nr');
+  const { manyLoopbackAddresses, conntrack } = await tryLoopback();
+  const cgroup = readCgroup();
+  const memory = availableMemory(cgroup);
+  const cpuQuota = lowestQuota(cgroup) ?? null;
+  return {
+    openFiles: { ...openFileLimits(), ceiling: sysctl('fs/nr_open')[0] ?? Infinity },
+    systemFiles: { max: sysctl('fs/file-max')[0] ?? Infinity, used: used ?? 0 },
+    ephemeralPorts: first !== undefined && last !== undefined ? { first, last } : IANA_PORTS,
+    timeWaitReuse: (['none', 'all', 'loopback'] as const)[sysctl('net/ipv4/tcp_tw_reuse')[0] ?? 0] ?? 'none',
+    somaxconn: sysctl('net/core/somaxconn')[0] ?? Infinity,
+    conntrack,
+    memoryAvailableBytes: memory.bytes,
+    memoryLimitedBy: memory.limitedBy,
+    tcpMemoryBytes: (tcpPages ?? Infinity) * PAGE_BYTES,
+    cores: Math.min(allowedCpus().length, cpuQuota ?? Infinity),
+    cpuQuota,
+    isRealTime: isRealTime(),
+    // As Artillery 2.0.34 counts them.
+    artilleryWorkers: Math.max(1, cpus().length - 1),
+    manyLoopbackAddresses,
+    missing: [...TOOLS.filter((tool) => findTool(tool) === undefined), ...(hasPm2() ? [] : ['pm2' as const])],
+  };
+}
+
+/**
+ * One connection from 127.0.0.2 to 127.0.0.1 shows two things: whether that address exists, and whether the kernel tracks
+ * connections, since with the module loaded but no rule that needs it, it tracks none.
+ */
+async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
+  const server = createServer();
+  const listening = once(server, 'listening').catch(() => undefined);
+  server.listen(0, '127.0.0.1');
+  // A network namespace whose loopback interface is down has no 127.0.0.1. Who needs the address reports that.
+  if (!(await listening)) return { manyLoopbackAddresses: false, conntrack: null };
+  const { port } = server.address() as AddressInfo;
+  const from = (localAddress: string) =>
+    new Promise<Socket | undefined>((resolve) => {
+      const socket = connect({ host: '127.0.0.1', port, localAddress });
+      socket.once('connect', () => resolve(socket));
+      socket.once('error', () => resolve(undefined));
+    });
+  const second = await from('127.0.0.2');
+  const socket = second ?? (await from('127.0.0.1'));
+  const conntrack = readConntrack();
+  socket?.destroy();
+  server.close();
+  return { manyLoopbackAddresses: second !== undefined, conntrack };
+}
+
+/** Called while a connection is open, so a count of 0 means that none is tracked. */
+function readConntrack(): Machine['conntrack'] {
+  const [max] = sysctl('net/netfilter/nf_conntrack_max');
+  const [used] = sysctl('net/netfilter/nf_conntrack_count');
+  return max && used ? { max, used } : null;
+}
+
+/** By the 41st field of its status: SCHED_FIFO or SCHED_RR. */
+function isRealTime(): boolean {
+  const stat = attempt(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
+  return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
+}
+
+/** @returns its numbers; none where there is no such setting */
+function sysctl(name: string): number[] {
+  const text = attempt(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
+  return text?.trim().split(/\s+/).map(Number) ?? [];
+}
+
+/** @returns `2 cores`, or `0.5 cores (CPU quota of the container)` */
+export function coresText(machine: Cores): string {
+  const cores = `${decimals(machine.cores, Number.isInteger(machine.cores) ? 0 : 2)} cores`;
+  return isQuota(machine) ? `${cores} (CPU quota of the container)` : cores;
+}
+
+/** @returns what to raise, as in "or 4 cores" */
+export function coresNeeded(machine: Cores, cores: number): string {
+  return isQuota(machine) ? `a CPU quota of ${Math.ceil(cores)} cores` : `${Math.ceil(cores)} cores`;
+}
+
+type Cores = Pick<Machine, 'cores' | 'cpuQuota'>;
+
+function isQuota({ cores, cpuQuota }: Cores): boolean {
+  return cpuQuota !== null && cpuQuota <= cores;
+}

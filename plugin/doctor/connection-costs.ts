@@ -1,0 +1,90 @@
+/**
+ * What connections cost this machine: files, tracked flows, memory and pings. Measured on the included stack with 32,000
+ * connections, CPU with 100,800; what compression adds, with 1,000. Estimates for any other
+ * server.
+ */
+import { fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
+import { planFor } from './deployment.ts';
+import type { Situation } from './situation.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** RSS of a worker without connections. */
+const WORKER_START_BYTES = 125 * MB;
+
+/** By the memory of the whole machine, so that shared pages count once. */
+const PER_CONNECTION = {
+  worker: 10 * KB,
+  nginx: 14 * KB,
+  /** In the kernel, for one end. */
+  socket: 3.75 * KB,
+  /** Fleet process and Artillery's virtual user. */
+  generator: { light: 8 * KB, official: 42 * KB, external: 42 * KB },
+};
+
+/** What each connection adds whose messages are compressed: two zlib contexts in the worker, one in the generator. */
+const COMPRESSED_CONNECTION_BYTES = { worker: 290 * KB, generator: 62 * KB };
+
+/** CPU of one ping and its answer. */
+const PING_SECONDS = { worker: 87e-6, nginx: 47e-6, generator: 42e-6 };
+
+/** At 0 connections. */
+const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, pm2: 30 * MB, redis: 8 * MB };
+/** nginx reserves it for each of its `worker_connections` at start. */
+const NGINX_SLOT_BYTES = 400;
+
+/** @returns ends of one connection on this machine, each an open file; a full local stack has two hops */
+export function endsPerConnection({ load, deployment }: Situation): number {
+  if (!load.local) return 1;
+  return deployment.profile === 'full' ? 4 : 2;
+}
+
+/** @returns conntrack entries of one connection: on loopback, both ends share one */
+export function conntrackEntries(situation: Situation): number {
+  return Math.ceil(endsPerConnection(situation) / 2);
+}
+
+/** @returns memory of everything that a run would start here for that many connections */
+export function memoryBytes(situation: Situation, connections: number): number {
+  const { load, deployment } = situation;
+  const each =
+    endsPerConnection(situation) * PER_CONNECTION.socket +
+    (load.local ? PER_CONNECTION.worker : 0) +
+    (deployment.profile === 'full' ? PER_CONNECTION.nginx : 0) +
+    PER_CONNECTION.generator[load.client] +
+    compressionBytes(situation);
+  const generator = PER_PROCESS.artillery + fleetSize(situation, connections) * PER_PROCESS.fleet;
+  return Math.ceil(generator + stackStart(situation, connections) + connections * each);
+}
+
+/** @returns cores that pings take of everything that a run would start here, while so many connections are idle */
+export function pingCores({ load, deployment }: Situation, connections: number): number {
+  const each =
+    PING_SECONDS.generator +
+    (load.local ? PING_SECONDS.worker : 0) +
+    (deployment.profile === 'full' ? PING_SECONDS.nginx : 0);
+  return (connections * each * 1000) / deployment.ping.intervalMs;
+}
+
+function compressionBytes({ load }: Situation): number {
+  if (!load.compression) return 0;
+  const { worker, generator } = COMPRESSED_CONNECTION_BYTES;
+  return generator + (load.local ? worker : 0);
+}
+
+/** @returns its processes; none with an external engine */
+function fleetSize({ machine, load }: Situation, connections: number): number {
+  if (load.client === 'external') return 0;
+  const { artilleryWorkers, openFiles } = machine;
+  return artilleryWorkers * fleetProcesses(connections / artilleryWorkers, openFiles.hard, load.client);
+}
+
+function stackStart({ machine, deployment }: Situation, connections: number): number {
+  const plan = deployment.kind === 'planned' ? planFor(deployment, machine, connections) : null;
+  if (!plan) return 0;
+  const { nginx, redis } = deployment.starts;
+  const proxy = plan.nginx.workers * (PER_PROCESS.nginxWorker + plan.nginx.connectionsPerWorker * NGINX_SLOT_BYTES);
+  const workers = plan.workers * WORKER_START_BYTES + PER_PROCESS.pm2;
+  return workers + (nginx ? proxy : 0) + redis * PER_PROCESS.redis;
+}

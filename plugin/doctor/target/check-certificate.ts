@@ -1,0 +1,69 @@
+/** The certificate at each address of the target: its dates, its names, and whether the load would trust it. */
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { connect, type PeerCertificate } from 'node:tls';
+import { lookupOf, speaksTls, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
+import { certificateProblem, dayOf } from '../../run/receivers/certificate-problem.ts';
+import { portOf } from '../../run/target/target-listeners.ts';
+import { limitTime } from '../../samplers/index.ts';
+import { check, type Finding, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
+
+const SOON_DAYS = 14;
+const DAY_MS = 86_400_000;
+const OPTION = 'config.engines.socketio-capacity.tls';
+const MEANWHILE = `to measure anyway, ${OPTION}: {rejectUnauthorized: false}, or artillery run -k`;
+const NO_TLS =
+  'start the server or its proxy, let this machine reach it, or correct the target: http:// if it speaks no TLS';
+
+export async function checkCertificates({ connection, addresses }: Subject): Promise<TargetCheck[]> {
+  if (!speaksTls(connection.url)) return [];
+  const { tls } = connection;
+  const url = new URL(connection.url);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const servername = tls.servername ?? (isIP(host) === 0 ? host : undefined);
+  return Promise.all(
+    addresses.map((address) => {
+      const examine = async () => {
+        const socket = connect({
+          host,
+          port: portOf(connection.url),
+          lookup: lookupOf(address) as never,
+          ...tlsConnectOptions(tls),
+          ...(servername !== undefined && { servername }),
+          ALPNProtocols: ['http/1.1'],
+          // What is wrong with it is to be seen.
+          rejectUnauthorized: false,
+        });
+        limitTime(socket, TIMEOUT_MS);
+        await once(socket, 'secureConnect');
+        const problem = socket.authorizationError as NodeJS.ErrnoException | string | null | undefined;
+        const code = typeof problem === 'string' ? problem : (problem?.code ?? problem?.message);
+        const certificate = socket.getPeerCertificate();
+        socket.destroy();
+        return judge(certificate, code, servername ?? host, tls.rejectUnauthorized);
+      };
+      return check('certificate', `the certificate at ${placeOf(url, address)}`, examine, NO_TLS);
+    }),
+  );
+}
+
+/** @param problem Node's code for what a client that checks it would refuse */
+export function judge(
+  certificate: Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname'>,
+  problem: string | undefined,
+  name: string,
+  rejectUnauthorized = true,
+  nowMs = Date.now(),
+): Finding {
+  if (problem === undefined) {
+    const until = new Date(certificate.valid_to);
+    const days = Math.floor((until.getTime() - nowMs) / DAY_MS);
+    const found = `valid for ${name}, until ${dayOf(certificate.valid_to)}`;
+    return days >= SOON_DAYS
+      ? { status: 'ok', found }
+      : { status: 'warning', found: `${found}: ${days} days`, fix: 'renew it' };
+  }
+  const { found, fix } = certificateProblem(problem, name, certificate) ?? { found: problem, fix: NO_TLS };
+  if (!rejectUnauthorized) return { status: 'warning', found: `${found}; the load does not check it`, fix };
+  return { status: 'failed', found, fix: `${fix}; ${MEANWHILE}` };
+}

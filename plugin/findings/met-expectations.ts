@@ -1,0 +1,114 @@
+/** Which expectations a run met, and which it missed, by its findings. */
+
+import { EXPECTATION_NAMES, EXPECTATIONS, type ExpectationName } from '../../protocol/codes/expectations.ts';
+import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
+import type { Outcome } from '../../protocol/result/outcome-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { shortened } from '../../report/answer/outcome.ts';
+import { numberText } from '../../report/model/amount.ts';
+import { counted, integer, percentOf, total } from '../../report/text/format.ts';
+import type { Measured } from './check.ts';
+import { withoutLosses } from './checks/connections/failure-causes.ts';
+
+/** Tolerance of the connect rate, as a share of the configured rate. */
+export const RATE_TOLERANCE = 0.05;
+
+/**
+ * @returns the figures by which the run met the expectation; null where they do not show it, or where nothing was expected.
+ * That no finding misses an expectation does not prove that it is met.
+ */
+const MET: Record<ExpectationName, (result: Measured) => string | null> = {
+  'no connection fails': ({ connections: { asked, failures } }) =>
+    asked > 0 && total(withoutLosses(failures)) === 0 ? `${counted(asked, 'connection')} asked for, 0 failed` : null,
+  'no connection is lost': ({ connections: { opened, lost }, fault }) => {
+    const planned = total(fault?.notBack ?? {});
+    if (opened === 0 || total(lost) > planned) return null;
+    return `${counted(opened, 'connection')} opened, ${planned > 0 ? 'none lost but by the planned fault' : '0 lost'}`;
+  },
+  'all virtual users are connected at once': ({ connections: { peak, held, target } }) =>
+    held === null || peak < target ? null : `${counted(peak, 'connection')} at the same time`,
+  'connections are made at the configured rate': ({ connections }) => {
+    const { achievedRatePerSec: rate, configuredRatePerSec: configured } = connections;
+    if (rate === null || configured === null || rate < configured * (1 - RATE_TOLERANCE)) return null;
+    return `${numberText('perSecond', rate)} connections/s`;
+  },
+  'every connection upgrades to WebSocket': ({ connections: { opened, transports } }) =>
+    transports?.configured === 'default' && opened > 0 && transports.polling === 0
+      ? `${integer(transports.upgraded)} upgraded`
+      : null,
+  'the server accepts the clients of the run': () => null,
+  'the deployment keeps running': () => null,
+  'the deployment keeps up with the load': () => null,
+  'every connection comes back from the planned fault': ({ fault }) =>
+    fault && fault.dropped > 0 && fault.back >= fault.dropped
+      ? `${integer(fault.back)} of ${integer(fault.dropped)} came back`
+      : null,
+  'every broadcast is sent': () => null,
+  'every member receives every broadcast': ({ delivery, fault }) => {
+    if (!delivery || delivery.coverage === null) return null;
+    const { received, expected } = delivery;
+    const due = expected - (fault?.broadcasts?.lost ?? 0);
+    if (received < due) return null;
+    return `${percentOf(received, expected)} of the copies delivered, ${percentOf(due, expected)} expected`;
+  },
+  'nobody receives a broadcast twice': ({ delivery }) =>
+    delivery && delivery.coverage !== null && delivery.duplicates === 0 ? '0 duplicates, 0 allowed' : null,
+  'every message is acknowledged': ({ messages }) =>
+    messages && messages.sent > messages.unasked && messages.acknowledged === messages.sent - messages.unasked
+      ? '100.00 % of messages acknowledged, 100 % expected'
+      : null,
+};
+
+/** The expectation that each code misses. */
+const FAILING = new Map<string, ExpectationName | undefined>(FINDING_CODES.map((code) => [code, FINDINGS[code].fails]));
+
+/** @returns whether a threshold of `ensure` replaces the expectation */
+export function replacedBy(name: ExpectationName, thresholds: Result['thresholds']): boolean {
+  const metrics: readonly string[] = EXPECTATIONS[name];
+  return thresholds.some(({ expression }) => metrics.some((metric) => expression.includes(metric)));
+}
+
+/** @returns UNKNOWN for a measurement that is INVALID */
+export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'>): Outcome {
+  if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
+  const own = result.thresholds.map((one) => ({
+    ...{ name: one.expression, met: one.met, strict: one.strict, text: one.expression + foundText(one) },
+  }));
+  const expected = EXPECTATION_NAMES.flatMap((name) => {
+    const all = result.findings.filter(({ fails }) => fails === name);
+    // A consequence that misses the same expectation adds nothing to its cause.
+    const missed = all.filter(({ code }) => !all.some(({ explains }) => explains.includes(code)));
+    if (missed.length > 0) {
+      return { name, met: false, strict: true, text: missed.map(({ message }) => message).join('; ') };
+    }
+    const text = isUnknown(name, result.findings) || replacedBy(name, result.thresholds) ? null : MET[name](result);
+    return text === null ? [] : { name, met: true, strict: true, text };
+  });
+  const thresholds = [...expected, ...own];
+  return { status: thresholds.some(({ met, strict }) => strict && !met) ? 'FAILED' : 'PASSED', thresholds };
+}
+
+/** A finding that the generator caused hides whether the deployment would have met the expectation. */
+function isUnknown(name: ExpectationName, findings: Finding[]): boolean {
+  return findings.some(({ code, fails }) => fails === null && FAILING.get(code) === name);
+}
+
+/** @returns `, found 12.9 ms`; with their names where an expression has several metrics */
+function foundText({ expression, found = [], unknown = [], met }: Result['thresholds'][number]): string {
+  const limits = [...expression.matchAll(/-?\d[\d.]*/g)].map(([limit]) => Number(limit));
+  const values = found.map(({ metric, value, unit }) => {
+    const text = metricText(value, unit, limits);
+    return found.length > 1 ? `${metric} ${text}` : text;
+  });
+  const missing = met || unknown.length === 0 ? [] : [`the run has no ${unknown.join(', ')}`];
+  const texts = [...(values.length > 0 ? [`found ${values.join(', ')}`] : []), ...missing];
+  return texts.length > 0 ? `, ${texts.join('; ')}` : '';
+}
+
+/** A share is compared as a number from 0 to 1, so its scale is not printed as a unit. */
+function metricText(value: number, unit: string, limits: number[]): string {
+  const number = shortened(value, limits).toLocaleString('en-US', { maximumFractionDigits: 20 });
+  if (unit === '' || unit === '0 to 1') return number;
+  return `${number} ${value === 1 ? unit.replace(/s$/, '') : unit}`;
+}

@@ -1,0 +1,177 @@
+/**
+ * The messages between the engine's side of the fleet and a fleet process, over the child process's IPC channel.
+ * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and items that
+ * can wait travel with later ones.
+ */
+
+import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
+import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
+import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
+import type { EndKind } from '../../protocol/link/ends.ts';
+import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
+import type { EventLoopHealth } from '../../protocol/link/health.ts';
+import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
+import type { Sightings } from '../../protocol/link/sightings.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { FleetStatus } from '../../protocol/link/status.ts';
+import type { Backoff, ClientKind } from '../../protocol/wire/connection.ts';
+import type { RoomPlan } from '../../protocol/wire/rooms.ts';
+import type { ClientOptions, ClientState, Heartbeat } from './client/client.ts';
+import type { OwnEventPlan } from './client/counted-event.ts';
+import type { Failure } from './client/failure.ts';
+import type { RepeatedMessage } from './client/repeated-message.ts';
+
+/** The same for all connections of a run. */
+export interface FleetSettings {
+  client: ClientKind;
+  defaults: ClientOptions;
+  /** Source addresses, taken in turn. Empty: the kernel's choice. */
+  localAddresses: string[];
+  /** Request an acknowledgement of every `join_room`, so that the ledger knows the members. */
+  ledger: boolean;
+  /** The run's broadcasts; undefined without a run. */
+  broadcasts?: BroadcastPlan;
+  /** If there are many, those that joins of its room are spread over. */
+  rooms?: RoomPlan;
+  /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
+  ownEvent?: OwnEventPlan;
+  /** How connections that drop come back; undefined: they do not. */
+  reconnection?: Backoff | undefined;
+  /** Disconnects per second when many connections leave together. */
+  disconnectRatePerSec: number;
+  /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
+  fleet: { index: number; of: number };
+  /** Index of this host among those of the run, if there are several: they have addresses of their own. */
+  host?: { index: number; of: number };
+}
+
+/** What every copy of a broadcast is checked against. */
+export interface BroadcastPlan {
+  /** They are numbered from 1 to this. */
+  count: number;
+  /** Characters of payload; undefined where they are not known. */
+  bytes: number | undefined;
+  /** Each connection can get another payload. */
+  contentVaries?: boolean;
+}
+
+/** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */
+export interface FleetStart {
+  settings: FleetSettings;
+  /** What the process must not show in the texts of servers, which it shortens: half a secret would not be recognised later. */
+  secrets: ReturnType<typeof knownSecrets>;
+  /** Index of the process in its fleet. */
+  index: number;
+  processes: number;
+}
+
+export interface Emission {
+  event: string;
+  args: unknown[];
+}
+
+/** Share one object among many connections: a message then carries a single copy. */
+export interface OpenOptions {
+  overrides?: Partial<ClientOptions>;
+  /** Sent as soon as the namespace is open; discarded if it fails. */
+  emit?: Emission;
+}
+
+/** What a whole process is asked, and how it answers. */
+export interface ProcessQuestions {
+  /** Drops all connections, and begins all counts and ledgers anew. @param firstId connections from it on are those of the run */
+  reset(firstId: number): void;
+  snapshot(): ProcessSnapshot;
+  freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[];
+  sight(order: SightOrder): Sightings;
+  messages(stage: MessageStage): MessageCounts;
+  fault(order: FaultOrder): void;
+  /** @param id of a connection @returns undefined if it is not open */
+  describe(id: number): ClientState | undefined;
+}
+
+/** `listen` for this name takes all events. */
+export const ANY = '*';
+
+/** What is known of the end of a connection of the official client. */
+export interface End {
+  found: EndKind;
+  heartbeat: Heartbeat;
+}
+
+export interface SightOrder {
+  /** Whether ids of the own event that appear from now on are counted. */
+  watch: boolean;
+  /** Ids that are none of the run's: their rows are given up. */
+  outside: string[];
+}
+
+/**
+ * What becomes of an event: it stays in the process until it is taken, it is handed over with what has stayed, or nobody
+ * wants it.
+ */
+export type ListenMode = 'hold' | 'take' | 'drop';
+
+/** `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
+export type FleetCommand =
+  | {
+      op: 'open';
+      id: number;
+      requestId: number;
+      namespace: string;
+      options?: OpenOptions;
+    }
+  | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
+  /** The connection is in these rooms of an own event, in a namespace. */
+  | { op: 'enter'; id: number; namespace: string; rooms: string[] }
+  /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
+  | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
+  | { op: 'listen'; id: number; namespace: string; event: string; mode: ListenMode }
+  | { op: 'close'; id: number; requestId: number }
+  | { op: 'ask'; requestId: number; question: keyof ProcessQuestions; given: unknown }
+  | { op: 'exit' };
+
+export type FleetAnswer =
+  | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
+  | { op: 'acked'; requestId: number; args: unknown[] }
+  | { op: 'left'; requestId: number }
+  | { op: 'answer'; requestId: number; answer: unknown }
+  | ({ op: 'failed'; requestId: number } & Failure)
+  | ConnectionReport
+  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures' | 'ended'>);
+
+/** What happens to a connection without having been asked for. */
+export type ConnectionReport =
+  /** @property atUs of its receipt, on CLOCK_MONOTONIC */
+  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number }
+  /** Events that were held and displaced by newer ones. */
+  | { op: 'displaced'; id: number; count: number }
+  /** The server refused something that nobody waits for. */
+  | { op: 'refused'; id: number; cause: FailureCode; message: string }
+  /** @property returns the process will try to bring it back: `returned` follows for each namespace */
+  | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
+  | ({ op: 'returned'; id: number } & Return);
+
+/** What became of a connection that was to come back. */
+export interface Return {
+  /** Undefined if all are lost. */
+  namespace: string | undefined;
+  /** The reason of the drop, if it stays away. */
+  lostBy: string | undefined;
+  /** Attempts after the first one; reported once for all namespaces. */
+  retries: number;
+}
+
+/** One process's contribution to the `FleetSnapshot`; the engine adds what it decides on, and what it knows of dead processes. */
+export type ProcessSnapshot = Omit<
+  FleetSnapshot,
+  | 'processes'
+  | 'accounts'
+  | 'still'
+  | 'disconnects'
+  | 'lostAgesUs'
+  | 'engineLoop'
+  | 'retries'
+  | 'failures'
+  | 'failureExamples'
+> & { eventLoop: EventLoopHealth };

@@ -1,0 +1,57 @@
+/** The WebSocket that a polling session tries to upgrade to: it carries a ping and its pong, then the session takes it over. */
+import type { ClientOptions } from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
+import type { ConnectionPool } from '../pool.ts';
+import { engineIoError } from '../protocol-error.ts';
+import { encodeFrame, OPCODE } from '../websocket/frames.ts';
+import { WebSocketConnection } from '../websocket/websocket.ts';
+import type { UpgradePlan } from '../websocket/websocket-handshake.ts';
+
+export interface ProbeListener {
+  /** The server has answered: the session can be moved. */
+  onProbed(): void;
+  onProbeFailed(failure: Failure): void;
+}
+
+const PING = encodeFrame(OPCODE.text, '2probe');
+const PONG = Buffer.from('3probe');
+
+export class Probe extends WebSocketConnection {
+  readonly #listener: ProbeListener;
+  readonly #plan: UpgradePlan;
+
+  constructor(listener: ProbeListener, shared: ConnectionPool, plan: UpgradePlan, options: ClientOptions) {
+    super(options, shared);
+    this.#listener = listener;
+    this.#plan = plan;
+  }
+
+  /** Since `dial`. */
+  get elapsedUs(): number {
+    return this.attempt?.elapsedUs() ?? 0;
+  }
+
+  protected override plan(): UpgradePlan {
+    return this.#plan;
+  }
+
+  protected override onUpgraded(): void {
+    this.write(PING);
+  }
+
+  protected override onText(bytes: Buffer, start: number, end: number): void {
+    if (!PONG.equals(bytes.subarray(start, end))) throw engineIoError('another answer to the probe than 3probe');
+    this.#listener.onProbed();
+  }
+
+  protected override onBinary(): void {
+    throw engineIoError('a binary answer to the probe');
+  }
+
+  protected override onFailed(failure: Failure): void {
+    this.#listener.onProbeFailed(failure);
+  }
+
+  /** It is never open: until it is taken over, every end is a failed attempt. */
+  protected override onClosed(): void {}
+}

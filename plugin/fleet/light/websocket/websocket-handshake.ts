@@ -1,0 +1,160 @@
+/** The request for a WebSocket. */
+import { hash, randomBytes } from 'node:crypto';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { isIP } from 'node:net';
+import type { ClientOptions } from '../../client/client.ts';
+import { DEFLATE_OFFER, type DeflateGrant, readGrant } from '../deflate/per-message-deflate.ts';
+import { type AnswerHead, type Expected, parseHead } from '../http/http-answer.ts';
+import { webSocketError } from '../protocol-error.ts';
+
+const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+const KEY_BYTES = 16;
+/** What the handshake itself sets; every other header is the user's to set, `Host` included. */
+const OWN_HEADERS = new Set([
+  'upgrade',
+  'connection',
+  'sec-websocket-version',
+  'sec-websocket-key',
+  'sec-websocket-extensions',
+]);
+
+interface Endpoint {
+  secure: boolean;
+  host: string;
+  port: number;
+  /** The name for SNI and the certificate; undefined for an address. */
+  servername: string | undefined;
+}
+
+/** @throws TypeError, with Node's code, for a URL that is none or of another scheme */
+export function endpointOf(url: string): Endpoint {
+  const { protocol, hostname, port } = new URL(url);
+  const secure = protocol === 'https:' || protocol === 'wss:';
+  if (!secure && protocol !== 'http:' && protocol !== 'ws:') {
+    throw Object.assign(new TypeError(`${url}: neither http(s) nor ws(s)`), { code: 'ERR_INVALID_PROTOCOL' });
+  }
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return {
+    secure,
+    host,
+    port: port === '' ? (secure ? 443 : 80) : Number(port),
+    servername: isIP(host) === 0 ? host : undefined,
+  };
+}
+
+/** A nonce of RFC 6455, and the only right answer to it. */
+interface Challenge {
+  key: string;
+  accept: string;
+}
+
+/** Challenges are made in batches: loading the code into the CPU cache costs many times more than running it. */
+const CHALLENGES = 256;
+let challenges: Challenge[] = [];
+
+export function newChallenge(): Challenge {
+  if (challenges.length === 0) {
+    const randomness = randomBytes(KEY_BYTES * CHALLENGES);
+    challenges = Array.from({ length: CHALLENGES }, (_, index) => {
+      const key = randomness.toString('base64', index * KEY_BYTES, (index + 1) * KEY_BYTES);
+      return { key, accept: hash('sha1', key + WEBSOCKET_GUID, 'base64') };
+    });
+  }
+  return challenges.pop() as Challenge;
+}
+
+export interface Destination {
+  endpoint: Endpoint;
+  /** Both the server and the source are IP addresses, not names. */
+  areAddresses: boolean;
+}
+
+/** The same for all connections with the same options, so the caller should keep it for the next one. */
+export interface UpgradePlan extends Destination {
+  /** The upgrade request up to its key. */
+  requestHead: string;
+  /** The request offers compression. */
+  compression: boolean;
+}
+
+/**
+ * @param target of the request: path and query, percent-encoded
+ * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
+ */
+export function planUpgrade(options: ClientOptions, target: string): UpgradePlan {
+  const compression = options.compression ?? false;
+  return {
+    ...destinationOf(options),
+    requestHead: upgradeHead(target, headerLines(options), compression),
+    compression,
+  };
+}
+
+/** @throws TypeError for an impossible URL */
+export function destinationOf({ url, localAddress }: ClientOptions): Destination {
+  const endpoint = endpointOf(url);
+  // From an address of 127.0.0.0/8, it can be no other.
+  if (endpoint.host === 'localhost' && localAddress?.startsWith('127.')) endpoint.host = '127.0.0.1';
+  return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
+}
+
+/** @param lines as `headerLines` returns them */
+export function upgradeHead(target: string, lines: string, compression: boolean): string {
+  const offer = compression ? `\r\nSec-WebSocket-Extensions: ${DEFLATE_OFFER}` : '';
+  return (
+    `GET ${target} HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13` +
+    `${lines}${offer}\r\nSec-WebSocket-Key: `
+  );
+}
+
+export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffer {
+  // Header values are Latin-1 on the wire.
+  return Buffer.from(`${requestHead}${key}\r\n\r\n`, 'latin1');
+}
+
+/**
+ * @param except names in lower case, of headers that are added later
+ * @returns the user's headers and `Host`, each line with a line break before it
+ * @throws TypeError for a header that HTTP does not allow
+ */
+export function headerLines({ headers, url }: ClientOptions, except: string[] = []): string {
+  const lines: string[] = [];
+  let hasHost = false;
+  for (const [name, value] of Object.entries(headers)) {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    const lower = name.toLowerCase();
+    if (lower === 'host') hasHost = true;
+    if (!OWN_HEADERS.has(lower) && !except.includes(lower)) lines.push(`\r\n${name}: ${value}`);
+  }
+  if (!hasHost) lines.push(`\r\nHost: ${new URL(url).host}`);
+  return lines.join('');
+}
+
+/** The last valid head, and its text before and after the accept key: nearly all heads differ only in that key. */
+let right: { before: string; after: string; head: AnswerHead } | undefined;
+
+/** What the server is to answer to the request with this challenge. */
+export function upgradeExpected({ accept }: Challenge): Expected {
+  return { status: 101, error: webSocketError, readHead: (text) => readHead(text, accept) };
+}
+
+function readHead(text: string, accept: string): AnswerHead {
+  const [before = '', after = '', ...others] = text.split(accept);
+  if (right && before === right.before && after === right.after && others.length === 0) return right.head;
+  const head = parseHead(text, webSocketError);
+  if (head.status !== 101) return head;
+  const [upgrade] = head.headers.get('upgrade') ?? [];
+  if (upgrade?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
+  if (head.headers.get('sec-websocket-accept')?.[0] !== accept) throw webSocketError('wrong Sec-WebSocket-Accept');
+  right = { before, after, head };
+  return head;
+}
+
+/** @returns what the server has granted of the compression that was offered; undefined for none @throws ProtocolError */
+export function grantIn({ headers }: AnswerHead, offersCompression: boolean): DeflateGrant | undefined {
+  const extensions = headers.get('sec-websocket-extensions')?.filter(Boolean).join(', ') ?? '';
+  if (extensions === '') return undefined;
+  if (!offersCompression) throw webSocketError('an extension that was not asked for');
+  return readGrant(extensions);
+}

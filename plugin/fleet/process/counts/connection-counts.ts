@@ -1,0 +1,82 @@
+/** What a fleet process counts of its connections, since its start or its last reset. */
+import { addOwn } from '../../../../protocol/base/sum-counts.ts';
+import { countAckError } from '../../client/ack-errors.ts';
+import type { Client, TransportState } from '../../client/client.ts';
+import type { Connection } from '../connections/fleet-connection.ts';
+
+export class Counts {
+  /** Now. */
+  connecting = 0;
+  /** Now. */
+  connected = 0;
+  /** Acknowledgements that match no message, or came twice. */
+  unknownAcks = 0;
+  /** Acknowledgements of all messages. */
+  acks = 0;
+  /** Of these, the ones that carry an error, by its words. */
+  readonly ackErrors: Record<string, number> = {};
+  /** Every connection that has ever opened, by the transport that it has now or had last. */
+  readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
+  /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
+  compressed = 0;
+  /** Connected by polling now, and about to change to WebSocket. */
+  upgrading = 0;
+  /** Connections that stayed on polling, although the options ask for WebSocket, by cause. */
+  readonly upgradeFailures: Record<string, number> = {};
+  /** Connected now, by the worker that their join named. */
+  readonly perWorker: Record<string, number> = {};
+  /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
+  readonly perSessionPrefix: Record<string, number> = {};
+
+  /** @param secrets of the connection */
+  acknowledged(args: unknown[], secrets: string[] | undefined): void {
+    this.acks++;
+    countAckError(this.ackErrors, args, secrets);
+  }
+
+  opened(connection: Connection, client: Client, worker: string): void {
+    this.connecting--;
+    this.connected++;
+    this.carry(connection, client);
+    this.assign(connection, worker, false);
+  }
+
+  /** One that was connecting, or open; the transport that it had remains counted. */
+  dropped(connection: Connection): void {
+    if (connection.open) this.connected--;
+    else this.connecting--;
+    this.assign(connection, '', false);
+    this.#countUpgrading(connection, false);
+  }
+
+  /** Takes over the client's transport, and whether it is compressed, for an open connection. */
+  carry(connection: Connection, { transport, isUpgrading, isCompressed }: Client): void {
+    if (connection.transport !== undefined) this.transports[connection.transport]--;
+    this.transports[transport]++;
+    connection.transport = transport;
+    if (connection.isCompressed !== isCompressed) this.compressed += isCompressed ? 1 : -1;
+    connection.isCompressed = isCompressed;
+    this.#countUpgrading(connection, isUpgrading);
+  }
+
+  #countUpgrading(connection: Connection, isUpgrading: boolean): void {
+    if (connection.isUpgrading === isUpgrading) return;
+    this.upgrading += isUpgrading ? 1 : -1;
+    connection.isUpgrading = isUpgrading;
+  }
+
+  /**
+   * @param worker `''` for none
+   * @param namedByJoin the server itself named it
+   */
+  assign(connection: Connection, worker: string, namedByJoin: boolean): void {
+    this.#countWorker(connection, -1);
+    connection.worker = worker;
+    connection.namedByJoin = namedByJoin;
+    this.#countWorker(connection, 1);
+  }
+
+  #countWorker({ worker, namedByJoin }: Connection, change: number): void {
+    if (worker !== '') addOwn(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
+  }
+}

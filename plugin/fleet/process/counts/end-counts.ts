@@ -1,0 +1,38 @@
+/** Records how connections closed, except those that their virtual users closed. */
+
+import { printable } from '../../../../protocol/base/printable.ts';
+import { addEnd, type EndKind } from '../../../../protocol/link/ends.ts';
+import type { Client } from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
+
+const MAX_TEXT_LENGTH = 120;
+
+export class Ends {
+  readonly #kinds: EndKind[] = [];
+
+  record(end: EndKind): void {
+    addEnd(this.#kinds, end);
+  }
+
+  snapshot(): EndKind[] {
+    return structuredClone(this.#kinds);
+  }
+}
+
+/** Describes one end. @param why what the transport knows beside Socket.IO's reason @param secrets of the connection */
+export function endOf(
+  { traffic }: Client,
+  reason: string,
+  ageMs: number,
+  why: Failure | undefined,
+  secrets?: string[],
+): EndKind {
+  const { sent, received, largestSentBytes, announced, lastEvent } = traffic;
+  return {
+    ...{ reason, cause: why?.cause ?? '', count: 1, announced },
+    event: lastEvent ? printable(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
+    words: why ? printable(why.message, MAX_TEXT_LENGTH, secrets) : '',
+    text: lastEvent ? printable(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
+    samples: [[Math.max(0, Math.round(ageMs)), sent, received, largestSentBytes]],
+  };
+}

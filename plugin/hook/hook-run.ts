@@ -1,0 +1,92 @@
+/** A measured run inside Artillery: its events in, metrics and exit code out. */
+import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
+import { openThreadCarrier } from '../../protocol/link/carrier.ts';
+import { MeasuredRun } from '../conduct/measured-run.ts';
+import { log, type Terminal } from '../conduct/terminal.ts';
+import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
+import { addMetrics, asPeriod } from '../result/artillery-metrics.ts';
+import type { ArtilleryStats } from '../result/artillery-stats.ts';
+import { thresholdsOf } from '../result/evaluated-thresholds.ts';
+import { EngineLink } from '../run/link.ts';
+import { handOver } from '../script/handed-over.ts';
+import type { Script } from '../script/script.ts';
+import { readSettings } from '../script/settings.ts';
+import { STEPS } from '../virtual-user/steps/index.ts';
+import {
+  type ArtilleryEvents,
+  artillery,
+  replacePhases,
+  type ShutdownOptions,
+  tuneWorkerHeaps,
+} from './artillery-hooks.ts';
+import { ARTILLERY_LOG, divertReporter } from './reporter.ts';
+
+export interface RunOptions {
+  scriptPath?: string;
+}
+
+export class Run extends MeasuredRun {
+  /** @throws CapacityError for invalid settings, with nothing left open */
+  constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
+    requireOpenFiles();
+    const config = readSettings(script, STEPS, process.env);
+    const terminal = artilleryTerminal();
+    super({
+      script,
+      config,
+      scriptPath,
+      link: new EngineLink(openThreadCarrier(artillery().testRunId)),
+      terminal,
+      artilleryVersion: artillery().version,
+      admit: () => requireFit(config, (text) => log(terminal, text)),
+      end: (exitCode) => artillery().shutdown({ earlyStop: true, exitCode }),
+      files: [ARTILLERY_LOG],
+    });
+    divertReporter(events, this.files, ARTILLERY_LOG);
+    replacePhases(config.phases);
+    handOver(config);
+    // A third-party engine is measured with its own settings.
+    if (!config.external) tuneWorkerHeaps();
+    this.#listen(events, config.phases.length - 1);
+  }
+
+  /** To be called after all plugins have reported, since others set the exit code, too. */
+  setExitCode({ earlyStop, exitCode = 0 }: ShutdownOptions): void {
+    const global = artillery();
+    // A stop has its own exit code.
+    const own = earlyStop ? exitCode : this.exitCode;
+    global.suggestedExitCode = worstExitCode([global.suggestedExitCode ?? 0, own]);
+  }
+
+  #listen(events: ArtilleryEvents, lastPhase: number): void {
+    const { measurements } = this;
+    let totals: ArtilleryStats | undefined;
+    events.on('phaseStarted', ({ index }) => this.phaseStarted(index));
+    events.on('phaseCompleted', ({ index }) => {
+      if (index === lastPhase) this.phasesCompleted();
+    });
+    artillery().globalEvents.on('checks', (checks) => {
+      measurements.thresholds = thresholdsOf(checks, totals);
+    });
+    // Artillery's totals come only at the end, and a run that is stopped has none.
+    events.on('stats', ({ counters }) => {
+      measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
+    });
+    events.on('done', (stats) => {
+      measurements.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
+      totals = stats;
+      const { result } = this;
+      if (!result) return;
+      addMetrics(stats, result);
+      events.emit('stats', asPeriod(stats, result));
+    });
+  }
+}
+
+function artilleryTerminal(): Terminal {
+  return {
+    quiet: artillery().testInfo.flags.quiet === true,
+    print: (text) => artillery().log(text),
+    beforeLine: (listener) => artillery().globalEvents.prependListener('log', listener),
+  };
+}

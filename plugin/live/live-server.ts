@@ -1,0 +1,196 @@
+/**
+ * A page on loopback that shows the run while it is in progress, and `/metrics` with the same figures. At the end, the page
+ * switches to the run's report, which stays in the browser after this process has ended.
+ */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
+import { Guard } from '../../server/guard.ts';
+import { type HttpListener, openHttp } from '../../server/http-listener.ts';
+import { within } from '../run/wait.ts';
+import { LiveHistory } from './history.ts';
+import type { LiveFigures } from './live-figures.ts';
+import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus-text.ts';
+
+interface LiveViewOptions {
+  /** 0 for a free one. */
+  port: number;
+  /** Read once per second, one reading at a time; closed with the view. */
+  reader: { read(): Promise<LiveFigures>; close(): void };
+  /** Default: a second. */
+  intervalMs?: number;
+}
+
+const HOST = '127.0.0.1';
+/** Each page has a few. */
+const MAX_CONNECTIONS = 100;
+/** Time for the open pages to fetch the report. */
+const FETCH_TIMEOUT_MS = 3000;
+/** Beyond this, a page no longer reads and is disconnected. */
+const MAX_BACKLOG_BYTES = 1024 * 1024;
+const PAGE = join(import.meta.dirname, 'page');
+/** Beside the page in a package; in a checkout, where npm has installed it. */
+const CHARTS_FILE = 'echarts.common.min.js';
+const PACKED_CHARTS = join(PAGE, CHARTS_FILE);
+const CHARTS = existsSync(PACKED_CHARTS)
+  ? PACKED_CHARTS
+  : createRequire(import.meta.url).resolve(`echarts/dist/${CHARTS_FILE}`);
+
+/** Path → file and its type. */
+const FILES: Record<string, [file: string, type: string]> = {
+  '/': [join(PAGE, 'index.html'), 'text/html; charset=utf-8'],
+  '/page.js': [join(PAGE, 'page.js'), 'text/javascript; charset=utf-8'],
+  '/page.css': [join(PAGE, 'page.css'), 'text/css; charset=utf-8'],
+  '/charts.js': [CHARTS, 'text/javascript; charset=utf-8'],
+};
+const PAGE_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src data:";
+
+export class LiveView {
+  readonly #options: LiveViewOptions;
+  readonly #history = new LiveHistory();
+  readonly #streams = new Set<ServerResponse>();
+  #listener: HttpListener | undefined;
+  #latest: LiveFigures | undefined;
+  #report: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #reading = false;
+  /** Called for each page that has fetched the report. */
+  #onFetched: () => void = () => {};
+
+  private constructor(options: LiveViewOptions) {
+    this.#options = options;
+  }
+
+  /** @throws CapacityError PORT_UNAVAILABLE */
+  static async open(options: LiveViewOptions): Promise<LiveView> {
+    const view = new LiveView(options);
+    const guard = new Guard({ malformed: () => {} });
+    const place = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
+    try {
+      view.#listener = await openHttp(place, guard, (request, response) => view.#answer(request, response));
+    } catch (error) {
+      await view.close();
+      throw error;
+    }
+    view.#listener.http.maxConnections = MAX_CONNECTIONS;
+    await view.#tick();
+    // What cannot be read now is perhaps there the next time; the page shows the figures that it has.
+    const tick = () => {
+      view.#tick().catch(() => {});
+    };
+    view.#timer = setInterval(tick, options.intervalMs ?? 1000);
+    return view;
+  }
+
+  get url(): string {
+    return `http://${HOST}:${this.#listener?.port}/`;
+  }
+
+  /**
+   * Switches the open pages to the report, waits until they have fetched it, and closes.
+   * @param report path of an HTML file; without one, the pages show that the run has ended
+   */
+  async finish(report: string | undefined): Promise<void> {
+    clearInterval(this.#timer);
+    this.#report = report;
+    const pages = this.#streams.size;
+    this.#send('end', { report: report !== undefined });
+    if (report !== undefined && pages > 0) {
+      await within(this.#fetchedBy(pages), FETCH_TIMEOUT_MS);
+    }
+    await this.close();
+  }
+
+  /** Idempotent. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#options.reader.close();
+    for (const stream of this.#streams) stream.end();
+    await this.#listener?.close();
+  }
+
+  #fetchedBy(pages: number): Promise<void> {
+    return new Promise((resolve) => {
+      let left = pages;
+      this.#onFetched = () => {
+        left--;
+        if (left === 0) resolve();
+      };
+    });
+  }
+
+  async #tick(): Promise<void> {
+    if (this.#reading) return;
+    this.#reading = true;
+    try {
+      const figures = await this.#options.reader.read();
+      this.#latest = figures;
+      this.#send('figures', { figures, point: this.#history.add(figures) });
+    } finally {
+      this.#reading = false;
+    }
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    response.setHeader('Cache-Control', 'no-store');
+    // Against DNS rebinding: a foreign site whose name resolves to this address must not read the figures.
+    if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
+    this.#listener?.admit(request.socket);
+    if (request.method !== 'GET') return refuse(response, 405);
+    const [path = '/'] = (request.url ?? '/').split('?');
+    const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined;
+    if (file) {
+      response.setHeader('Content-Security-Policy', PAGE_POLICY);
+      return await sendFile(response, ...file);
+    }
+    if (path === '/events') return this.#openStream(response);
+    if (path === '/metrics' && this.#latest) {
+      response.setHeader('Content-Type', METRICS_CONTENT_TYPE);
+      response.end(await renderMetrics(this.#latest));
+    } else if (path === '/report.html' && this.#report !== undefined) {
+      response.once('close', () => this.#onFetched());
+      await sendFile(response, this.#report, 'text/html; charset=utf-8');
+    } else refuse(response, 404);
+  }
+
+  #isOwnHost(host: string | undefined): boolean {
+    return [HOST, 'localhost'].some((name) => host === `${name}:${this.#listener?.port}`);
+  }
+
+  /** Server-sent events: first the history, then the current figures each second. */
+  #openStream(response: ServerResponse): void {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    this.#streams.add(response);
+    response.once('close', () => this.#streams.delete(response));
+    response.write(event('history', { points: this.#history.points }));
+    if (this.#latest) response.write(event('figures', { figures: this.#latest }));
+  }
+
+  #send(name: string, data: unknown): void {
+    const text = event(name, data);
+    for (const stream of this.#streams) {
+      if (stream.writableLength > MAX_BACKLOG_BYTES) stream.destroy();
+      else stream.write(text);
+    }
+  }
+}
+
+function event(name: string, data: unknown): string {
+  return `event: ${name}\ndata: ${JSON.stringify(mapTexts(data, withoutCredentials))}\n\n`;
+}
+
+async function sendFile(response: ServerResponse, file: string, type: string): Promise<void> {
+  const content = await readFile(file);
+  response.setHeader('Content-Type', type);
+  response.end(content);
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  response.statusCode = status;
+  response.end();
+}

@@ -1,0 +1,17 @@
+/** The live page, where a run has one. */
+import type { Conductor } from '../run/conductor.ts';
+import type { RunContext } from '../run/context.ts';
+import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
+import type { LiveView } from './live-server.ts';
+
+/** @returns undefined without a port: nobody looks, so nothing of it is loaded */
+export async function openLiveView(
+  port: number | undefined,
+  conductor: Conductor,
+  context: RunContext,
+  hosts: (() => GeneratorHost[]) | undefined,
+): Promise<LiveView | undefined> {
+  if (port === undefined) return undefined;
+  const [{ LiveView }, { liveReader }] = await Promise.all([import('./live-server.ts'), import('./live-figures.ts')]);
+  return LiveView.open({ port, reader: liveReader(conductor, context, hosts) });
+}

@@ -1,0 +1,134 @@
+/** How the connections were made: how many, how fast, how long each took. */
+
+import { decodeHistogram, summaryMs } from '../../protocol/base/histogram.ts';
+import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshots.ts';
+import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
+import { endRows } from '../run/measurements/end-words.ts';
+import type { Ramp } from '../run/measurements/measured-windows.ts';
+import type { Measurements } from '../run/measurements/measurements.ts';
+import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
+import { ENGINE } from '../script/script.ts';
+import { sum } from './sums.ts';
+
+export function connectionFigures(measurements: Measurements): Result['connections'] {
+  const { snapshots, engine, expectedAtOnce, transports, compression, serverCompresses } = measurements;
+  const all = addSnapshots(snapshots);
+  const { accounts, failures, tlsResumed: resumed } = all;
+  const stages = Object.fromEntries(
+    CONNECT_STAGES.flatMap((stage) => {
+      const summary = summaryMs(decodeHistogram(all.connectUs[stage]));
+      return summary ? [[stage, summary]] : [];
+    }),
+  );
+  const { total = null, ...stagesMs } = stages;
+  const rate = achievedRate(snapshots, measurements.ramps);
+  const handshakes = stages.tls?.count ?? 0;
+  const isTold = engine === ENGINE && snapshots.length > 0;
+  return {
+    target: measurements.targetConnections,
+    peak: measurements.peakConnections,
+    failed: sum(Object.values(failures)),
+    failures,
+    failureExamples: Object.fromEntries(
+      snapshots.toReversed().flatMap((snapshot) => Object.entries(snapshot.failureExamples)),
+    ),
+    asked: accounts.asked,
+    notOpened: accounts.pending > 0 ? { ...accounts.failed, pending: accounts.pending } : accounts.failed,
+    opened: accounts.alive + sum(Object.values(accounts.ended)),
+    closed: accounts.ended[OWN_DISCONNECT] ?? 0,
+    held: isTold && expectedAtOnce !== null ? accounts.alive : null,
+    lost: lostOf(accounts.ended),
+    skipped: measurements.skippedUsers,
+    unknownAcks: all.unknownAcks,
+    acks: all.acks,
+    ackErrors: all.ackErrors,
+    retries: all.retries,
+    reconnection: reconnectionFigures(all),
+    ends: endRows(all.ends),
+    disconnects: all.disconnects,
+    configuredRatePerSec: measurements.configuredRatePerSec,
+    achievedRatePerSec: rate?.perSec ?? null,
+    rampSeconds: rate?.seconds ?? null,
+    connectMs: total,
+    overTime: isTold ? connectingOverTime(all, measurements) : null,
+    stagesMs,
+    tlsHandshakes: handshakes > 0 ? { full: handshakes - resumed, resumed } : null,
+    transports: isTold ? { configured: transports, ...all.transports, upgradeFailures: all.upgradeFailures } : null,
+    compression: isTold ? { asked: compression, granted: all.compressed, byServer: serverCompresses } : null,
+    perWorker: connectionsPerWorker(measurements, all),
+  };
+}
+
+function reconnectionFigures({ returns }: FleetTotals): Result['connections']['reconnection'] {
+  const { awayUs, retries: _, ...counts } = returns;
+  return counts.dropped === 0 ? null : { ...counts, awayMs: summaryMs(decodeHistogram(awayUs)) };
+}
+
+/** @param ended by reason @returns without those that a virtual user, or the run, closed itself */
+export function lostOf(ended: Record<string, number>): Record<string, number> {
+  const { [OWN_DISCONNECT]: _, ...lost } = ended;
+  return lost;
+}
+
+/** From the interval in which the samples begin to the last one in which something happened. */
+function connectingOverTime(
+  { connecting }: FleetTotals,
+  { samplesBeganAtUs }: Measurements,
+): Result['connections']['overTime'] {
+  if (samplesBeganAtUs === undefined) return null;
+  const { opened, connectUs, slowestUs, failed, ended } = connecting;
+  const { startedAtUs, intervalUs } = opened;
+  const length = Math.max(...[opened, failed, ended].map(({ counts }) => counts.length));
+  const first = Math.max(0, Math.floor((samplesBeganAtUs - startedAtUs) / intervalUs));
+  const intervals = Array.from({ length: Math.max(0, length - first) }, (_, index) => first + index);
+  const ms = (us: number, count: number) => (count === 0 ? null : Math.round(us / count) / 1000);
+  const of = (counts: number[]) => intervals.map((index) => counts[index] ?? 0);
+  const openedThen = of(opened.counts);
+  return {
+    intervalSeconds: intervalUs / 1e6,
+    t: intervals.map((index) => Math.round((startedAtUs + index * intervalUs - samplesBeganAtUs) / 1e4) / 100),
+    opened: openedThen,
+    meanMs: of(connectUs.counts).map((us, index) => ms(us, openedThen[index] ?? 0)),
+    slowestMs: of(slowestUs.counts).map((us, index) => ms(us, Math.min(1, openedThen[index] ?? 0))),
+    failed: of(failed.counts),
+    ended: of(ended.counts),
+  };
+}
+
+/**
+ * Connections per second of the ramps. A ramp lasts from its first connection to its last, whatever happened in
+ * between, and never shorter than its phases; nor does it make more connections than they ask for (a reconnect is no
+ * second one). So the rate cannot be above the configured one, and whatever held up the ramp's end lowers it.
+ * @returns null where nothing was opened
+ */
+export function achievedRate(
+  snapshots: Pick<FleetSnapshot, 'openings'>[],
+  ramps: Ramp[],
+): { perSec: number; seconds: number } | null {
+  // An interval's connections stand at its start.
+  const opened = snapshots
+    .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
+      counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
+    )
+    .filter(({ count }) => count > 0)
+    .sort((a, b) => a.atUs - b.atUs);
+  let connections = 0;
+  let seconds = 0;
+  let fromUs = Number.NEGATIVE_INFINITY;
+  for (const ramp of ramps) {
+    const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= ramp.endedAtUs);
+    connections += Math.min(ramp.connections, sum(own.map(({ count }) => count)));
+    seconds += Math.max(ramp.seconds, secondsOf(own.filter(({ atUs }) => atUs >= ramp.beganAtUs)));
+    fromUs = ramp.endedAtUs;
+  }
+  return connections > 0 ? { perSec: connections / seconds, seconds } : null;
+}
+
+/** The time from the first to the last connection is one interval short of what all of them take. */
+function secondsOf(opened: { atUs: number; count: number }[]): number {
+  const [first, last, all] = [opened[0], opened.at(-1), sum(opened.map(({ count }) => count))];
+  if (!first || !last || all < 2) return 0;
+  return ((last.atUs - first.atUs) * all) / (all - 1) / 1e6;
+}

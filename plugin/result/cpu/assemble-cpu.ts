@@ -1,0 +1,278 @@
+/** CPU that connections and messages cost, without what the same time costs anyway. */
+import { MIN_BROADCAST_PARTS } from '../../../protocol/result/machine-schema.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import type { Interval } from '../../../protocol/result/shared-schemas.ts';
+import { studentT } from '../../../report/statistics/student.ts';
+import type { CpuWindow, RampWindow } from '../../run/measurements/measured-windows.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import type { Layer } from '../../samplers/index.ts';
+import { impossibleCpu } from '../invariants/cpu-invariants.ts';
+import { sum } from '../sums.ts';
+import { inOrder } from './windows-in-order.ts';
+
+type Cpu = Result['cpu'][string];
+
+const CONFIDENCE = 0.95;
+/** The kernel's tick. */
+const RESOLUTION_US = 10_000;
+/** Two parts predict next to nothing about a third. */
+const MIN_PARTS = 3;
+/** With more failed attempts than these, what a connect costs has an upper bound only. */
+const MAX_FAILED_SHARE = 0.05;
+
+/** Without a half width, the noise is unknown. */
+interface Measured {
+  value: number;
+  halfWidth: number | null;
+}
+
+/** What is known of a figure. */
+interface Figure {
+  value: number | null;
+  interval: Interval;
+}
+
+const UNKNOWN: Figure = { value: null, interval: null };
+
+/** A layer while connections are idle. */
+interface Background {
+  usPerSec: number;
+  seconds: number;
+  /** Standard deviation of the parts; null with one part. */
+  noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
+}
+
+/** @param incomplete layers with processes that could not be read @returns figures of layers whose CPU time can be */
+export function cpuFigures(
+  measurements: Measurements,
+  layers: readonly Layer[],
+  incomplete: ReadonlySet<string> = new Set(),
+): Result['cpu'] {
+  const { sharedHost, cpu } = measurements;
+  const wrong = impossibleCpu(measurements).flatMap(({ figures }) => figures);
+  const seen = new Set(
+    inOrder(cpu)
+      .flatMap((window) => Object.keys(window.cpuUs))
+      .filter((id) => !wrong.includes(id)),
+  );
+  // If the workers run on another machine, this one is only the generator's.
+  const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
+  return Object.fromEntries(
+    own.map(({ id }) => [id, { ...layerFigures(id, cpu), ...(incomplete.has(id) && { isAtLeast: true }) }]),
+  );
+}
+
+function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
+  const { unloaded, ramps, idle, messages, broadcasts } = complete(measured, layer);
+  // Messages go on during the broadcasts, and begin with each connection: they are not idle, and still the background.
+  const held = messages.length > 0 ? messages : idle;
+  const background = backgroundOf(held, layer);
+  const ramp = perThousandConnects(ramps, { unloaded, held }, layer);
+  const before = backgroundOf(unloaded, layer);
+  // Timers of the application run without messages, too: with connections or, if the run has no such window, before the first one.
+  const quiet = idle.length > 0 || messages.length === 0 ? idle : unloaded;
+  const withoutMessages = backgroundOf(quiet, layer);
+  const waits = idlePercent(quiet, withoutMessages);
+  const waiting = known(waits);
+  const added = known(messages.length > 0 ? null : difference(waits, idlePercent(unloaded, before)));
+  const sent = known(perMessage(messages, withoutMessages, layer, MIN_PARTS));
+  const message = known(perMessage(broadcasts, background, layer, MIN_BROADCAST_PARTS));
+  return {
+    rampSecondsPerThousandConnects: ramp.value,
+    idlePercent: waiting.value,
+    idleConnectionsPercent: added.value,
+    broadcastMicrosecondsPerMessage: message.value,
+    clientMicrosecondsPerMessage: sent.value,
+    intervals: {
+      rampSecondsPerThousandConnects: ramp.interval,
+      idlePercent: waiting.interval,
+      idleConnectionsPercent: added.interval,
+      broadcastMicrosecondsPerMessage: message.interval,
+      clientMicrosecondsPerMessage: sent.interval,
+    },
+  };
+}
+
+/**
+ * Without the kinds of windows of which one lacks the layer, as a sum over the others would be too low. Whoever is not read any
+ * more at the end has no figures at all: a page of metrics is refused late, if what it said before could not be.
+ */
+function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
+  const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
+  const isRead = inOrder(cpu).slice(-1).every(has);
+  const of = <W extends CpuWindow>(windows: W[]) => (isRead && windows.every(has) ? windows : []);
+  const { unloaded, ramps, idle, messages, broadcasts } = cpu;
+  // What takes the background off needs it.
+  const isKnown = [...idle, ...messages].every(has);
+  return {
+    unloaded: of(unloaded),
+    ramps: isKnown && ramps.every(({ parts }) => parts.every(has)) ? of(ramps) : [],
+    idle: of(idle),
+    messages: of(messages),
+    broadcasts: isKnown ? of(broadcasts) : [],
+  };
+}
+
+function backgroundOf(idle: CpuWindow[], layer: string): Background | null {
+  const seconds = sum(idle.map((part) => part.seconds));
+  if (seconds === 0) return null;
+  const usPerSec = sum(idle.map(({ cpuUs }) => cpuUs[layer] ?? 0)) / seconds;
+  const parts = idle.length;
+  if (parts < 2) return { usPerSec, seconds, noise: null };
+  const deviation = deviationOf(idle.map(({ cpuUs, seconds }) => (cpuUs[layer] ?? 0) / seconds));
+  return {
+    ...{ usPerSec, seconds },
+    noise: { deviation, parts, partSeconds: seconds / parts, t: studentT(CONFIDENCE, parts - 1) },
+  };
+}
+
+/**
+ * How far the mean of the background can be off in that time.
+ * @param usPerSecond how much any second varies, as a standard deviation, if another window shows more than the background's own
+ */
+function meanErrorUs({ noise, seconds: over }: Background, seconds: number, usPerSecond = 0): number | null {
+  if (!noise) return null;
+  const { deviation, partSeconds, t } = noise;
+  const us = (t * seconds * Math.max(deviation * Math.sqrt(partSeconds), usPerSecond)) / Math.sqrt(over);
+  return Math.hypot(us, RESOLUTION_US);
+}
+
+/** How far the background can be off in a window of its own that has no parts: it varies, and its mean is not known exactly. */
+function noiseUs(background: Background, seconds: number): number | null {
+  const { noise } = background;
+  const meanUs = meanErrorUs(background, seconds);
+  if (!noise || meanUs === null) return null;
+  return Math.hypot(meanUs, noise.t * noise.deviation * Math.sqrt(noise.partSeconds * seconds));
+}
+
+/**
+ * Connects have what the layer takes anyway taken off: at zero connections as before the first one, and from there in proportion
+ * to the connections held, as in the hold.
+ * @returns an interval without a value where only a bound is known
+ */
+function perThousandConnects(
+  ramps: RampWindow[],
+  background: { unloaded: CpuWindow[]; held: CpuWindow[] },
+  layer: string,
+): Figure {
+  const parts = ramps.flatMap((ramp) => ramp.parts);
+  const held = mean(background.held.map((window) => window.held));
+  // Without connections, the hold shows the same as the time before.
+  const before = backgroundOf(held > 0 ? background.unloaded : [...background.unloaded, ...background.held], layer);
+  const after = held > 0 ? backgroundOf(background.held, layer) : before;
+  const rates = { before: before?.usPerSec ?? 0, after: after?.usPerSec ?? 0 };
+  const costs = parts.map(({ cpuUs, seconds, units, held: now }) => {
+    const loaded = held > 0 ? seconds * (now / held) : 0;
+    const us = (cpuUs[layer] ?? 0) - rates.before * (seconds - loaded) - rates.after * loaded;
+    return { us, units, seconds, loaded };
+  });
+  const cost = perUnit(costs, MIN_PARTS);
+  if (!cost) return UNKNOWN;
+  const total = (key: 'units' | 'seconds' | 'loaded') => sum(costs.map((part) => part[key]));
+  const [opened, seconds, loaded] = [total('units'), total('seconds'), total('loaded')];
+  // Microseconds per connection are as many milliseconds per thousand.
+  const perThousand = (us: number) => us / opened / 1000;
+  const value = perThousand(cost.value * opened);
+  if (!before || !after) return value > 0 ? { value, interval: { low95: 0, high95: value } } : UNKNOWN;
+  // Bursts that the ramps show may have missed a short window of the background.
+  const residuals = costs.map(({ us, units }) => us - cost.value * units);
+  const beyondTicks = costs.length < MIN_PARTS ? 0 : Math.max(0, deviationOf(residuals) ** 2 - RESOLUTION_US ** 2 / 6);
+  const burstUs = Math.sqrt((beyondTicks * costs.length) / seconds);
+  const errors = [
+    cost.halfWidth === null ? noiseUs(after, seconds) : cost.halfWidth * opened,
+    meanErrorUs(before, Math.abs(seconds - loaded), burstUs),
+    meanErrorUs(after, Math.abs(loaded), burstUs),
+  ].filter((us) => us !== null);
+  if (errors.length === 0) return { value: Math.max(0, value), interval: null };
+  const halfWidth = perThousand(Math.hypot(...errors, RESOLUTION_US));
+  const high95 = value + halfWidth;
+  if (high95 <= 0) return UNKNOWN;
+  // A failed attempt costs something as well: nothing, or as much as one that succeeds, while there are few.
+  const failed = sum(ramps.map(({ failedAttempts }) => failedAttempts));
+  const least = (value * opened) / (opened + failed) - halfWidth;
+  const isBound = least <= 0 || failed > MAX_FAILED_SHARE * opened;
+  return { value: isBound ? null : value, interval: { low95: isBound ? 0 : least, high95 } };
+}
+
+function idlePercent(idle: CpuWindow[], background: Background | null): Measured | null {
+  if (!background) return null;
+  const { usPerSec, noise } = background;
+  const percent = (us: number) => us / 10_000;
+  if (!noise) return { value: percent(usPerSec), halfWidth: null };
+  const resolution = RESOLUTION_US / sum(idle.map(({ seconds }) => seconds));
+  const halfWidth = Math.hypot((noise.t * noise.deviation) / Math.sqrt(noise.parts), resolution);
+  return { value: percent(usPerSec), halfWidth: percent(halfWidth) };
+}
+
+/** Null where the noise of either is not known: small differences of large figures are claimed with an interval only. */
+function difference(from: Measured | null, what: Measured | null): Measured | null {
+  if (!from || !what || from.halfWidth === null || what.halfWidth === null) return null;
+  return { value: from.value - what.value, halfWidth: Math.hypot(from.halfWidth, what.halfWidth) };
+}
+
+/** The background is taken off each part; how much the parts still differ includes how much it varies. */
+function perMessage(
+  parts: CpuWindow[],
+  background: Background | null,
+  layer: string,
+  minParts: number,
+): Measured | null {
+  const seconds = sum(parts.map((part) => part.seconds));
+  const costs = parts.map((part) => ({
+    us: (part.cpuUs[layer] ?? 0) - (background?.usPerSec ?? 0) * part.seconds,
+    units: part.units,
+  }));
+  const cost = perUnit(costs, minParts);
+  if (!cost) return null;
+  const units = sum(parts.map((part) => part.units));
+  if (cost.halfWidth !== null) {
+    const offUs = (background && meanErrorUs(background, seconds)) ?? 0;
+    return { ...cost, halfWidth: Math.hypot(cost.halfWidth, offUs / units) };
+  }
+  // What varies besides the background is not known; that alone can be more than the figure.
+  const leastUs = (background && noiseUs(background, seconds)) ?? 0;
+  return leastUs > 0 && leastUs / units >= cost.value ? null : cost;
+}
+
+/** A ratio of two sums, and by how much the parts deviate from it: what one has too little of, the next one has too much. */
+function perUnit(costs: { us: number; units: number }[], minParts: number): Measured | null {
+  const units = sum(costs.map((part) => part.units));
+  if (units <= 0) return null;
+  const value = sum(costs.map(({ us }) => us)) / units;
+  if (costs.filter((part) => part.units > 0).length < minParts) return { value, halfWidth: null };
+  const parts = costs.length;
+  const deviation = deviationOf(costs.map((part) => part.us - value * part.units));
+  const us = studentT(CONFIDENCE, parts - 1) * deviation * Math.sqrt(parts);
+  return { value, halfWidth: Math.hypot(us, RESOLUTION_US) / units };
+}
+
+/** A figure that is no larger than its noise is unknown. */
+function known(measured: Measured | null): Figure {
+  if (!measured) return UNKNOWN;
+  const { value, halfWidth } = measured;
+  if (halfWidth === null) return { value: Math.max(0, value), interval: null };
+  if (halfWidth >= value) return UNKNOWN;
+  return { value, interval: { low95: value - halfWidth, high95: value + halfWidth } };
+}
+
+function mean(values: number[]): number {
+  return values.length === 0 ? 0 : sum(values) / values.length;
+}
+
+function deviationOf(values: number[]): number {
+  const center = mean(values);
+  return Math.sqrt(sum(values.map((value) => (value - center) ** 2)) / (values.length - 1));
+}
+
+/** Several windows as one. @returns undefined without windows */
+export function wholeWindow(windows: CpuWindow[]): CpuWindow | undefined {
+  if (windows.length === 0) return undefined;
+  const layers = new Set(windows.flatMap(({ cpuUs }) => Object.keys(cpuUs)));
+  return {
+    seconds: sum(windows.map(({ seconds }) => seconds)),
+    secondsAtMost: sum(windows.map(({ secondsAtMost }) => secondsAtMost)),
+    units: sum(windows.map(({ units }) => units)),
+    held: mean(windows.map(({ held }) => held)),
+    cpuUs: Object.fromEntries([...layers].map((layer) => [layer, sum(windows.map(({ cpuUs }) => cpuUs[layer] ?? 0))])),
+  };
+}

@@ -1,8 +1,0 @@
-/** The windows of a run in which CPU time was read. */
-import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { CpuWindow } from '../../run/measurements/windows.ts';
-
-/** @returns all windows, in the order of time */
-export function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
-  return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
-}

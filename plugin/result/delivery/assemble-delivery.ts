@@ -1,0 +1,172 @@
+/** Who got each broadcast. */
+
+import { decodeHistogram, type Histogram } from '../../../protocol/base/histogram.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import type { LossTotals } from '../../../protocol/link/ledger-messages.ts';
+import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery-schema.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { readPlace } from '../../../protocol/wire/counted-as.ts';
+import { EVENTS } from '../../../protocol/wire/events.ts';
+import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/wire/rooms.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
+import type { Settings } from '../../script/settings.ts';
+import { merged, sum } from '../sums.ts';
+import { idsOfOneReceiver, leftOut } from './audience.ts';
+
+type Receipts = Record<ReceiptCount, number>;
+
+function totals(rows: Receipts[]): Receipts {
+  return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
+}
+
+export function deliveryFigures(
+  measurements: Measurements,
+  batches: Batch[],
+  config: Settings,
+): NonNullable<Result['delivery']> {
+  const receipts = totals(batches);
+  const { ownEvent, frozen, sent, unknown } = measurements;
+  const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
+  const { late, unreadable, neverOrdered, open, received, losses } = addSnapshots(measurements.snapshots).receipts;
+  return {
+    ...sourceOf(measurements, config),
+    broadcasts: sum(batches.map((batch) => batch.broadcasts)),
+    unconfirmed: sent.filter((one) => one.unconfirmed).length,
+    unknown: unknown.length,
+    ...receipts,
+    late,
+    unreadable,
+    // Once the run has finalized its own broadcasts, any other row was never ordered.
+    neverOrdered: ownEvent ? 0 : neverOrdered + (frozen.length > 0 ? open : 0),
+    outside: ownEvent ? neverOrdered + open : 0,
+    frames: received + unreadable,
+    coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
+    coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
+    rooms: roomsOf(measurements, config.rooms),
+    leftOut: areBroadcasts ? leftOut(measurements, batches) : null,
+    losses: areBroadcasts ? spreadOf(losses) : null,
+    batches,
+  };
+}
+
+function spreadOf({
+  lost,
+  expected,
+  startedUs,
+  unstartedUs,
+  ...counts
+}: LossTotals): NonNullable<Result['delivery']>['losses'] {
+  if (counts.losers === 0) return null;
+  const others = decodeHistogram(lost);
+  const copiesAt = (percentile: number) => (others.totalCount > 0 ? others.getValueAtPercentile(percentile) : 0);
+  const [fewest, median, most] = [copiesAt(0), copiesAt(50), copiesAt(100)];
+  const [started, unstarted] = [startedUs, unstartedUs].map(decodeHistogram) as [Histogram, Histogram];
+  const seconds = (us: number) => us / 1e6;
+  return {
+    ...{ ...counts, fewest, median, most, broadcasts: decodeHistogram(expected).maxValue },
+    started:
+      started.totalCount === 0
+        ? null
+        : {
+            connections: started.totalCount,
+            fromSeconds: seconds(started.getValueAtPercentile(0)),
+            toSeconds: seconds(started.maxValue),
+            unstartedSeconds: unstarted.totalCount === 0 ? 0 : seconds(unstarted.maxValue),
+          },
+  };
+}
+
+/** @returns the numbers of the broadcasts whose ledger a run that ended early did not finalize: who got them is not known */
+export function notFinalized({ aborted, sent, frozen }: Measurements): Set<number> {
+  if (!aborted) return new Set();
+  const finalized = new Set(frozen.map(({ seq }) => seq));
+  return new Set(sent.map(({ seq }) => seq).filter((seq) => !finalized.has(seq)));
+}
+
+function sourceOf(
+  { ownEvent }: Measurements,
+  { broadcasts }: Settings,
+): Pick<NonNullable<Result['delivery']>, 'source' | 'event' | 'publisher' | 'payloadBytes' | 'binary'> {
+  if (!ownEvent) {
+    const { bytes: payloadBytes, binary } = broadcasts;
+    return { source: 'contract', event: EVENTS.broadcast, publisher: 'worker', payloadBytes, binary };
+  }
+  const { event, publisher, bytes } = ownEvent;
+  const ofRun = publisher === 'run' ? publisher : null;
+  return { source: 'own event', event, publisher: ofRun, payloadBytes: bytes, binary: false };
+}
+
+export function batchRows(measurements: Measurements): Batch[] {
+  const { sent, frozen, samplesBeganAtUs: beganAtUs } = measurements;
+  const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
+  return sent
+    .toSorted((a, b) => a.seq - b.seq)
+    .map((one) => {
+      const { seq, room, intendedAtUs, sentAtUs, broadcasts = 1 } = one;
+      const timedFromUs = one.latencyFromAtUs ?? Math.min(sentAtUs, intendedAtUs);
+      const rows = rowsOf.get(seq) ?? [];
+      const counts = totals(rows);
+      const own = endedMeanwhile(one, measurements);
+      const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+      const reached = rows.filter(({ received, untimed }) => received > 0 && !untimed);
+      return {
+        seq,
+        broadcasts,
+        room: shown(room),
+        serverMembers: otherReceivers(one, measurements),
+        ...counts,
+        justJoined: counts.justJoined + own.after,
+        justLeft: counts.justLeft + own.before,
+        // On the time axis of the samples.
+        t: beganAtUs === undefined ? null : Math.round((intendedAtUs - beganAtUs) / 1000) / 1000,
+        sendDelayMs: one.unconfirmed ? null : (sentAtUs - intendedAtUs) / 1000,
+        firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
+        p50Ms: percentileMs(all, 50, reached),
+        p99Ms: percentileMs(all, 99, reached),
+        earlyByMs: rows.some(({ early }) => early > 0)
+          ? Math.max(...rows.map(({ earlyByUs }) => earlyByUs)) / 1000
+          : null,
+        lastMs: reached.length > 0 ? lastOf(reached) / 1000 : null,
+        dueToLastMs: reached.length > 0 ? (timedFromUs - intendedAtUs + lastOf(reached)) / 1000 : null,
+      };
+    });
+}
+
+/** @returns null if there is only one in its namespace */
+function shown(place: string): string | null {
+  const { namespace, room } = readPlace(place);
+  if (room === AUDIENCE) return null;
+  return namespace === '/' ? room : `${namespace},${room}`;
+}
+
+/**
+ * A histogram rounds up within its accuracy, and no percentile is above the last receipt.
+ * @returns null with fewer receivers than it takes for one of them to be beyond the percentile: it would be the last by another name
+ */
+function percentileMs(all: Histogram, percentile: number, reached: { lastUs: number }[]): number | null {
+  if (reached.length === 0 || all.totalCount * (100 - percentile) < 100) return null;
+  return Math.min(all.getValueAtPercentile(percentile), lastOf(reached)) / 1000;
+}
+
+function lastOf(reached: { lastUs: number }[]): number {
+  return Math.max(...reached.map(({ lastUs }) => lastUs));
+}
+
+/** Share of what all connections of the scenario would have received, including those that have gone. */
+function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
+  const { expectedAtOnce, sent, ownEvent } = measurements;
+  // The plan does not say how many are in a room of an own event.
+  const receivers = new Set(sent.map(({ room }) => room));
+  if (ownEvent && (receivers.size > 1 || ![...receivers].every((room) => shown(room) === null))) return null;
+  if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
+  const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
+  const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));
+  return all > 0 ? received / all : null;
+}
+
+function roomsOf({ ownEvent, sent }: Measurements, plan: RoomPlan): NonNullable<Result['delivery']>['rooms'] {
+  if (ownEvent || plan.count === 1) return null;
+  const { name: _, ...rooms } = plan;
+  return { ...rooms, reached: new Set(sent.map(({ room }) => room)).size };
+}

@@ -1,0 +1,76 @@
+/** How long the broadcasts took. */
+import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../../protocol/base/histogram.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { whyNotPlaced } from '../absent.ts';
+import { clockRows, latencyErrorUs } from '../assemble-clocks.ts';
+import { histogramOf, merged, summaryOfEach } from '../sums.ts';
+import { intervalFigures, reachedBroadcasts } from './intervals.ts';
+
+export function latencyFigures(measurements: Measurements): Result['latency'] {
+  const { frozen, sent, impossibleRoundTrips, ownEvent } = measurements;
+  const from = ownEvent?.latencyFrom ?? 'server';
+  const clocks = clockRows(measurements);
+  // Nobody knows which worker holds a connection, and the server does not say when it meant to send.
+  const isPlaced = whyNotPlaced(measurements) === undefined;
+  const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
+  const confirmed = sent.filter(({ unconfirmed }) => !unconfirmed);
+  const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
+  const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
+  const oneWay = mergeHistograms([local, cross]);
+  const broadcasts = reachedBroadcasts(frozen);
+  // In a long run, the rows stand for several broadcasts.
+  const each = ownEvent?.each;
+  const reached = each ? each.completionUs.totalCount : broadcasts.length;
+  // Who invents one may have invented all.
+  const roundTripsUs = impossibleRoundTrips.length > 0 ? { underLoad: [], single: [] } : measurements.roundTripsUs;
+  const halves = (trips: number[]) => histogramOf(trips.map((us) => us / 2));
+  const underLoad = halves(roundTripsUs.underLoad);
+  const single = halves(roundTripsUs.single);
+  return {
+    from,
+    oneWayMs: summaryMs(oneWay, reached),
+    localMs: known.workers ? summaryMs(local, reached) : null,
+    crossWorkerMs: known.workers ? summaryMs(cross, reached) : null,
+    completionMs: each ? summaryMs(each.completionUs, reached) : summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
+    ...intervalFigures(broadcasts, latencyErrorUs({ from, clocks }, measurements)),
+    sendDelayMs: known.schedule
+      ? each
+        ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)
+        : summaryOfEach(confirmed.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
+      : null,
+    ...sentinelFigures(measurements),
+    roundTripHalfMs: {
+      underLoad: summaryMs(underLoad, underLoad.totalCount),
+      single: summaryMs(single, single.totalCount),
+    },
+    clocks,
+    histograms: {
+      oneWayLocal: encodeHistogram(isPlaced ? local : oneWay),
+      oneWayCrossWorker: encodeHistogram(isPlaced ? cross : createHistogram()),
+      roundTripHalfUnderLoad: encodeHistogram(underLoad),
+      roundTripHalfSingle: encodeHistogram(single),
+    },
+  };
+}
+
+/** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
+function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
+  const pages = Map.groupBy(frozen, ({ seq }) => seq);
+  const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
+    const receivedAtUs = sentinel?.receivedAtUs.get(seq);
+    if (!sentinel || receivedAtUs === undefined) return [];
+    // From the intended send time, as for all receivers.
+    const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
+    const rows = pages.get(seq) ?? [];
+    const local = merged(rows.map((row) => row.latencyUs.local));
+    // Where another worker published, the rows do not show the receivers on the sentinel's.
+    const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
+    if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
+    return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];
+  });
+  return {
+    sentinelMs: summaryOfEach(seen.map(({ latencyUs }) => latencyUs)),
+    behindSentinelMs: summaryOfEach(seen.flatMap(({ behindUs }) => behindUs ?? [])),
+  };
+}

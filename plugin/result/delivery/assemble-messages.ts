@@ -1,0 +1,54 @@
+/** What connections send again and again: how much of it, and how long until it is acknowledged. */
+import { decodeHistogram, summaryMs } from '../../../protocol/base/histogram.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
+import type { Messages } from '../../../protocol/result/messages-schema.ts';
+import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';
+import { sum } from '../sums.ts';
+
+/** @returns null where the flows send none */
+export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
+  if (!messages) return null;
+  const totals = addSnapshots(snapshots).messages;
+  const { connections, due, sent, notSent, unasked, acknowledged, unanswered, passedOver, lost } = totals;
+  const { measured, outside } = totals;
+  return {
+    steps: messages.steps.map(({ namespace: _, ...step }) => step),
+    ...{ connections, due, sent, notSent, unasked, acknowledged },
+    unansweredConnected: unanswered,
+    unansweredDisconnected: lost,
+    passedOver,
+    answered: sent > unasked ? acknowledged / (sent - unasked) : null,
+    window: windowFigures(messages, measured, sum(Object.values(passedOver))),
+    ackMs: summaryMs(decodeHistogram(measured.ackUs)),
+    sendDelayMs: summaryMs(decodeHistogram(measured.sendDelayUs)),
+    outsideAckMs: summaryMs(decodeHistogram(outside.ackUs)),
+    workers: messages.workers.map(
+      ({ eventLoop: { delayP50Ms, delayP99Ms, delayMaxMs }, ownHandler: _, ...worker }) => ({
+        ...worker,
+        queueMs: { p50: delayP50Ms, p99: delayP99Ms, max: delayMaxMs },
+      }),
+    ),
+    histograms: { ackUs: measured.ackUs, sendDelayUs: measured.sendDelayUs },
+  };
+}
+
+function windowFigures(
+  { seconds, steps, unanswered, passedOver }: MessagesMeasured,
+  { sent, acknowledged }: MessageTotals['measured'],
+  passedOverAtEnd: number,
+): Messages['window'] {
+  if (seconds === 0) return null;
+  const events = new Set(steps.map((step) => step.events));
+  const arrived = steps.every(({ acknowledge }) => acknowledge) ? acknowledged : sent;
+  const [each] = events;
+  return {
+    seconds,
+    sent,
+    acknowledged,
+    sentPerSec: sent / seconds,
+    // A message that was passed over only for a while has waited.
+    queued: unanswered.map((waiting, index) => waiting - Math.min(passedOver[index] ?? 0, passedOverAtEnd)),
+    eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
+  };
+}

@@ -1,0 +1,42 @@
+/** The invariant of CPU time: no process uses more than all cores of its machine. */
+import { cpus } from 'node:os';
+import { decimals } from '../../../report/text/format.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { LAYERS } from '../../samplers/index.ts';
+import { inOrder } from '../cpu/windows-in-order.ts';
+import { sum } from '../sums.ts';
+import type { Violation } from './violation.ts';
+
+/** CPU readings are in ticks, and some servers report them once a second. */
+const MARGIN = { share: 0.1, seconds: 1 };
+
+/** Layers that the kernel reports. The time of ended children is added in one step, whenever they used it. */
+const READ_FROM_KERNEL = LAYERS.filter(({ belongsTo }) => belongsTo === 'generator').map(({ id }) => id);
+
+/** @returns layers that report more CPU than their machines have, each with the window in which it is most obvious */
+export function impossibleCpu({
+  sharedHost,
+  cpu,
+  workerResources,
+}: Pick<Measurements, 'sharedHost' | 'cpu' | 'workerResources'>): Violation[] {
+  const machines = new Map(workerResources.map(({ machine }) => [machine.kernel, machine.cores]));
+  const elsewhere = machines.size === 0 ? Number.POSITIVE_INFINITY : sum([...machines.values()]);
+  const cores = sharedHost ? cpus().length : elsewhere;
+  const found = new Map<string, { cpuSeconds: number; seconds: number }>();
+  for (const { secondsAtMost: seconds, cpuUs } of inOrder(cpu)) {
+    for (const [layer, us] of Object.entries(cpuUs)) {
+      const cpuSeconds = us / 1e6;
+      const before = found.get(layer);
+      if (READ_FROM_KERNEL.includes(layer)) continue;
+      if (cpuSeconds <= cores * seconds * (1 + MARGIN.share) + MARGIN.seconds) continue;
+      if (!before || cpuSeconds / seconds > before.cpuSeconds / before.seconds) {
+        found.set(layer, { cpuSeconds, seconds });
+      }
+    }
+  }
+  return [...found].map(([layer, { cpuSeconds, seconds }]) => ({
+    figures: [layer],
+    message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores`,
+    fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
+  }));
+}

@@ -1,0 +1,139 @@
+/** Invariants of memory. Each returns the figures that break it, with the values. */
+import { integer, megabytes } from '../../../report/text/format.ts';
+import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
+import type { Violation } from './violation.ts';
+
+export interface MemoryRun {
+  /** Plateaus: the means at rest, and all single readings, also those in service. Moments of a run over time have no means. */
+  rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
+  /** The run collected the garbage before each reading at rest. */
+  collected: boolean;
+  /** Of the workers, at least. */
+  processes: number;
+  /** Figures that the kernel reports of a process at the moment of each reading, so that they may stand still. */
+  live: Set<string>;
+}
+
+type Found = Violation[];
+
+const MB = 1024 ** 2;
+/** A process that only maps the C library has more. */
+const LEAST_BYTES = MB / 2;
+/** Node 18 to 26, Deno and Bun have 30 MB and more when they do nothing. */
+const LEAST_V8_BYTES = 20 * MB;
+/** A Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
+const LEAST_PER_CONNECTION = 64;
+/** Free pages that V8's heap can grow into without RSS: few after a collection that returns them, else young generations. */
+const FREE_BYTES = { collected: 4 * MB, uncollected: 64 * MB };
+/** PSS and RSS are read one after the other, and the kernel counts RSS in batches. */
+const PSS_MARGIN = { share: 0.05, bytes: 2 * MB };
+
+const HEAP = 'workerHeapUsed';
+const RSS = 'workerRss';
+/** Figures that contain V8's heap. */
+const WITH_HEAP = [HEAP, 'workerKept'];
+/** Each new connection changes them. External memory need not change, and what contains the heap follows it. */
+const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
+
+export function isNegative({ rows }: MemoryRun): Found {
+  return figuresOf(rows).flatMap((figure) => {
+    const least = Math.min(...valuesOf(rows, figure));
+    return least >= 0 ? [] : [{ figures: [figure], message: `${figure} was ${integer(least)} bytes`, fix: SEE_SOURCE }];
+  });
+}
+
+/** Finds memory in a wrong unit, and pages of something that is not the process. */
+export function isTooSmall({ rows, processes }: MemoryRun): Found {
+  const isV8 = rows.some(({ atRest }) => HEAP in atRest);
+  return figuresOf(rows).flatMap((figure) => {
+    if (!/(Rss|WorkingSet)$/.test(figure)) return [];
+    const isWorker = figure.startsWith('worker');
+    const needed = isWorker ? processes * (isV8 ? LEAST_V8_BYTES : LEAST_BYTES) : LEAST_BYTES;
+    const least = Math.min(...valuesOf(rows, figure));
+    if (least >= needed) return [];
+    const what = isWorker && isV8 ? `${processes} Node processes have` : 'a process has';
+    const message = `${figure} was ${integer(least)} bytes, and ${what} at least ${megabytes(needed)} MB`;
+    return [{ figures: [figure], message, fix: 'let the source report all memory of the process, in bytes' }];
+  });
+}
+
+/** Finds figures that a source repeats while connections arrive. */
+export function isFrozen({ rows, live }: MemoryRun): Found {
+  return unmoved(rows).filter(({ figures }) => !figures.some((figure) => live.has(figure)));
+}
+
+/** @returns live figures that did not rise: a few connections fit into pages that the process already had */
+export function reusedPages({ rows, live }: MemoryRun): string[] {
+  return unmoved(rows).flatMap(({ figures }) => figures.filter((figure) => live.has(figure)));
+}
+
+function unmoved(rows: MemoryRun['rows']): Found {
+  const numbers = rows.map(({ connections }) => connections);
+  const [fewest, most] = [Math.min(...numbers), Math.max(...numbers)];
+  if (rows.length < 2 || most <= fewest) return [];
+  return MOVING.flatMap((figure) => {
+    const values = valuesOf(rows, figure);
+    if (values.length < rows.length) return [];
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    if (high - low >= LEAST_PER_CONNECTION * (most - fewest)) return [];
+    const range = high === low ? `was ${integer(low)} bytes` : `moved by ${integer(high - low)} bytes only`;
+    const message = `${figure} ${range} in all ${values.length} readings, from ${integer(fewest)} to ${integer(most)} connections`;
+    return [
+      {
+        figures: figure === HEAP ? WITH_HEAP.filter((id) => figuresOf(rows).includes(id)) : [figure],
+        message,
+        fix: 'let the source report the process that holds the connections, now and without a cache; or use more connections',
+      },
+    ];
+  });
+}
+
+/** Finds parts of a process that are larger than all of it. */
+export function exceedsRss({ rows }: MemoryRun): Found {
+  const all = rows.flatMap((row) => row.all);
+  const ids = figuresOf(rows).filter((id) => id.endsWith('Rss'));
+  return ids.flatMap((rss) => {
+    const pss = rss.replace(/Rss$/, 'Pss');
+    const larger = all.find(
+      ({ [pss]: part = 0, [rss]: whole = Infinity }) => part > whole * (1 + PSS_MARGIN.share) + PSS_MARGIN.bytes,
+    );
+    if (larger) return [partExceeds(pss, larger[pss], rss, larger[rss], [pss, rss])];
+    const withHeap =
+      rss === RSS ? all.find(({ [HEAP]: heap = 0, [RSS]: whole = Infinity }) => heap > whole) : undefined;
+    return withHeap ? [partExceeds(HEAP, withHeap[HEAP], RSS, withHeap[RSS], [...WITH_HEAP, RSS, pss])] : [];
+  });
+}
+
+/** Finds a heap that grows by more than the pages that contain it. */
+export function growsMoreThanRss({ rows, collected, processes }: MemoryRun): Found {
+  const [first, ...later] = rows;
+  const [heap0, rss0] = [first?.atRest[HEAP], first?.atRest[RSS]];
+  if (heap0 === undefined || rss0 === undefined) return [];
+  const growths = later.map(({ connections, atRest }) => {
+    const [heap, rss] = [(atRest[HEAP] ?? heap0) - heap0, (atRest[RSS] ?? rss0) - rss0];
+    return { connections, heap, rss };
+  });
+  // Pages of other memory that the process has freed can fall by any amount.
+  const excessOf = ({ heap, rss }: (typeof growths)[number]) => heap - Math.max(0, rss);
+  const [worst] = growths.toSorted((a, b) => excessOf(b) - excessOf(a));
+  const free = processes * (collected ? FREE_BYTES.collected : FREE_BYTES.uncollected);
+  if (!worst || excessOf(worst) <= free) return [];
+  const { connections, heap, rss } = worst;
+  const message = `up to ${integer(connections)} connections, ${HEAP} grew by ${megabytes(heap)} MB, and ${RSS}, which contains it, by ${megabytes(rss)} MB`;
+  return [{ figures: [...WITH_HEAP, RSS, 'workerPss'], message, fix: SEE_SOURCE }];
+}
+
+const SEE_SOURCE = 'let all figures be of the same process, live and in bytes; see `memory.sources` in result.json';
+
+function partExceeds(part: string, bytes = 0, whole: string, all = 0, figures: string[]): Found[number] {
+  const message = `${part} was ${megabytes(bytes)} MB, and ${whole}, which contains it, ${megabytes(all)} MB`;
+  return { figures, message, fix: SEE_SOURCE };
+}
+
+function figuresOf(rows: MemoryRun['rows']): string[] {
+  return [...new Set(rows.flatMap(({ all }) => all.flatMap(Object.keys)))];
+}
+
+function valuesOf(rows: MemoryRun['rows'], figure: string): number[] {
+  return rows.flatMap(({ all }) => all.flatMap(({ [figure]: bytes }) => bytes ?? []));
+}

@@ -1,0 +1,186 @@
+/** What the connections cost in memory: at rest, and in service. */
+import { describeError } from '../../../protocol/codes/errors.ts';
+import type { Slope } from '../../../protocol/result/memory-schema.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { inServicePoints } from '../../../report/figures/in-service.ts';
+import { provenLeaks } from '../../../report/figures/left-behind.ts';
+import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
+import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
+import { collects, type Measurements } from '../../run/measurements/measurements.ts';
+import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
+import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
+import { without } from '../../run/memory/at-rest.ts';
+import { absencesOf, describeLayers, type Sampler, sourcesOf } from '../../samplers/index.ts';
+import { unknownWorkers } from '../assemble-workers.ts';
+import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
+import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
+import { overTimeFigures } from './drift.ts';
+import { allowingForGarbage, withinFreePages } from './garbage.ts';
+import { placesOf } from './memory-places.ts';
+
+type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
+type Memory = Result['memory'];
+
+const UNCOLLECTED = 'at rest: a worker made no garbage collection when the run asked for it';
+
+export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
+  const { possible: measurements, absent: impossible } = possibleMemory(given);
+  const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measurements;
+  const { peakConnections, inspectors, lastReadings, uncollected } = measurements;
+  const collected = collects(measurements);
+  const baseline = plateaus[0]?.layers ?? {};
+  const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
+  const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
+  const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
+  const peakBytes = without(peaksOf(measurements, sampled, [...readings, ...last]), Object.keys(impossible));
+  const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
+  const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
+  for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');
+  const processes = Math.max(1, sampled.workers?.().length ?? 0);
+  const perConnectionBytes: Record<string, Slope> = {};
+  for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
+    const rise = (peakBytes[layer] ?? 0) - (baseline[layer] ?? 0);
+    const naive = peakConnections > 0 ? rise / peakConnections : 0;
+    const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
+    const slope = slopeOf(points, doubts.get(layer));
+    if (!slope) continue;
+    const line = allowingFor(slope, measurements, layer);
+    const isCollected = collected || !ofWorkers.includes(layer);
+    const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
+    perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
+  }
+  const places = placesOf(measurements);
+  const { heapProfiles } = measurements;
+  const memory: Memory = {
+    layers: describeLayers(sampled.layers),
+    collected,
+    ...(inspectors && { inspector: { processes: inspectors.size, longestPauseMs: inspectors.longestPauseMs } }),
+    ...(places && { places }),
+    perConnectionBytes,
+    // It follows from the finished figures.
+    perConnection: null,
+    inService: inServiceFigures(measurements, sampled, doubts),
+    // It needs what other programs took.
+    balance: null,
+    peakBytes,
+    // What garbage is there by then would look like something that connections have left.
+    residualBytes: afterDisconnect && collected ? difference(afterDisconnect, baseline) : {},
+    plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
+    // It follows from the figures over time.
+    leaks: null,
+    overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
+    sources: sourcesOf(lastReadings),
+    absent: {
+      ...absencesOf(lastReadings),
+      ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])),
+      ...impossible,
+      ...(heapProfiles instanceof Error && { placesOfAllocation: describeError(heapProfiles).split('\n')[0] }),
+    },
+  };
+  return { ...memory, leaks: provenLeaks({ memory }) };
+}
+
+/** Null where a plateau was not read before its collection. */
+function inServiceFigures(
+  measurements: Measurements,
+  sampled: Sampled,
+  doubts: Map<string, Doubt>,
+): Memory['inService'] {
+  const { plateaus, inServiceAfterBroadcasts } = measurements;
+  const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
+  if (readings.length === 0 || readings.length < plateaus.length) return null;
+  const atWork = { ...sampled, samples: samplesAtWork(measurements, sampled) };
+  const peakBytes = peaksOf(measurements, atWork, [inServiceAfterBroadcasts ?? {}]);
+  const before = plateaus.map(({ connections, inService }) => ({ connections, ...inService }));
+  const inService = { peakBytes, plateaus: before };
+  const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
+  const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
+    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
+    // The slope leads to the peak, a single observation whose noise is unknown.
+    return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
+  });
+  return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
+}
+
+/** Beyond the baseline. */
+const ENOUGH_PLATEAUS = 4;
+
+/**
+ * What earlier connections have left free in the proxy, the kernel and the processes, the first ones of the run take for nothing.
+ * So the line begins where there are some, unless there are too few plateaus to do without the baseline.
+ */
+export function withoutBaseline<T extends Pick<Plateau, 'connections'>>(plateaus: T[]): T[] {
+  const others = plateaus.filter(({ connections }) => connections > 0);
+  return others.length < ENOUGH_PLATEAUS ? plateaus : others;
+}
+
+function pointOf({ connections, layers, readings = [] }: Plateau, layer: string): PlateauPoint {
+  const [y, n] = [layers[layer] as number, readings.length];
+  if (n < 2) return { x: connections, y };
+  const squares = readings.reduce((sum, { [layer]: bytes = y }) => sum + (bytes - y) ** 2, 0);
+  return { x: connections, y, variance: squares / (n - 1) / n };
+}
+
+function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
+  const line = fitPlateaus(points);
+  if (!line) return null;
+  const { slope, low95, high95, r2 } = line;
+  const doubt = doubtOfRun ?? (isCurved(points) ? 'curved' : undefined);
+  return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
+}
+
+const WORK = ['hold', 'broadcasts', 'drain'];
+
+/** While all connections were held, and during the broadcasts. */
+function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled['samples'] {
+  return samples.filter(({ t }) => {
+    const stage = stages.findLast((one) => one.t <= t);
+    return stage !== undefined && WORK.includes(stage.name);
+  });
+}
+
+/** Layers that every reading has. */
+function inAll(readings: LayerBytes[]): string[] {
+  return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
+}
+
+function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
+  const shared = Object.entries(after).filter(([layer]) => layer in before);
+  return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
+}
+
+/** The highest reading of each figure; for some, the time series has the peaks between the readings. */
+function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, readings: LayerBytes[]): LayerBytes {
+  const peak: LayerBytes = {};
+  const raise = (figure: string, bytes: number | undefined) => {
+    if (bytes !== undefined) peak[figure] = Math.max(bytes, peak[figure] ?? bytes);
+  };
+  for (const reading of readings) {
+    for (const [figure, bytes] of Object.entries(reading)) raise(figure, bytes);
+  }
+  for (const { id, belongsTo, figures } of layers) {
+    // A machine without workers shows nothing about them.
+    if (belongsTo === 'machine' && !sharedHost) continue;
+    for (const { id: figure, measure } of figures) {
+      for (const { [id]: sample } of samples) raise(figure, sampled(sample, measure));
+    }
+  }
+  return peak;
+}
+
+/** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
+export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
+  const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
+  if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
+  const { perConnectionBytes, inService } = memory;
+  return {
+    ...memory,
+    perConnectionBytes: doubted(perConnectionBytes),
+    inService: inService && { ...inService, perConnectionBytes: doubted(inService.perConnectionBytes) },
+  };
+}
+
+function doubted<S extends object>(slopes: Record<string, S>): Record<string, S & { doubt: 'miscounted' }> {
+  const all = Object.entries(slopes).map(([layer, slope]) => [layer, { ...slope, doubt: 'miscounted' }]);
+  return Object.fromEntries(all);
+}

@@ -1,0 +1,31 @@
+/** Counts that remain after all connections of a wave have closed: connections, namespaces, keys, sockets. */
+import type { CountOverTime } from '../../../protocol/result/over-time-schema.ts';
+import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
+import type { MomentReading } from '../../run/measurements/memory-measured.ts';
+
+/** Least growth per closed connection: a server opens some of these for itself. */
+const KEPT_SHARE = 0.01;
+const LEAST_KEPT = 5;
+const LEAST_READINGS = 3;
+
+/** @param readings without those of the warm-up @returns what all of them counted */
+export function countsOverTime(
+  readings: Pick<MomentReading, 'gone' | 'counts'>[],
+  titles: Record<string, string>,
+): CountOverTime[] {
+  const [first, last] = [readings[0], readings.at(-1)];
+  if (!first?.counts || !last?.counts || readings.length < LEAST_READINGS) return [];
+  return Object.entries(first.counts).flatMap(([id, before]) => {
+    const points = readings.flatMap(({ gone, counts }) => {
+      const y = counts?.[id];
+      return y === undefined ? [] : [{ x: gone, y }];
+    });
+    const line = points.length === readings.length ? fitPlateaus(points) : null;
+    const after = last.counts?.[id];
+    if (line === null || line.low95 === null || line.high95 === null || after === undefined) return [];
+    const { slope: perConnection, low95, high95 } = line;
+    const least = Math.max(LEAST_KEPT, KEPT_SHARE * (last.gone - first.gone));
+    const isKept = low95 > 0 && after - before >= least;
+    return [{ id, title: titles[id] ?? id, first: before, last: after, perConnection, low95, high95, isKept }];
+  });
+}

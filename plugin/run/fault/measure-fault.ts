@@ -1,0 +1,123 @@
+/** A planned fault, from before it until everything is as it should be again. */
+
+import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { isStackFault } from '../../../protocol/wire/fault-kinds.ts';
+import { partsReplacedBy } from '../../../server/stack/stack-faults.ts';
+import type { FaultOptions } from '../../script/options/fault-options.ts';
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import type { RunContext } from '../context.ts';
+import type { FaultMeasured } from '../measurements/fault-measured.ts';
+import type { GeneratorWindow } from '../measurements/generator-measured.ts';
+import { connectionsPerWorker } from '../measurements/per-worker.ts';
+import { identityOf, isSameProcess, type WorkerIdentity } from '../measurements/worker-identity.ts';
+import { pause, until } from '../wait.ts';
+import { noteGenerator } from '../windows/generator-loops.ts';
+import { cause } from './cause.ts';
+
+/** Clients back off for some seconds at most, and a worker starts within some. */
+const BACK_TIMEOUT_MS = 120_000;
+/** Longer than the fleet's and the engine's status intervals together. */
+const QUIET_MS = 1000;
+const POLL_MS = 250;
+
+/**
+ * Waits until the fault is due, causes it, and waits until the connections are back.
+ * @param when `leadMs` is how far ahead the begin is from which the fault is due; `window`, that of the generator's loops
+ */
+export async function measureFault(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  fault: FaultOptions,
+  { leadMs, window }: { leadMs: number; window: GeneratorWindow },
+): Promise<void> {
+  const { measurements, link, sampler, target, signal } = context;
+  const { stack } = target;
+  const dueMs = performance.now() + leadMs + fault.at * 1000;
+  const restartsBefore = await stack?.restarts();
+  await pause(dueMs - performance.now(), signal);
+  if (signal.aborted) return;
+  await checkpoints.checkDeployment({ at: 'before fault' });
+  const before = { workers: await identities(context), perWorker: await perWorker(context, window) };
+  const measured: FaultMeasured = {
+    kind: fault.kind,
+    command: fault.command,
+    atUs: monotonicUs(),
+    t: sampler.seconds(),
+    ...{ tookMs: undefined, over: undefined, replaced: [], restarted: [] },
+    workers: { before: before.workers, after: [] },
+    perWorker: { before: before.perWorker, after: {} },
+  };
+  measurements.fault = measured;
+  await link.fault({ stage: 'begin', atUs: measured.atUs, drop: fault.kind === 'drop-connections' });
+  try {
+    await cause(fault, { stack, signal });
+    measured.tookMs = (monotonicUs() - measured.atUs) / 1000;
+  } catch (error) {
+    if (!signal.aborted) measurements.observations.note('faultFailed', { error: (error as Error).message });
+  }
+  await connectionsBack(context);
+  await workersBack(context);
+  if (signal.aborted) return;
+  await link.fault({ stage: 'end' });
+  measured.over = { atUs: monotonicUs(), t: sampler.seconds() };
+  measured.workers.after = await identities(context);
+  measured.perWorker.after = await perWorker(context, window);
+  await whatWasReplaced(context, checkpoints, fault, measured, restartsBefore);
+}
+
+async function connectionsBack({ link, measurements, signal }: RunContext): Promise<void> {
+  let busyAtMs = performance.now();
+  const isQuiet = () => {
+    const { away, connecting, upgrading, joining } = link.status;
+    // A server without a control port need not acknowledge joins.
+    if (away + connecting + upgrading + (measurements.control ? joining : 0) > 0) busyAtMs = performance.now();
+    return performance.now() - busyAtMs >= QUIET_MS;
+  };
+  await until(isQuiet, BACK_TIMEOUT_MS, signal);
+}
+
+/** Also for each other: adapters can wait some seconds for the answer of a worker that was killed. */
+async function workersBack({ control, measurements, signal }: RunContext): Promise<void> {
+  const answer = async () => {
+    await control.stats();
+    for (let via = 0; via < control.size; via++) await control.members(measurements.receiversRoom, via);
+    return true;
+  };
+  await until(() => answer().catch(() => false), BACK_TIMEOUT_MS, signal, POLL_MS);
+}
+
+async function whatWasReplaced(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  { kind }: FaultOptions,
+  measured: FaultMeasured,
+  restartsBefore: Record<string, number> | undefined,
+): Promise<void> {
+  const { stack } = context.target;
+  const planned = stack && isStackFault(kind) ? partsReplacedBy(kind, stack.state) : [];
+  // What a command of the user's is to replace is the user's affair.
+  const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
+  const { before, after } = measured.workers;
+  const changed = after.filter((worker, index) => !isSameProcess(before[index], worker)).map(({ worker }) => worker);
+  const parts = await checkpoints.settle(isPlanned, after);
+  measured.replaced = [...changed.filter(isPlanned), ...parts];
+  const notReplaced = planned.filter((part) => !measured.replaced.includes(part));
+  if (notReplaced.length > 0 && measured.tookMs !== undefined) {
+    context.measurements.observations.note('faultFailed', { notReplaced });
+  }
+  const restarts = kind === 'command' ? undefined : await stack?.restarts();
+  const again = Object.entries(restarts ?? {}).filter(
+    ([worker, count]) => count - (restartsBefore?.[worker] ?? 0) > (planned.includes(worker) ? 1 : 0),
+  );
+  measured.restarted = [...new Set([...changed.filter((one) => !isPlanned(one)), ...again.map(([worker]) => worker)])];
+}
+
+async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
+  return (await control.stats()).map(identityOf);
+}
+
+/** Reading them begins a new window of the generator's loops, so what they were like until now is noted. */
+async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
+  return connectionsPerWorker(context.measurements, addSnapshots(await noteGenerator(context, window)));
+}

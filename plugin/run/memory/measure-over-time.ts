@@ -1,0 +1,131 @@
+/** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
+import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
+import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { valuesOf } from '../../samplers/index.ts';
+import type { OverTime } from '../../script/options/plugin-options.ts';
+import type { Checkpoints } from '../checkpoints/checkpoints.ts';
+import type { RunContext } from '../context.ts';
+import type { EngineSnapshot } from '../link.ts';
+import type { MomentReading, OverTimeMeasured } from '../measurements/memory-measured.ts';
+import type { Moment } from '../measurements/observations.ts';
+import { pause } from '../wait.ts';
+import { noteGenerator } from '../windows/generator-loops.ts';
+import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import type { AtRest } from './readings.ts';
+
+/** In a run of days, each stands for several. */
+const MAX_READINGS = 3600;
+
+export function newOverTime({ collect, every }: OverTime, collects: boolean): OverTimeMeasured {
+  return {
+    collected: collect && collects,
+    kind: every === undefined ? 'waves' : 'churn',
+    peaks: [],
+    readings: new BoundedSeries(MAX_READINGS, meanOf),
+  };
+}
+
+/**
+ * When all of a wave are connected: reads the peak, waits until they have left, and reads what is left.
+ * @param leaveMs how long they may take
+ */
+export async function measureWave(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  measured: OverTimeMeasured,
+  leaveMs: number,
+  onGone: () => void,
+): Promise<void> {
+  const { population, sampler, link, signal } = context;
+  const { observations } = context.measurements;
+  const wave = measured.peaks.length + 1;
+  const peak = await moment(context, await link.snapshots(), () => readOnce(context));
+  measured.peaks.push(peak);
+  if (!(await population.gone(leaveMs, signal))) {
+    if (signal.aborted) return;
+    observations.note('waveStayed', { wave, connections: population.connections() }, wave);
+    return;
+  }
+  onGone();
+  const when = { at: 'wave', count: wave } as const;
+  await checkpoints.check(when);
+  const snapshots = await link.snapshots();
+  const left = await moment(context, snapshots, () =>
+    measured.collected ? settled(context, when) : readOnce(context),
+  );
+  const counts = await sampler.counts();
+  if (signal.aborted) return;
+  if (population.connections() > 0) {
+    observations.note('wavesOverlap', { when }, wave);
+    return;
+  }
+  measured.readings.add({ ...left, counts });
+}
+
+/**
+ * While virtual users come and go: reads memory again and again.
+ * @param onReading after each
+ */
+export async function measureChurn(
+  context: RunContext,
+  checkpoints: Checkpoints,
+  measured: OverTimeMeasured,
+  { seconds, everySeconds }: { seconds: number; everySeconds: number },
+  onReading: () => void,
+): Promise<void> {
+  const { measurements, population, signal } = context;
+  const beganMs = performance.now();
+  for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
+    await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
+    if (signal.aborted) return;
+    const when = { at: 'reading', count: index * everySeconds } as const;
+    await checkpoints.checkDeployment(when);
+    // Also the worst of the event loops so far: reading them begins a new window.
+    const snapshots = await noteGenerator(context, 'ramp');
+    measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
+    const reading = await moment(context, snapshots, () =>
+      measured.collected ? measureAtRest(context, when) : readOnce(context),
+    );
+    if (signal.aborted) return;
+    measured.readings.add(reading);
+    onReading();
+  }
+}
+
+type Read = Pick<AtRest, 'layers' | 'last'>;
+
+async function settled(context: RunContext, when: Moment): Promise<Read> {
+  const { layers, last, falling } = await measureSettled(context, when);
+  return { layers: without(layers, falling), last };
+}
+
+async function readOnce({ sampler }: RunContext): Promise<Read> {
+  const last = await sampler.reading();
+  return { layers: valuesOf(last), last };
+}
+
+async function moment(
+  { sampler, population, measurements }: RunContext,
+  snapshots: EngineSnapshot[],
+  read: () => Promise<Read>,
+): Promise<MomentReading> {
+  const [t, connections] = [sampler.seconds(), population.connections()];
+  const { layers, last } = await read();
+  measurements.lastReadings = last;
+  const { ended } = addSnapshots(snapshots).accounts;
+  return { t, connections, gone: Object.values(ended).reduce((sum, count) => sum + count, 0), layers };
+}
+
+function meanOf(older: MomentReading, newer: MomentReading): MomentReading {
+  const mean = (a: number, b: number) => (a + b) / 2;
+  const layers = Object.entries(older.layers).flatMap(([layer, bytes]) => {
+    const later = newer.layers[layer];
+    return later === undefined ? [] : [[layer, mean(bytes, later)] as const];
+  });
+  return {
+    t: mean(older.t, newer.t),
+    connections: mean(older.connections, newer.connections),
+    gone: mean(older.gone, newer.gone),
+    layers: Object.fromEntries(layers),
+  };
+}

@@ -1,0 +1,255 @@
+/** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
+import { totalmem } from 'node:os';
+import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
+import { thisHost } from '../../protocol/base/machine/this-host.ts';
+import { lowestLimit } from '../../protocol/base/machine/usable.ts';
+import { NAMED_LAYERS, titleOfLayer } from '../../protocol/documents/named-layers.ts';
+import { processesLine } from '../../protocol/result/processes-schema.ts';
+import { SOCKETS_PER_CONNECTION } from '../../protocol/wire/connection.ts';
+import {
+  ControlClients,
+  describeAbsence,
+  FURTHER_LAYERS,
+  type Inspectors,
+  type Layer,
+  type LayerPids,
+  layersFor,
+  MachineWatch,
+  ProcessWatch,
+  PrometheusTargets,
+  RedisReader,
+  Sampler,
+  withChildren,
+} from '../samplers/index.ts';
+import { type ProcessSources, sourcesByLayer, type WorkerSources } from '../script/options/worker-sources.ts';
+import { ENGINE, type Script } from '../script/script.ts';
+import type { Settings } from '../script/settings.ts';
+import { singleRoom } from './broadcasts/round-trips.ts';
+import type { Closers } from './closers.ts';
+import type { RunContext } from './context.ts';
+import { requireFault } from './fault/cause.ts';
+import type { EngineLink } from './link.ts';
+import type { Measurements } from './measurements/measurements.ts';
+import { METRICS_PAGE } from './measurements/observations.ts';
+import { Holders } from './memory/holders.ts';
+import { openDelivery, openProbe, openSentinel, withoutClients } from './open-clients.ts';
+import { FleetPopulation, ServerPopulation } from './population.ts';
+import { grantsCompression } from './receivers/compression-offer.ts';
+import { type OwnClient, OwnClients } from './receivers/own-clients.ts';
+import { Probe } from './receivers/round-trip-probe.ts';
+import { type Control, NO_CONTROL, whilePermitted, withoutControl } from './target/control-client.ts';
+import { requireWorkers } from './target/require-workers.ts';
+import { connectInspectors, openTarget, type Target } from './target/target.ts';
+import { WorkerClocks } from './target/worker-clocks.ts';
+import { ResourceWindows } from './windows/resource-windows.ts';
+
+interface ResourceOptions {
+  script: Script;
+  config: Settings;
+  measurements: Measurements;
+  link: EngineLink;
+  closers: Closers;
+  signal: AbortSignal;
+  log: (text: string) => void;
+}
+
+/**
+ * @returns everything that measures, and where; `closers` close it all
+ * @throws CapacityError of whatever cannot be opened, or the signal's reason
+ */
+export async function openResources(options: ResourceOptions) {
+  const { measurements, link, closers, signal, log } = options;
+  const tcpConnections = options.config.load.connectionsAtOnce * SOCKETS_PER_CONNECTION[measurements.transports];
+  const opening = openTarget(options.config, tcpConnections, log, signal);
+  closers.add(() => opening.then((target) => target.close()).catch(() => {}));
+  const target = await opening;
+  const settings = target.control ? options.config : withoutControl(options.config);
+  requireFault(settings.fault, target);
+  const { url, profile, missing } = target;
+  Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
+  // Engines begin when Artillery has played it.
+  if (options.script.before) await link.ready(signal);
+  const clients = await OwnClients.open(settings, options.script, target.url);
+  const { probe, refusal } = await openProbe(clients, target, signal);
+  if (probe instanceof Probe) closers.add(() => probe.close());
+  const config = refusal ? withoutClients(settings, refusal, options) : settings;
+  if (!refusal) await offerCompression(clients.next(), options);
+  const { urls = [], token = '' } = target.control ?? {};
+  const controls = target.control && (await ControlClients.connect(urls, token, target.control));
+  closers.add(() => controls?.close());
+  const control = controls ? whilePermitted(controls, measurements) : NO_CONTROL;
+  const inspectors = await openInspectors(config.workerSources, target, options);
+  if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
+  // A server that refuses the scenario's room ends the run here, before any load.
+  await probe.join(singleRoom(config.room));
+  const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
+  if (redis) closers.add(() => redis.close());
+  await redis?.ready();
+  if (redis?.absence) log(`Warning: ${describeAbsence(redis.name, redis.absence)}. Fix: ${redis.absence.fix}.`);
+
+  const named = sourcesByLayer(config);
+  const metrics = await openMetrics(named);
+
+  // The engines' processes are part of the baseline.
+  await link.ready(signal);
+  const ledger = measurements.engine === ENGINE;
+  const publishers = config.delivery && (await openDelivery(config.delivery, refusal ? undefined : clients, options));
+  const isCompared = ledger && probe instanceof Probe && !config.delivery;
+  const sentinel = isCompared ? await openSentinel(clients, options) : undefined;
+  if (sentinel) closers.add(() => sentinel.close());
+  const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
+  const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
+  const population = ledger
+    ? new FleetPopulation(link, measurements.control || config.delivery !== undefined)
+    : new ServerPopulation(controls ?? NO_CONTROL);
+  closers.add(() => population.close());
+  const workers = await control.stats();
+  const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
+  const clocks = new WorkerClocks(control, here);
+  closers.add(() => clocks.close());
+  measurements.clocks = clocks.lines;
+  measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
+  measurements.memory = target.control !== undefined || config.workerSources !== undefined;
+  const watch = new ProcessWatch();
+  closers.add(() => watch.close());
+  measurements.endedProcesses = () => watch.ended();
+  measurements.haltedProcesses = () => watch.halted();
+  const pids = async () => {
+    const deployed = await target.pids(workers);
+    // A planned fault ends processes, and has an account of its own.
+    if (!config.fault) {
+      const named = Object.entries(deployed).filter(([layer]) => layer in NAMED_LAYERS);
+      watch.add({ ...Object.fromEntries(named), worker: await target.holders(workers, deployed) });
+    }
+    return { ...(await withChildren(deployed)), ...generator };
+  };
+  const noteProcesses = async () => {
+    const known = measurements.processes;
+    measurements.processes = (await target.processes?.(await target.pids(workers), known)) ?? null;
+  };
+  await noteProcesses();
+  const line = target.profile === 'remote' && measurements.processes && processesLine(measurements.processes);
+  if (line) log(`${line[0]?.toUpperCase()}${line.slice(1)}.`);
+  const isBalanced = measurements.sharedHost && !measurements.hosts && measurements.engine === ENGINE;
+  const others = new Holders();
+  const holders = isBalanced ? async () => others.read(Object.values(await pids()).flat()) : undefined;
+  const machine = new MachineWatch(async () => {
+    const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
+    return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
+  });
+  const sampler = new Sampler({
+    redis,
+    prometheus: metrics,
+    workers: controls,
+    inspectors,
+    notShared: whyNotShared(measurements),
+    layers: layersOf(measurements, named),
+    pids,
+    machine,
+    connections: () => population.connections(),
+  });
+  closers.add(() => sampler.close());
+  const deployment = () => identify(target, control, redis, metrics);
+  signal.throwIfAborted();
+  const holds = ledger || (config.external && config.load.stays);
+  const receivers = { probe, sentinel, publishers };
+  const parts = { clients, population, redis, metrics, deployment, target };
+  const resources = new ResourceWindows(() => control.resources(), {
+    machine: () => machine.totals(),
+    exported: async () => (await metrics.worker?.machines()) ?? [],
+  });
+  const measuring = {
+    link,
+    control,
+    collector: inspectors ?? control,
+    profiler: config.workerSources?.profile ? inspectors : undefined,
+    sampler,
+    resources,
+    ...receivers,
+    ...parts,
+    noteProcesses,
+    holders,
+  };
+  const context: RunContext = { config, measurements, ...measuring, ledger, clocks, holds, signal };
+  return { context, target, workers };
+}
+
+/** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
+async function offerCompression(client: OwnClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
+  if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
+  measurements.serverCompresses = await grantsCompression(client, signal);
+  if (!measurements.serverCompresses || measurements.compression) return;
+  log(
+    'The server compresses for clients that offer it, as browsers do. The connections of this run do not, so its figures are ' +
+      'without compression; COMPRESSION=on measures with it.',
+  );
+}
+
+/** Node's own inspector in place of control ports. @throws CapacityError if a process cannot be inspected */
+async function openInspectors(
+  { inspect }: Partial<WorkerSources> = {},
+  target: Target,
+  { measurements, closers, log }: ResourceOptions,
+): Promise<Inspectors | undefined> {
+  if (!inspect) return undefined;
+  const inspectors = await connectInspectors(inspect, target);
+  closers.add(() => inspectors.close());
+  measurements.inspectors = inspectors;
+  const { size } = inspectors;
+  const how = Array.isArray(inspect)
+    ? ''
+    : ' It is open on 127.0.0.1 during each reading, for any user of this machine.';
+  log(`Node's inspector collects the garbage of ${size} process${size > 1 ? 'es' : ''} and reads its memory.${how}`);
+  return inspectors;
+}
+
+function layersOf({ sharedHost, control }: Measurements, named: Record<string, ProcessSources>): readonly Layer[] {
+  const inContainer = lowestLimit(readCgroup().memory, totalmem()) !== undefined;
+  return [
+    ...layersFor(named),
+    ...(inContainer ? [FURTHER_LAYERS.container] : []),
+    ...(control && !sharedHost ? [FURTHER_LAYERS.workerMachines] : []),
+  ];
+}
+
+function whyNotShared({ sharedHost, control }: Measurements): string | undefined {
+  if (sharedHost) return undefined;
+  if (!control) return 'it is not known whether the server runs on this machine';
+  return "the workers run on another machine, and the kernel of this one knows only the generator's end";
+}
+
+/** Workers are identified by their own statistics. A Redis that does not answer has its own reason, DEPLOYMENT_CHANGED. */
+async function identify(
+  target: Target,
+  control: Control,
+  redis: RedisReader | undefined,
+  metrics: Record<string, PrometheusTargets>,
+): Promise<Record<string, string>> {
+  const [reading, reported, addresses] = await Promise.all([
+    redis?.read(),
+    Promise.all(Object.entries(metrics).map(([layer, pages]) => identityOf(layer, pages))),
+    control.addresses(),
+  ]);
+  return {
+    ...target.identities(),
+    ...addresses,
+    ...reading?.runIds,
+    ...Object.fromEntries(reported.flat()),
+  };
+}
+
+/** @returns the part's name and identity; nothing where the pages do not answer, or are of several processes in turn */
+async function identityOf(layer: string, pages: PrometheusTargets): Promise<[part: string, identity: string][]> {
+  const reading = await pages.read().catch(() => undefined);
+  if (!reading || pages.alternates) return [];
+  const part = layer === 'worker' ? METRICS_PAGE : `${titleOfLayer(layer)}, by its metrics,`;
+  return [[part, reading.identity]];
+}
+
+/** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING */
+async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PrometheusTargets>> {
+  const opening = Object.entries(named).map(async ([layer, { prometheus }]) =>
+    prometheus ? [[layer, await PrometheusTargets.open(prometheus)] as const] : [],
+  );
+  return Object.fromEntries((await Promise.all(opening)).flat());
+}

@@ -1,0 +1,77 @@
+/** CPU while nothing is sent: before the first connection, and while connections are held. */
+
+import { serverSchema } from '../../../protocol/result/server-schema.ts';
+import type { WorkerStats } from '../../../protocol/wire/events.ts';
+import type { Settings } from '../../script/settings.ts';
+import type { CpuWindow } from '../measurements/measured-windows.ts';
+import type { Measurements } from '../measurements/measurements.ts';
+import { pause } from '../wait.ts';
+import { mark, type WindowContext, windowSince } from './cpu-window.ts';
+
+/** The hold in parts: how much they differ is the noise of all CPU figures. */
+const HOLD_PARTS = 10;
+
+/** Share of the hold’s length that is measured before the first connection, and after messages: what the processes take anyway. */
+const BRIEF_SHARE = 0.2;
+const BRIEF_MAX_SECONDS = 5;
+
+interface Workers {
+  control: { stats(): Promise<Pick<WorkerStats, 'server'>[]> };
+}
+
+type IdleContext = WindowContext & {
+  config: Pick<Settings, 'hold'>;
+  measurements: Measurements;
+  signal: AbortSignal;
+};
+
+/** The CPU of all while idle connections are held: in whole ping intervals, if the hold has any. */
+export async function measureIdle(context: IdleContext & Workers): Promise<void> {
+  const { config, measurements, signal } = context;
+  const seconds = wholeIntervals(config.hold, await pingIntervalSeconds(context));
+  await pause((config.hold - seconds) * 1000, signal);
+  await inParts(context, seconds, measurements.cpu.idle);
+}
+
+/** Pings come in waves, as the connections did: a part of an interval has any share of them. */
+function wholeIntervals(seconds: number, intervalSeconds: number | null): number {
+  if (intervalSeconds === null || intervalSeconds > seconds) return seconds;
+  return Math.floor(seconds / intervalSeconds) * intervalSeconds;
+}
+
+/** @returns null where the workers do not say, or differ */
+async function pingIntervalSeconds({ control }: Workers): Promise<number | null> {
+  const workers = await control.stats().catch(() => []);
+  const said = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));
+  const [intervalMs] = [...said].map(Number);
+  return said.size === 1 && intervalMs !== undefined && intervalMs > 0 ? intervalMs / 1000 : null;
+}
+
+/** The CPU of all before the first connection. */
+export async function measureUnloaded(context: IdleContext): Promise<void> {
+  await measureBriefly(context, context.measurements.cpu.unloaded);
+}
+
+/** The CPU of all while connections are held that no longer send messages: what an application's own timers take. */
+export async function measureWithoutMessages(context: IdleContext): Promise<void> {
+  await measureBriefly(context, context.measurements.cpu.idle);
+}
+
+async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise<void> {
+  const seconds = Math.min(BRIEF_MAX_SECONDS, BRIEF_SHARE * context.config.hold);
+  if (seconds > 0) await inParts(context, seconds, parts);
+}
+
+/** @param unitsOf of each part, asked at its end */
+export async function inParts(
+  context: WindowContext & { signal: AbortSignal },
+  seconds: number,
+  parts: CpuWindow[],
+  unitsOf: () => Promise<number> = async () => 0,
+): Promise<void> {
+  for (let part = 0; part < HOLD_PARTS && !context.signal.aborted; part++) {
+    const begin = await mark(context);
+    await pause((seconds * 1000) / HOLD_PARTS, context.signal);
+    parts.push(await windowSince(context, begin, await unitsOf()));
+  }
+}

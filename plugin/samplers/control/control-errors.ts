@@ -1,0 +1,56 @@
+/** Why a control port cannot be reached, and what to do about it. */
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
+
+const START = 'start the server, with its control token; or correct the list of control addresses';
+/** Where a control port listens unless the server says otherwise. */
+const DEFAULT_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+const OTHER_HOST =
+  'a control port listens on 127.0.0.1 unless `controlHost` says otherwise: instrument(io, {controlHost: <address of its host>}); or start the server, or correct the list of control addresses';
+const FIREWALL = 'let this machine reach that port: a firewall or a security group drops what it sends';
+const NAME = 'correct the host name in the list of control addresses';
+const SPEAKS_PLAIN = 'write http:// in the list of control addresses, or give instrument(io) the option `tls`';
+/** Error codes of Node and OpenSSL. */
+const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME|VERIFY/;
+const TRUST =
+  "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";
+
+/** The request was sent and no valid answer came: whether the worker carried it out is unknown. */
+export class UnansweredRequest extends CapacityError {}
+
+/** Error of socket.io-client. */
+type ConnectError = Error & { type?: string; description?: unknown };
+
+/** @returns the system's code, such as ECONNREFUSED, or the message */
+export function connectFailure(error: ConnectError): string {
+  const { error: cause } = (error.description ?? {}) as { error?: NodeJS.ErrnoException };
+  return cause?.code ?? cause?.message ?? error.message;
+}
+
+export function connectError(url: string, error: ConnectError): CapacityError {
+  // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
+  if (error.type !== undefined || error.message === 'timeout') {
+    const reason = connectFailure(error);
+    const status = / (401|403|407)$/.exec(reason)?.[1];
+    if (status === undefined) return unreachable(url, reason, fixOf(url, reason));
+    const fix = 'give the server and the run the same control token, and let every proxy in between pass it';
+    return new CapacityError('BAD_TOKEN', `worker ${url} refused the control token: HTTP ${status}`, fix);
+  }
+  return new CapacityError(
+    'CONTROL_MISSING',
+    `${url} is a Socket.IO server without the control namespace ${CONTROL_NAMESPACE}: ${error.message}`,
+  );
+}
+
+export function unreachable(url: string, reason: string, fix = START): CapacityError {
+  return new CapacityError('SOURCE_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
+}
+
+function fixOf(url: string, reason: string): string {
+  const { hostname } = new URL(url.split(' ')[0] as string);
+  if (CERTIFICATE_PROBLEM.test(reason)) return TRUST;
+  if (/ENOTFOUND|EAI_AGAIN/.test(reason)) return NAME;
+  if (/timeout|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH/.test(reason)) return FIREWALL;
+  if (/WRONG_VERSION_NUMBER|EPROTO|PACKET_LENGTH/.test(reason)) return SPEAKS_PLAIN;
+  return reason === 'ECONNREFUSED' && !DEFAULT_HOSTS.includes(hostname) ? OTHER_HOST : START;
+}

@@ -1,0 +1,166 @@
+/** Opens the inspector of a process and closes it again. One that was open before stays open. */
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { describeListeners } from '../../../protocol/base/machine/port-listeners.ts';
+import { ESTABLISHED, holdsOneOf, LISTEN, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { codeOf } from '../absence.ts';
+import { ListeningPorts } from '../processes/listeners.ts';
+import { shownCommand } from '../processes/process-name.ts';
+import { debuggerUrl, InspectorSession } from './inspector-session.ts';
+import { type Inspectable, isStillSafe } from './may-open.ts';
+
+const LOOPBACK = '127.0.0.1';
+const POLL_MS = 20;
+/** Node opens it within 0.2 s, also while its event loop is busy; a call into native code can delay that. */
+const OPEN_TIMEOUT_MS = 5000;
+/** Until another process, or another run, has closed the inspector on the same port. */
+const FREE_TIMEOUT_MS = 3000;
+/** The process closes its inspector by itself if this run ends without doing so. */
+const LONGEST_OPEN_MS = 90_000;
+
+/** Evaluated in the process. Deno's timers are numbers. */
+const CLOSE_LATER = `((timer) => {
+  if (timer.unref) timer.unref(); else globalThis.Deno?.unrefTimer?.(timer);
+  return { timer };
+})(setTimeout(() => { try { process._debugEnd(); } catch {} }, ${LONGEST_OPEN_MS}))`;
+const CLOSE_NOW = 'function () { clearTimeout(this.timer); process._debugEnd(); }';
+
+/** A session, and what ends it. `close` is idempotent and never rejects. */
+export interface OpenInspector {
+  session: InspectorSession;
+  close(): Promise<void>;
+}
+
+/** @param url of an inspector that is open and stays open @throws CapacityError SOURCE_UNREACHABLE */
+export async function attach(url: URL): Promise<OpenInspector> {
+  const found = url.protocol === 'ws:' ? url.href : await debuggerUrl(url).catch((error) => noInspector(url, error));
+  const session = await InspectorSession.connect(found);
+  return { session, close: () => session.close() };
+}
+
+/**
+ * @param onSignal called right before the signal is sent
+ * @throws CapacityError INSPECTOR_BUSY, INSPECTOR_OFF or INSPECTOR_SILENT
+ */
+export async function open(target: Inspectable, onSignal: () => void = () => {}): Promise<OpenInspector> {
+  const { pid } = target;
+  if (await isOpen(target)) {
+    await requireNoDebugger(target);
+    return attach(baseOf(target.port));
+  }
+  const before = target.port === 0 ? portsOf(pid) : [];
+  if (!isStillSafe(target)) throw silent(target, 'has ended, or no longer catches SIGUSR1');
+  onSignal();
+  process.kill(pid, 'SIGUSR1');
+  const session = await connectTo(target, before);
+  try {
+    const { value } = await session.evaluate('process.pid');
+    if (value !== target.ownPid)
+      throw silent(target, `did not open an inspector: process ${value} answers on its port`);
+    const { objectId } = await session.evaluate(CLOSE_LATER, { byValue: false });
+    return { session, close: () => closeOpened(session, objectId) };
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** Closes an inspector that opened only after `open` had stopped waiting for it. Never rejects. */
+export async function closeLate(target: Inspectable): Promise<void> {
+  try {
+    if (target.port === 0 || !(await holds(target))) return;
+    const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
+    await closeOpened(session, undefined);
+  } catch {
+    // It is closed, or has ended.
+  }
+}
+
+async function closeOpened(session: InspectorSession, timer: string | undefined): Promise<void> {
+  const ending = timer
+    ? session.request('Runtime.callFunctionOn', { objectId: timer, functionDeclaration: CLOSE_NOW })
+    : session.evaluate('process._debugEnd()');
+  // The connection closes in place of an answer.
+  ending.catch(() => {});
+  await session.ended();
+  await session.close();
+}
+
+/** Waits until the port is free. @returns whether the process itself has it @throws CapacityError INSPECTOR_BUSY */
+async function isOpen(target: Inspectable): Promise<boolean> {
+  const { pid, port } = target;
+  if (port === 0) return false;
+  const deadlineMs = performance.now() + FREE_TIMEOUT_MS;
+  while (await listens(port)) {
+    if (await holds(target)) return true;
+    if (performance.now() > deadlineMs) {
+      throw new CapacityError(
+        'INSPECTOR_BUSY',
+        `process ${pid} (${shownCommand(pid)}) cannot open its inspector: ${await describeListeners(port)} listens on port ${port}`,
+        `end that program, or start the server with \`--inspect-port=0\``,
+      );
+    }
+    await delay(POLL_MS);
+  }
+  return false;
+}
+
+async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
+  const sockets = (await listSockets()) ?? [];
+  const attached = sockets.some(({ local, state }) => state === ESTABLISHED && portOfEnd(local) === port);
+  if (!attached) return;
+  throw new CapacityError(
+    'INSPECTOR_BUSY',
+    `a debugger is connected to process ${pid} (${shownCommand(pid)}), and can stop it at any time`,
+    'disconnect the debugger during the run',
+  );
+}
+
+/** @param before its ports before the signal, if the kernel chooses that of the inspector */
+async function connectTo(target: Inspectable, before: number[]): Promise<InspectorSession> {
+  const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
+  while (performance.now() < deadlineMs) {
+    await delay(POLL_MS);
+    const ports = target.port === 0 ? portsOf(target.pid).filter((port) => !before.includes(port)) : [target.port];
+    for (const port of ports) {
+      const url = await debuggerUrl(baseOf(port)).catch(() => undefined);
+      if (url !== undefined) return InspectorSession.connect(url);
+    }
+  }
+  throw silent(target, `opened no inspector within ${OPEN_TIMEOUT_MS / 1000} s after SIGUSR1`);
+}
+
+function silent({ pid }: Inspectable, what: string): CapacityError {
+  return new CapacityError('INSPECTOR_SILENT', `process ${pid} (${shownCommand(pid)}) ${what}`);
+}
+
+function noInspector(url: URL, error: unknown): never {
+  const why = codeOf(error) || (error as Error).message;
+  throw new CapacityError('SOURCE_UNREACHABLE', `no inspector answers at ${url.origin}: ${why}`);
+}
+
+function baseOf(port: number): URL {
+  return new URL(`http://${LOOPBACK}:${port}`);
+}
+
+function portsOf(pid: number): number[] {
+  return new ListeningPorts().of(pid) ?? [];
+}
+
+async function holds({ pid, port }: Inspectable): Promise<boolean> {
+  const sockets = (await listSockets()) ?? [];
+  const links = sockets.filter(({ local, state }) => state === LISTEN && portOfEnd(local) === port);
+  return holdsOneOf(pid, new Set(links.map(({ link }) => link)));
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: LOOPBACK });
+    const settle = (answers: boolean) => {
+      socket.destroy();
+      resolve(answers);
+    };
+    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+  });
+}

@@ -1,0 +1,202 @@
+/** Sources of the layers. */
+import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
+import {
+  readCpu,
+  readMemory,
+  readSlabBytes,
+  readTcpBytes,
+  readTcpSockets,
+} from '../../../protocol/base/machine/kernel.ts';
+import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
+import { Absent, NotInRun } from '../absence.ts';
+import { workerContainers, workerMachines } from '../control/worker-machines.ts';
+import { openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
+import { METRICS, type PrometheusFigure } from '../prometheus/page-figures.ts';
+import type { Inputs } from '../sampler-inputs.ts';
+import type { Measure, Source } from './layer.ts';
+
+/** @returns the source of the processes on this machine */
+export function processesOf(layer: string): Source {
+  return {
+    name: process.platform === 'linux' ? '/proc of its processes' : 'ps',
+    measures: {
+      pssBytes: ({ pids, processes }) => sumOver(pids[layer], processes, 'pssBytes'),
+      rssBytes: ({ pids, processes }) => sumOver(pids[layer], processes, 'rssBytes'),
+    },
+  };
+}
+
+/** Part of the workers' PSS; 0 if they have started nothing. */
+export const workerChildren: Source = {
+  name: '/proc of its processes',
+  measures: {
+    childrenPssBytes: ({ pids, processes }) => {
+      sumOver(pids.worker, processes, 'rssBytes');
+      const { workerChildren = [] } = pids;
+      return workerChildren.length === 0 ? 0 : sumOver(workerChildren, processes, 'pssBytes');
+    },
+    openFiles: ({ pids }) => openFilesOf(pids.worker),
+  },
+};
+
+/** @returns the source of the pages of metrics of a layer, whichever exporters they are */
+export function metricsOf(layer: string): Source {
+  const keys = Object.keys(METRICS) as PrometheusFigure[];
+  const nameOf = (measure: string) =>
+    METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PrometheusFigure)].at(-1);
+  type Figures = { [key in PrometheusFigure]?: number };
+  const of = Object.fromEntries(keys.map((key) => [key, (figures: Figures) => figures[key]]));
+  const inUs = ({ cpuSeconds }: Figures) => (cpuSeconds === undefined ? undefined : 1e6 * cpuSeconds);
+  return {
+    name: 'Prometheus metrics',
+    measures: sums(
+      async ({ pages }) => [(await pages(layer)).figures],
+      { ...of, cpuUs: inUs },
+      (measure) => new Absent('unsupported', `not all metrics have ${nameOf(measure)}`),
+    ),
+  };
+}
+
+/** The workers' own statistics. */
+export const workerStats: Source = {
+  name: 'control port',
+  measures: sums(
+    ({ stats }) => stats(),
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
+      externalBytes: ({ externalBytes }) => externalBytes,
+      keptBytes: ({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes,
+      cpuUs: ({ cpuUserUs, cpuSystemUs }) => cpuUserUs + cpuSystemUs,
+      connections: ({ connections }) => connections,
+      rooms: ({ rooms }) => rooms,
+      namespaces: ({ namespaces }) => namespaces,
+    },
+    () => new NotInRun('the workers do not count it'),
+  ),
+};
+
+/** The main isolate of each process, without its worker threads. */
+export const workerInspectors: Source = {
+  name: "Node's inspector",
+  measures: sums(
+    ({ inspected }) => inspected(),
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
+      externalBytes: ({ externalBytes }) => externalBytes,
+      keptBytes: ({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes,
+    },
+    () => new Absent('gone', 'there is no process to inspect'),
+  ),
+};
+
+/** What the workers read of their own processes on request: it takes too long for each sample. */
+export const workerPss: Source = {
+  name: 'control port',
+  measures: sums(
+    ({ resources }) => resources(),
+    { pssBytes: ({ pssBytes }) => pssBytes },
+    () => new Absent('unsupported', PSS_UNREADABLE),
+  ),
+};
+
+/** Containers with a memory limit, each counted once; not the generator's, which holds more than workers. */
+export const containersOfWorkers: Source = {
+  name: 'control groups of the workers',
+  measures: sums(
+    async ({ resources }) => workerContainers(await resources()),
+    { workingSetBytes: ({ used }) => used },
+    () => new NotInRun("no memory limit of the workers' containers"),
+  ),
+};
+
+export const machinesOfWorkers: Source = {
+  name: 'control port',
+  measures: sums(
+    async ({ resources }) => workerMachines(await resources()),
+    { usedBytes: ({ machine }) => machine.usedBytes, tcpBytes: ({ machine }) => machine.tcpBytes },
+    () => new Absent('unsupported', 'available on Linux only'),
+  ),
+};
+
+/** What Redis reports about itself, wherever it runs. */
+export const redisItself: Source = {
+  name: 'INFO and CLIENT LIST of Redis',
+  measures: sums(
+    async ({ redis }) => [await redis()],
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      usedMemoryBytes: ({ usedMemoryBytes }) => usedMemoryBytes,
+      keys: ({ keys }) => keys,
+      channels: ({ channels }) => channels,
+      patterns: ({ patterns }) => patterns,
+      clients: ({ clients }) => clients,
+      pubSubTotalBytes: ({ pubSubTotalBytes }) => pubSubTotalBytes,
+      outputBufferBytes: ({ pubSubOutputBytes }) => pubSubOutputBytes,
+    },
+    () => new Absent('refused', 'Redis does not let this user list its clients'),
+  ),
+};
+
+/** The kernel of the generator's machine. */
+export const kernelSources: Source[] = [
+  { name: '/proc/slabinfo', measures: { slabBytes: () => readSlabBytes() } },
+  { name: '/proc/net/sockstat', measures: { tcpBytes: () => readTcpBytes(), sockets: () => readTcpSockets() } },
+  { name: '/proc/meminfo', measures: { pageTablesBytes: () => readMemory().pageTablesBytes } },
+];
+
+export const machineSources: Source[] = [
+  {
+    name: '/proc/meminfo',
+    measures: {
+      usedBytes: () => readMemory().usedBytes,
+      heldBytes: () => readMemory().heldBytes,
+      sharedBytes: () => readMemory().sharedBytes,
+      kernelBytes: () => readMemory().kernelBytes,
+      programsBytes: () => {
+        const { anonymousBytes, sharedBytes } = readMemory();
+        return anonymousBytes + sharedBytes;
+      },
+    },
+  },
+  {
+    name: '/proc/meminfo less /proc of all measured processes',
+    measures: { unmeasuredBytes: unmeasured('anonymousBytes'), unmeasuredSharedBytes: unmeasured('sharedBytes') },
+  },
+  { name: '/proc/stat', measures: { cpuUs: () => readCpu().busyUs, idleUs: () => readCpu().idleUs } },
+];
+
+/** The control group of the generator with the lowest limit. */
+export const controlGroup: Source = {
+  name: 'its control group',
+  measures: sums(
+    () => [lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY)],
+    { usedBytes: (limit) => limit?.used },
+    () => new Absent('gone', 'the control group no longer reports its memory limit and its use'),
+  ),
+};
+
+/**
+ * @returns measures that are sums over the parts of an answer
+ * @param why there is no sum, where a part does not have it: a sum over only some would be too low
+ */
+function sums<T>(
+  partsOf: (inputs: Inputs) => T[] | Promise<T[]>,
+  measures: Record<string, (part: T) => number | undefined>,
+  why: (measure: string) => Absent,
+): Source['measures'] {
+  const sumOf = (measure: string, of: (part: T) => number | undefined) => async (inputs: Inputs) => {
+    const values = (await partsOf(inputs)).map(of);
+    if (values.length === 0 || values.includes(undefined)) throw why(measure);
+    return values.reduce((sum: number, value) => sum + (value ?? 0), 0);
+  };
+  return Object.fromEntries(Object.entries(measures).map(([measure, of]) => [measure, sumOf(measure, of)]));
+}
+
+function unmeasured(kind: 'anonymousBytes' | 'sharedBytes'): Measure {
+  return ({ pids, processes }) => {
+    if (!pids.worker?.length) throw new NotInRun('the processes of the workers are not known on this machine');
+    return Math.max(0, readMemory()[kind] - sumOver([...new Set(Object.values(pids).flat())], processes, kind));
+  };
+}

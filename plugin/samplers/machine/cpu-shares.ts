@@ -1,0 +1,93 @@
+/** Who used the CPUs of this machine between two readings, in cores: seconds of CPU time per second. */
+import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
+import type { MachineTotals } from './machine-time.ts';
+
+/** Programs that are named: the largest. */
+const MAX_PROGRAMS = 5;
+/** Below it, no program is worth a name. */
+const MIN_CORES = 0.005;
+/**
+ * How far the sum of all processes is from the busy time, which the kernel counts in another way: on a saturated machine of
+ * two cores, of which programs of less than a second took a third, 4 % of its cores at most.
+ */
+const ERROR_SHARE = 0.05;
+
+/** @returns undefined for readings at the same time */
+export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineShares | undefined {
+  const wallMs = to.atMs - from.atMs;
+  if (wallMs <= 0) return undefined;
+  const cores = (us: number) => us / 1000 / wallMs;
+  const interruptCores = cores(to.interruptUs - from.interruptUs);
+  return {
+    seconds: wallMs / 1000,
+    cores: to.cores,
+    busyCores: cores(to.busyUs - from.busyUs),
+    stealCores: cores(to.stealUs - from.stealUs),
+    pressure: pressureBetween(from, to, wallMs),
+    ...processShares(from, to, cores, interruptCores),
+    // Some kernels count the time of interrupts as that of the process that they interrupt, too.
+    errorCores: ERROR_SHARE * to.cores + interruptCores,
+  };
+}
+
+function pressureBetween({ pressure: from }: MachineTotals, { pressure: to }: MachineTotals, wallMs: number): Pressure {
+  if (!from || !to) return null;
+  // The kernel's own time is not quite ours.
+  const share = (us: number) => Math.min(1, Math.max(0, us / 1000 / wallMs));
+  return {
+    cpu: share(to.cpuUs - from.cpuUs),
+    memory: share(to.memoryUs - from.memoryUs),
+    io: share(to.ioUs - from.ioUs),
+  };
+}
+
+type Pressure = MachineShares['pressure'];
+type ProcessShares = Pick<MachineShares, 'oursCores' | 'othersCores' | 'kernelCores' | 'programs'>;
+
+function processShares(
+  { processes: from }: MachineTotals,
+  { processes: to }: MachineTotals,
+  cores: (us: number) => number,
+  interruptCores: number,
+): ProcessShares {
+  if (!from || !to) return { oursCores: null, othersCores: null, kernelCores: null, programs: [] };
+  const programs = [...to.programsUs].map(([name, us]) => ({
+    name,
+    cores: cores(us - (from.programsUs.get(name) ?? 0)),
+  }));
+  return {
+    oursCores: cores(to.oursUs - from.oursUs),
+    othersCores: cores(to.othersUs - from.othersUs),
+    kernelCores: cores(to.kernelUs - from.kernelUs) + interruptCores,
+    programs: largest(programs),
+  };
+}
+
+/** @param some one or more, of one machine @returns their mean, by how long each was */
+export function meanShares(some: MachineShares[]): MachineShares {
+  const seconds = some.reduce((sum, one) => sum + one.seconds, 0);
+  const mean = (of: (one: MachineShares) => number) =>
+    some.reduce((sum, one) => sum + of(one) * one.seconds, 0) / seconds;
+  const known = (key: Cores) => (some.some((one) => one[key] === null) ? null : mean((one) => one[key] ?? 0));
+  const pressure = (key: keyof NonNullable<Pressure>) => mean((one) => one.pressure?.[key] ?? 0);
+  const names = new Set(some.flatMap(({ programs }) => programs.map(({ name }) => name)));
+  const coresOf = (name: string) => mean(({ programs }) => programs.find((one) => one.name === name)?.cores ?? 0);
+  return {
+    ...{ seconds, cores: (some[0] as MachineShares).cores },
+    ...(Object.fromEntries(CORES.map((key) => [key, known(key)])) as Pick<MachineShares, Cores>),
+    pressure: some.some((one) => one.pressure === null)
+      ? null
+      : { cpu: pressure('cpu'), memory: pressure('memory'), io: pressure('io') },
+    programs: largest([...names].map((name) => ({ name, cores: coresOf(name) }))),
+  };
+}
+
+const CORES = ['busyCores', 'stealCores', 'oursCores', 'othersCores', 'kernelCores', 'errorCores'] as const;
+type Cores = (typeof CORES)[number];
+
+function largest(programs: MachineShares['programs']): MachineShares['programs'] {
+  return programs
+    .filter(({ cores }) => cores >= MIN_CORES)
+    .sort((a, b) => b.cores - a.cores)
+    .slice(0, MAX_PROGRAMS);
+}

@@ -1,0 +1,70 @@
+/** Memory of a layer that consists of processes: their sum, and its PSS between the rare readings of that. */
+import { readdirSync } from 'node:fs';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import type { SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
+import { Absent, NotInRun } from '../absence.ts';
+import { isHidden, type ProcessReading } from './proc.ts';
+
+/** Process ids by layer; a layer without processes on this machine is missing or empty. */
+export type LayerPids = Record<string, number[]>;
+
+export const PSS_UNREADABLE =
+  process.platform === 'linux'
+    ? '/proc/<pid>/smaps_rollup is readable only by its user and by root'
+    : 'available on Linux only';
+
+/** Why `/proc` has no entry, or an unreadable one, for a process that is there. */
+export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
+
+/** @throws Absent if a process or its bytes are missing: a sum over only some processes would look like a saving */
+export function sumOver(
+  pids: number[] = [],
+  processes: Map<number, ProcessReading>,
+  bytes: 'rssBytes' | keyof SmapsRollup,
+): number {
+  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
+  const missing = pids.filter((pid) => !processes.has(pid));
+  const hidden = missing.filter(isHidden);
+  if (hidden.length > 0)
+    throw new Absent('refused', `${hidden.length} of its ${pids.length} processes may not be read: ${HIDDEN}`);
+  const gone =
+    pids.length === 1 ? 'its process has ended' : `${missing.length} of its ${pids.length} processes have ended`;
+  if (missing.length > 0) throw new Absent('gone', gone);
+  return pids.reduce((sum, pid) => {
+    const own = processes.get(pid)?.[bytes];
+    if (own === undefined) throw new Absent('unsupported', PSS_UNREADABLE);
+    return sum + own;
+  }, 0);
+}
+
+/** @throws Error if one of the processes has ended, or belongs to another user */
+export function openFilesOf(pids: number[] = []): number {
+  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
+  return pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0);
+}
+
+/** PSS between its readings: RSS less what the processes of the layer shared at the last one. */
+export class SharedPages {
+  readonly #bytes = new Map<string, { pids: string; shared: number }>();
+
+  /** Notes a reading with PSS. Layers that it does not cover in full keep their previous figures. */
+  note(layerPids: LayerPids, processes: Map<number, ProcessReading>): void {
+    for (const [layer, pids] of Object.entries(layerPids)) {
+      const of = (bytes: 'rssBytes' | 'pssBytes') => sumOver(pids, processes, bytes);
+      const shared = attempt(() => of('rssBytes') - of('pssBytes'));
+      if (shared !== undefined) this.#bytes.set(layer, { pids: pids.join(), shared });
+    }
+  }
+
+  /** Takes what processes elsewhere report themselves. */
+  noteReported(layer: string, rssBytes: number | undefined, pssBytes: number | undefined): void {
+    if (rssBytes === undefined || pssBytes === undefined) return;
+    this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });
+  }
+
+  /** @returns undefined where PSS has never been read of exactly these processes */
+  derive(layer: string, pids: number[], rssBytes: number): number | undefined {
+    const known = this.#bytes.get(layer);
+    return known?.pids === pids.join() ? Math.max(0, rssBytes - known.shared) : undefined;
+  }
+}

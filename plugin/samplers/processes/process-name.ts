@@ -1,0 +1,29 @@
+/** Command lines of processes: to look for a server, and as reports show them. */
+import { readFileSync } from 'node:fs';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { printableCommand } from '../../../protocol/base/printable.ts';
+
+const MAX_LENGTH = 160;
+const MAX_WORDS = 4;
+
+/** @returns with single spaces between the words; empty for a process that has ended, and for a thread of the kernel */
+export function commandLine(pid: number): string {
+  return argumentsOf(pid).join(' ').replace(/\s+/g, ' ').trim();
+}
+
+/** @returns on one line, without credentials, at most 160 characters */
+export function shownCommand(pid: number): string {
+  return printableCommand(argumentsOf(pid), MAX_LENGTH);
+}
+
+/** @returns the words up to the script, such as `node --inspect server.js`; undefined where no script is among the first ones */
+export function programWords(pid: number): string[] | undefined {
+  const words = commandLine(pid).split(' ');
+  const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
+  return script < 0 || script >= MAX_WORDS ? undefined : words.slice(0, script + 1);
+}
+
+function argumentsOf(pid: number): string[] {
+  const line = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
+  return line.replace(/\0+$/, '').split('\0');
+}

@@ -1,0 +1,139 @@
+/** Reads what the adapter's Redis reports about itself; of a Redis Cluster, all nodes that have slots. */
+
+import { redisPart } from '../../../protocol/wire/redis-part.ts';
+import { CREDENTIAL_FIXES } from '../../../protocol/wire/redis-refusals.ts';
+import { type Absence, Availability, codeOf } from '../absence.ts';
+import { Late } from '../late-answers.ts';
+import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts';
+
+export type { RedisTraffic } from './redis-node.ts';
+
+export type RedisReading = NonNullable<Awaited<ReturnType<RedisReader['read']>>>;
+
+export class RedisReader {
+  /** Readings that failed of a Redis that had answered, and that this user may read. */
+  failures = 0;
+  readonly #availability = new Availability();
+  readonly #url: string;
+  #nodes: RedisNode[];
+  #isCluster = false;
+
+  /** @param url redis://[[user]:password@]host[:port], of any node; connects in the background after `ready()` */
+  constructor(url: string) {
+    this.#url = url;
+    this.#nodes = [new RedisNode(url)];
+  }
+
+  /** Waits for the first connections, or their first failures, so that an early reading is not lost. Never rejects. */
+  async ready(): Promise<void> {
+    const [first] = this.#nodes;
+    await first?.ready();
+    const addresses = (await first?.clusterNodes()) ?? [];
+    if (addresses.length > 0) {
+      first?.close();
+      this.#isCluster = true;
+      this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
+      await Promise.all(this.#nodes.map((node) => node.ready()));
+    }
+    // Reads everything once that the run reads later, so that a refusal shows at the start.
+    await this.read();
+  }
+
+  get name(): string {
+    return `Redis at ${new URL(this.#url).host}`;
+  }
+
+  /** Why there is no reading now. */
+  get absence(): Absence | undefined {
+    return this.#availability.absence;
+  }
+
+  /** @returns whether all nodes run, also if this user may not read them. Never rejects. */
+  async answers(): Promise<boolean> {
+    const answers = await Promise.all(this.#nodes.map((node) => node.answers()));
+    const silent = this.#nodes[answers.indexOf(false)];
+    if (silent) this.#fail(silent);
+    return !silent;
+  }
+
+  /** @returns sums over all nodes; undefined, and counts a failure, if one of them does not answer. Never throws. */
+  async read() {
+    const readings = await this.#ofAll((node) => node.read());
+    if (!readings) return undefined;
+    const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
+    return {
+      /** By part of the deployment, what another start of it changes. */
+      runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
+      ...readings.map(({ figures }) => figures).reduce(sumOf),
+    };
+  }
+
+  /** @param stream of the adapter, if it has one @returns of each node; undefined as `read` */
+  traffic(stream?: string): Promise<RedisTraffic[] | undefined> {
+    return this.#ofAll((node) => node.traffic(stream));
+  }
+
+  /** A sum over only some of the nodes would be too low. */
+  async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
+    if (this.absence?.reason === 'refused') return undefined;
+    const answers = await Promise.allSettled(this.#nodes.map(read));
+    const failed = this.#nodes[answers.findIndex(({ status }) => status === 'rejected')];
+    if (!failed) {
+      this.#availability.succeed();
+      return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    }
+    const { reason, sinceUs } = this.#fail(failed);
+    if (reason !== 'refused' && sinceUs !== undefined) this.failures++;
+    return undefined;
+  }
+
+  #fail({ address, lastFailure }: RedisNode): Absence {
+    const detail = `${this.#isCluster ? `node ${address}: ` : ''}${lastFailure?.message}`;
+    return this.#availability.fail(lastFailure, detail, fixOf(lastFailure, this.#url.startsWith('rediss:')));
+  }
+
+  /** Idempotent. */
+  close(): void {
+    for (const node of this.#nodes) node.close();
+  }
+}
+
+/** @returns without figures that one of them does not have */
+function sumOf(one: RedisFigures, other: RedisFigures): RedisFigures {
+  const sum = (a: number | undefined, b: number | undefined) =>
+    a === undefined || b === undefined ? undefined : a + b;
+  const sums = Object.entries(one).map(([key, value]) => [key, sum(value, other[key as keyof RedisFigures])]);
+  return Object.fromEntries(sums) as RedisFigures;
+}
+
+const ADDRESS = 'the address of Redis (`REDIS_URL`)';
+const TLS = 'write rediss:// in the address of a Redis with TLS, and redis:// in that of one without';
+const FIXES: Record<string, string> = {
+  NOPERM: 'let that user read: ACL SETUSER <user> +info +client|list +ping',
+  ...CREDENTIAL_FIXES,
+  LOADING: 'start the run when Redis has loaded its data',
+  MASTERDOWN: 'name the master, or see why this replica has lost it',
+  ECONNREFUSED: `start Redis, or correct ${ADDRESS}`,
+  ENOTFOUND: `correct the host name in ${ADDRESS}`,
+  ECONNRESET: TLS,
+  EPROTO: TLS,
+};
+
+/** @returns undefined where nothing more is known than its reason */
+function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
+  const code = codeOf(error);
+  if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
+  if (error instanceof Late || code === 'ETIMEDOUT')
+    // A Redis without TLS waits for the rest of what it takes for a command.
+    return `let this machine reach ${ADDRESS}: a firewall may drop it${isTls ? `; or ${TLS}` : ''}`;
+  return FIXES[code] ?? (/closed unexpectedly/i.test(error?.message ?? '') ? TLS : undefined);
+}
+
+/** All nodes of a cluster have the same users. */
+function withAddress(url: string, address: string): string {
+  const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
+  const of = new URL(url);
+  of.hostname = host.includes(':') ? `[${host}]` : host;
+  of.port = port;
+  return of.href;
+}

@@ -1,0 +1,58 @@
+/** Answers that the sources of one reading share: each is requested at most once, when the first source needs it. */
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { Absent, describeAbsence, NotInRun } from './absence.ts';
+import type { ControlClients } from './control/control-workers.ts';
+import type { Inspectors } from './inspector/inspectors.ts';
+import type { ProcessReading } from './processes/proc.ts';
+import type { LayerPids } from './processes/process-memory.ts';
+import type { PrometheusTargets } from './prometheus/targets.ts';
+import type { RedisReader } from './redis/redis-sampler.ts';
+
+/** The connections that a run reads from. Their owner closes them. */
+export interface Readers {
+  redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
+  workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
+  inspectors?: Pick<Inspectors, 'memory'> | undefined;
+  /** By layer. */
+  prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
+}
+
+export type Inputs = ReturnType<typeof openInputs>;
+
+/**
+ * Each answer rejects with the reason why it is missing.
+ * @param pids of the layers
+ * @param processes the readings of all of them
+ */
+export function openInputs(
+  pids: LayerPids,
+  processes: Map<number, ProcessReading>,
+  { redis, workers, inspectors, prometheus = {} }: Readers,
+) {
+  const pages = Object.fromEntries(
+    Object.entries(prometheus).map(([layer, one]) => [layer, onlyOnce(() => one.read())]),
+  );
+  return {
+    pids,
+    processes,
+    redis: onlyOnce(async () => {
+      const reader = given(redis, 'no Redis in this run');
+      const reading = await reader.read();
+      if (reading) return reading;
+      const absence = given(reader.absence, 'no Redis in this run');
+      throw new Absent(absence.reason, describeAbsence(reader.name, absence), absence);
+    }),
+    stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
+    inspected: onlyOnce(async () => given(inspectors, 'no inspector in this run').memory()),
+    resources: onlyOnce(async () => given(workers, NO_CONTROL).resources()),
+    /** Sums over the pages of metrics of a layer. */
+    pages: async (layer: string) => given(pages[layer], 'no pages of metrics of it')(),
+  };
+}
+
+const NO_CONTROL = 'no control connection to the workers';
+
+function given<T>(reader: T | undefined, why: string): T {
+  if (reader) return reader;
+  throw new NotInRun(why);
+}

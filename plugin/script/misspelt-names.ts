@@ -1,0 +1,44 @@
+/** Names of this engine and this plugin that are misspelt, misplaced or missing: Artillery runs such a scenario without them. */
+import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import { hasThresholds } from './ensure.ts';
+import { ENGINE, PLUGIN, type Script } from './script.ts';
+
+/** Returns keys of `config` that were meant for the engine or the plugin. Names of Artillery and of other plugins are not checked. */
+export function misspeltNames({ config }: Script): Problem[] {
+  const lists = { engines: ENGINE, plugins: PLUGIN };
+  const misspelt = Object.entries(lists).flatMap(([list, name]) =>
+    Object.keys(config[list] ?? {}).flatMap((key) => {
+      const meant = key === name ? '' : didYouMean(key, [name]);
+      return meant === '' ? [] : [{ path: formatPath(['config', list, key]), message: `unknown name${meant}` }];
+    }),
+  );
+  const message = `write its options into config.engines.${ENGINE}`;
+  return Object.hasOwn(config, ENGINE) ? [...misspelt, { path: formatPath(['config', ENGINE]), message }] : misspelt;
+}
+
+/** Returns what a scenario lacks to be driven, measured and checked. */
+export function measuringProblems(script: Script): Problem[] {
+  const { config, scenarios } = script;
+  const problems: Problem[] = [];
+  const report = (path: Path, message: string) => problems.push({ path: formatPath(path), message });
+  const engines = Array.isArray(scenarios) ? scenarios.map((scenario) => scenario?.engine ?? config.engine) : [];
+  const isNear = Object.keys(config.engines ?? {}).some((name) => didYouMean(name, [ENGINE]) !== '');
+  if (engines.includes(ENGINE) && !isNear) {
+    report(['config', 'engines'], `Artillery loads no engine that is not named here: write \`${ENGINE}: {}\``);
+  }
+  for (const [index, engine] of engines.entries()) {
+    const path = ['scenarios', index, 'engine'];
+    if (engine === undefined) report(path, `without it, Artillery sends HTTP requests: write \`engine: ${ENGINE}\``);
+    else if (engine !== ENGINE && didYouMean(engine, [ENGINE]))
+      report(path, `unknown engine, did you mean "${ENGINE}"?`);
+  }
+  if (hasThresholds(script) && config.plugins?.ensure === undefined) {
+    report(['config', 'ensure'], 'nothing evaluates it: write `ensure: {}` into config.plugins, too');
+  }
+  return problems;
+}
+
+/** @returns whether Artillery would load the plugin */
+export function isMeasured({ config }: Script): boolean {
+  return Object.hasOwn(config.plugins ?? {}, PLUGIN);
+}

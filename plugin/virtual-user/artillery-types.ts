@@ -1,0 +1,124 @@
+/**
+ * Parts of Artillery that it exports to nobody, loaded from their files: what its worker threads give to virtual users, for
+ * virtual users that play elsewhere.
+ */
+import { randomUUID } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import type { Agent } from 'node:http';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { folderOf } from '../script/options/files.ts';
+import type { Script } from '../script/script.ts';
+import type { Helpers, ScenarioEvents, UserContext } from './user-types.ts';
+
+/** The program of the process is Artillery's; in a test, Artillery is installed beside the engine. */
+export function artilleryFolder(): string {
+  for (const from of [process.argv[1] ?? import.meta.filename, import.meta.filename]) {
+    try {
+      return dirname(createRequire(realpathSync(from)).resolve('artillery/package.json'));
+    } catch {
+      // not from there
+    }
+  }
+  throw new CapacityError('NOT_INSTALLED', 'no Artillery beside the engine', 'install artillery 2.0.34');
+}
+
+/** @param file in its folder */
+async function importArtillery<T>(file: string, folder: string): Promise<T> {
+  return (await import(pathToFileURL(join(folder, file)).href)) as T;
+}
+
+export function loadHelpers(folder: string): Promise<Helpers> {
+  return importArtillery('dist/lib/commons/engine_util.js', folder);
+}
+
+/** Hooks of a scenario that its HTTP requests call, too. */
+export interface RequestHooks {
+  beforeRequest: string[];
+  afterResponse: string[];
+  onError: string[];
+}
+
+export interface HttpEngine {
+  /** Gives a virtual user its cookie jar and agents. */
+  setInitialContext(context: UserContext): void;
+  step(
+    spec: unknown,
+    events: ScenarioEvents,
+    hooks: RequestHooks,
+  ): (context: UserContext, done: (error?: unknown) => void) => void;
+}
+
+/** @returns the cookies from the virtual user's HTTP requests that a browser would send there, as a header; '' without any */
+export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
+  return (jar as { getCookieStringSync(url: string): string } | undefined)?.getCookieStringSync(url.href) ?? '';
+}
+
+/** Its HTTP requests are over, so their sockets need not wait for further ones. */
+export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
+  for (const agent of [_httpAgent, _httpsAgent]) (agent as Agent | undefined)?.destroy();
+}
+
+type Engine = new (script: Script) => HttpEngine & { init(): Promise<void> };
+
+/** @param folder Artillery's @throws CapacityError `NOT_INSTALLED` */
+export async function loadHttpEngine(script: Script, folder?: string): Promise<HttpEngine> {
+  try {
+    const file = 'dist/lib/core/engine_http.js';
+    const { default: Engine } = await importArtillery<{ default: Engine }>(file, folder ?? artilleryFolder());
+    const engine = new Engine(script);
+    await engine.init();
+    return engine;
+  } catch (cause) {
+    const message = "the flow has HTTP steps, but Artillery's HTTP engine cannot be loaded";
+    const fix = 'install artillery 2.0.34, or use function steps with fetch()';
+    throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
+  }
+}
+
+/** @returns the functions of `config.processor` by name @throws CapacityError `FILE_UNREADABLE` */
+export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
+  const { processor } = script.config;
+  if (typeof processor !== 'string') return processor ?? {};
+  const path = resolve(folderOf(script), processor);
+  try {
+    const module = await import(pathToFileURL(createRequire(import.meta.url).resolve(path)).href);
+    return { ...module.default, ...module };
+  } catch (cause) {
+    const [why] = (cause as Error).message.split('\n');
+    const fix = 'correct config.processor, or that file';
+    throw new CapacityError('FILE_UNREADABLE', `the processor ${path} cannot be loaded: ${why}`, fix, { cause });
+  }
+}
+
+/** @param vars of this virtual user alone, such as its row of the payload */
+export function contextOf(script: Script, helpers: Helpers, vars: Record<string, unknown>): UserContext {
+  const { config, _environment, _scriptPath } = script;
+  const shared = {
+    target: config.target,
+    ...{ $environment: _environment, $processEnvironment: process.env, $env: process.env, $scenarioFile: _scriptPath },
+    ...{ $dirname: folderOf(script), $testId: testRunId() },
+  };
+  const inline = Object.entries((config.variables ?? {}) as Record<string, unknown>).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value[Math.floor(Math.random() * value.length)] : value,
+  ]);
+  const id = randomUUID();
+  const context: UserContext = {
+    vars: { ...shared, ...vars, ...Object.fromEntries(inline), $uuid: id },
+    funcs: {
+      $randomNumber: (min, max) => Number(min) + Math.floor(Math.random() * (Number(max) - Number(min) + 1)),
+      $randomString: (length = 10) =>
+        Array.from({ length: Number(length) }, () => Math.floor(Math.random() * 36).toString(36)).join(''),
+      $template: (input) => helpers.template(input, { vars: context.vars }),
+    },
+    _uid: id,
+  };
+  return context;
+}
+
+function testRunId(): string | undefined {
+  return (globalThis as { artillery?: { testRunId?: string } }).artillery?.testRunId;
+}

@@ -1,0 +1,131 @@
+/** Checks on the arguments of an event or acknowledgement: `args`, `match`, `capture`. */
+import assert from 'node:assert';
+import { z } from 'zod';
+import { FlowError } from '../flow-error.ts';
+import type { Outcome } from '../user-types.ts';
+import type { VirtualUser } from '../virtual-user.ts';
+import type { Build } from './step.ts';
+
+/** How to select a value in the answer; usually with `json` alone. */
+const extractor = {
+  json: z.string().optional().describe('JSONPath; `$.0` is the first argument. Default: the first argument itself'),
+  regexp: z.string().optional().describe('a regular expression on the JSON text, in place of `json`'),
+  group: z.union([z.string(), z.number()]).optional().describe('its capture group, by number or name'),
+  flags: z.string().optional().describe('its flags'),
+  strict: z.boolean().optional().describe('for a `capture`: `false` accepts that nothing is found'),
+  multiple: z.boolean().optional().describe('`false` stores the value itself, not the list of all that was found'),
+};
+const captureSchema = z
+  .strictObject({ ...extractor, as: z.string().describe('the variable') })
+  .meta({ id: 'Capture', description: 'A value to store in a variable' });
+const matchSchema = z
+  .strictObject({
+    ...extractor,
+    value: z
+      .union([z.string(), z.number(), z.boolean(), z.null()], { error: 'expected the value to compare with' })
+      .describe('what has to be found'),
+  })
+  .meta({ id: 'Match', description: 'A condition on the arguments' });
+
+const oneOrMany = <S extends z.ZodType>(schema: S) => z.union([schema, z.array(schema)]).optional();
+
+export const checksShape = {
+  match: oneOrMany(matchSchema).describe('one condition on the arguments, or a list'),
+  capture: oneOrMany(captureSchema).describe('one value to store in a variable, or a list'),
+};
+export const dataShape = {
+  data: z
+    .unknown()
+    .optional()
+    .describe('what the last argument must equal (loosely), or a list for all of them; part of a text is enough'),
+  args: z.unknown().optional().describe('the same'),
+};
+
+type Spec = { json?: string; regexp?: string };
+interface DataSpec {
+  data?: unknown;
+  args?: unknown;
+  concat?: boolean | undefined;
+}
+interface ChecksSpec {
+  match?: Spec | Spec[];
+  capture?: Spec | Spec[];
+}
+
+export function compileChecks(spec: ChecksSpec, build: Build) {
+  const { helpers } = build.shared;
+  const matchSpecs = [spec.match ?? []].flat();
+  const captureSpecs = [spec.capture ?? []].flat();
+
+  function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
+    // Like artillery-engine-socketio-v3: a single argument is the body itself, several are a list. Without an expression
+    // the check applies to the first argument.
+    const whole = one.json === undefined && one.regexp === undefined;
+    const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
+    const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
+    let outcome: Outcome | null = null;
+    let failure: unknown;
+    helpers.captureOrMatch(params, { body }, user.context, (error, result) => {
+      failure = error;
+      outcome = result;
+    });
+    user.context.vars.$ = body;
+    if (failure || !outcome) throw new FlowError(`failed_${kind}`, String(failure));
+    return outcome;
+  }
+
+  const checks = {
+    matches: (args: unknown[], user: VirtualUser): boolean =>
+      matchSpecs.every((one) =>
+        Object.values(evaluate('match', one, args, user).matches).every(({ success }) => success === true),
+      ),
+    /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
+    capture(args: unknown[], user: VirtualUser): void {
+      for (const one of captureSpecs) {
+        for (const [name, { value, failed }] of Object.entries(evaluate('capture', one, args, user).captures)) {
+          if (failed) throw new FlowError('failed_capture', `nothing to capture as ${name}`);
+          user.context.vars[name] = value;
+        }
+      }
+    },
+    /** Matches and captures. @throws FlowError `failed_match`, `failed_capture` */
+    verify(args: unknown[], user: VirtualUser): void {
+      if (!checks.matches(args, user)) throw new FlowError('failed_match', `got ${JSON.stringify(args)}`);
+      checks.capture(args, user);
+    },
+  };
+  return checks;
+}
+
+/**
+ * As in Artillery's own engine: `data` is looked for in the last event and in all of them together. A list is compared
+ * with all arguments, anything else with the last one, in which a text only has to be contained; with `concat`, in the
+ * text of all arguments.
+ * @returns undefined if nothing is expected
+ */
+export function compileData({ data, args = data, concat }: DataSpec, build: Build) {
+  if (args === undefined) return undefined;
+  const dataOf = build.template(data ?? args);
+  return (events: unknown[][], user: VirtualUser): boolean => {
+    const expected = dataOf(user.context);
+    const all = events.flat();
+    return contains(concat ? [all.join('')] : (events.at(-1) ?? []), expected) || contains(all, expected);
+  };
+}
+
+function contains(args: unknown[], expected: unknown): boolean {
+  const last = args.at(-1);
+  if (typeof expected === 'string' && typeof last === 'string') return last.includes(expected);
+  try {
+    // Loosely, since templates turn numbers into text.
+    assert.deepEqual(Array.isArray(expected) ? args : last, expected);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** In Artillery's own engine `$.0` is the first argument, also if it is the only one. */
+function namesFirst({ json }: Spec, args: unknown[]): boolean {
+  return json !== undefined && /^\$(\.0|\[0\])(?!\d)/.test(json) && !Array.isArray(args[0]);
+}

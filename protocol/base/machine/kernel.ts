@@ -1,0 +1,177 @@
+/**
+ * What the Linux kernel reports about the whole machine and its processes: TCP, slab memory, free memory, CPU, swap. Each file is read
+ * separately, in well under a millisecond, so that one that is missing or unreadable (slabinfo is for root) costs only its
+ * own figures.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CpuReading } from '../../wire/control-replies.ts';
+import { attempt } from '../attempt.ts';
+import { sumCounts } from '../sum-counts.ts';
+import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
+
+export type MemoryReading = ReturnType<typeof parseMeminfo>;
+
+/**
+ * @returns bytes of socket buffers, in whole pages
+ * @throws Error with the reason why the figure is missing, as do the next three functions
+ */
+export function readTcpBytes(): number {
+  return parseSockstat(proc('net/sockstat'));
+}
+
+/** @returns sockets of this network namespace, without those in TIME_WAIT */
+export function readTcpSockets(): number {
+  return Number(line(proc('net/sockstat'), /^TCP: .*\balloc (\d+)/m, NO_TCP));
+}
+
+/** @returns bytes of the slab caches for sockets; the most expensive to read, since the kernel counts them at each read */
+export function readSlabBytes(): number {
+  return parseSlabinfo(proc('slabinfo'));
+}
+
+export function readMemory(): MemoryReading {
+  return parseMeminfo(proc('meminfo'));
+}
+
+/**
+ * @param cpus of these only; default: of all
+ * @param root of the file system, for tests
+ */
+export function readCpu(cpus?: number[], root = '/'): CpuReading {
+  const stat = proc('stat', root);
+  return cpus ? (sumCounts(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) as CpuReading) : parseCpu(stat);
+}
+
+export type PressureReading = NonNullable<ReturnType<typeof readPressure>>;
+
+/**
+ * @returns since boot: how long at least one process waited for a CPU, for memory, or for a disk (PSI); undefined if the kernel
+ *   does not report it
+ */
+export function readPressure(root = '/') {
+  const us = (what: string) =>
+    Number(line(proc(`pressure/${what}`, root), /^some .*\btotal=(\d+)$/m, `/proc/pressure/${what} has no total`));
+  return attempt(() => ({ cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') }));
+}
+
+export type SwapReading = ReturnType<typeof parseVmstat>;
+
+/** @returns since boot; undefined if the kernel does not report it */
+export function readSwap(): SwapReading | undefined {
+  return attempt(() => parseVmstat(proc('vmstat')));
+}
+
+const NO_TCP = '/proc/net/sockstat has no TCP line';
+
+/** @returns bytes; those of IPv6 sockets are in the same line */
+export function parseSockstat(text: string): number {
+  return Number(line(text, /^TCP: .*\bmem (\d+)/m, NO_TCP)) * PAGE_SIZE_BYTES;
+}
+
+/**
+ * What each open TCP socket has. Other caches change by more than that without any connection: `tw_sock_TCP` loses a minute later
+ * what has closed, others share their slabs with caches of the same size (`eventpoll_epi`), or follow the file system (`dentry`).
+ */
+const SOCKET_CACHES = /^(TCP|TCPv6|MPTCP|MPTCPv6|sock_inode_cache|filp)$/;
+
+/** Counts whole slabs, including free objects, since that is the memory that the kernel has allocated. */
+export function parseSlabinfo(text: string): number {
+  let pages = 0;
+  for (const row of text.split('\n')) {
+    const fields = row.split(/\s+/);
+    if (!SOCKET_CACHES.test(fields[0] ?? '')) continue;
+    pages += Number(fields[5]) * Number(fields[14]);
+  }
+  if (pages === 0) throw new Error('/proc/slabinfo names no socket caches');
+  return pages * PAGE_SIZE_BYTES;
+}
+
+export function parseMeminfo(text: string) {
+  const bytes = (key: string) =>
+    Number(line(text, new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm'), `/proc/meminfo has no ${key}`)) * 1024;
+  return {
+    /** Memory that is not available: neither free nor in caches that the kernel can drop. */
+    usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
+    /**
+     * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
+     * inodes of live sockets, which the kernel cannot reclaim. The kernel counts shared memory as file cache, but cannot drop it.
+     */
+    heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached') + bytes('Shmem'),
+    /** Memory of all programs that is neither shared memory nor a copy of a file. */
+    anonymousBytes: bytes('AnonPages'),
+    /** Files in memory (/dev/shm, tmpfs), System V shared memory, memfd, shared anonymous mappings. */
+    sharedBytes: bytes('Shmem'),
+    /** Memory that the kernel counts as its own and cannot reclaim; page tables and TCP buffers have figures of their own. */
+    get kernelBytes() {
+      return bytes('SUnreclaim') + bytes('KernelStack');
+    },
+    pageTablesBytes: bytes('PageTables'),
+  };
+}
+
+/** Compressed swap in memory (zswap) counts like swap on a disk: in both cases a process waits for its pages. */
+export function parseVmstat(text: string) {
+  const bytes = (direction: 'in' | 'out') => {
+    line(text, new RegExp(`^(pswp${direction}) `, 'm'), `/proc/vmstat has no pswp${direction}`);
+    const pages = [...text.matchAll(new RegExp(`^[pz]swp${direction} (\\d+)$`, 'gm'))].map((match) => Number(match[1]));
+    return pages.reduce((sum, count) => sum + count, 0) * PAGE_SIZE_BYTES;
+  };
+  return { inBytes: bytes('in'), outBytes: bytes('out') };
+}
+
+/** @param name `cpu` is the sum of all */
+export function parseCpu(text: string, name = 'cpu'): CpuReading {
+  const ticks = line(text, new RegExp(`^${name} +(.*)$`, 'm'), `/proc/stat has no ${name} line`)
+    .split(' ')
+    .map(Number);
+  // user nice system idle iowait irq softirq steal; the guest times after them are already part of user.
+  const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
+  return {
+    busyUs: (user + nice + system + irq + softirq + steal) * TICK_US,
+    idleUs: (idle + iowait) * TICK_US,
+    stealUs: steal * TICK_US,
+    interruptUs: (irq + softirq) * TICK_US,
+  };
+}
+
+export interface SmapsRollup {
+  /** Exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
+  rssBytes: number;
+  pssBytes: number;
+  /** Parts of PSS that are no copy of a file; since Linux 5.4. */
+  anonymousBytes?: number;
+  sharedBytes?: number;
+}
+
+export function parseSmapsRollup(text: string): SmapsRollup | undefined {
+  const bytes = (key: string) => {
+    const kilobytes = new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1];
+    return kilobytes === undefined ? undefined : Number(kilobytes) * 1024;
+  };
+  const [rssBytes, pssBytes] = [bytes('Rss'), bytes('Pss')];
+  if (rssBytes === undefined || pssBytes === undefined) return undefined;
+  const [anonymousBytes, sharedBytes] = [bytes('Pss_Anon'), bytes('Pss_Shmem')];
+  const hasParts = anonymousBytes !== undefined && sharedBytes !== undefined;
+  return { rssBytes, pssBytes, ...(hasParts && { anonymousBytes, sharedBytes }) };
+}
+
+function line(text: string, pattern: RegExp, otherwise: string): string {
+  const found = pattern.exec(text)?.[1];
+  if (found === undefined) throw new Error(otherwise);
+  return found;
+}
+
+function proc(name: string, root = '/'): string {
+  try {
+    return readFileSync(join(root, 'proc', name), 'latin1');
+  } catch (error) {
+    throw new Error(explain(error as NodeJS.ErrnoException));
+  }
+}
+
+function explain({ code, path, message }: NodeJS.ErrnoException): string {
+  if (process.platform !== 'linux') return 'available on Linux only';
+  if (code === 'EACCES' || code === 'EPERM') return `${path} is readable only by root`;
+  return code === 'ENOENT' ? `${path} does not exist on this system` : message;
+}

@@ -1,0 +1,69 @@
+/** TCP sockets of this network namespace, as the kernel lists them, and the processes that hold them. Linux only. */
+import { readdirSync, readlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { attempt } from '../attempt.ts';
+
+const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
+
+/** The kernel's hexadecimal states. */
+export const [ESTABLISHED, LISTEN] = ['01', '0A'];
+
+export interface KernelSocket {
+  /** Address and port in hexadecimal: `0100007F:0BB8`, or the last 4 bytes of an IPv6 address. */
+  local: string;
+  remote: string;
+  /** The whole local address in hexadecimal, 8 or 32 digits. */
+  localAddress: string;
+  state: string;
+  uid: number;
+  /** `socket:[<inode>]`, as a process's file descriptors name it. */
+  link: string;
+}
+
+/** The last part of an IPv6 address is the IPv4 address in it: either form may be listed for the same connection. */
+const END_LENGTH = '0100007F:0BB8'.length;
+
+/** @returns undefined where the kernel has no such list */
+export async function listSockets(tables = TABLES): Promise<KernelSocket[] | undefined> {
+  const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
+  const known = texts.filter((text) => text !== undefined);
+  if (known.length === 0) return undefined;
+  return known.flatMap(parseSockets);
+}
+
+/** @param text of a table of the kernel, such as /proc/net/tcp */
+export function parseSockets(text: string): KernelSocket[] {
+  return text.trim().split('\n').slice(1).map(parseRow);
+}
+
+/** Row: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
+function parseRow(row: string): KernelSocket {
+  const [, local = '', remote = '', state = '', , , , uid, , inode] = row.trim().split(/\s+/);
+  return {
+    local: local.slice(-END_LENGTH),
+    remote: remote.slice(-END_LENGTH),
+    localAddress: local.split(':')[0] ?? '',
+    state,
+    uid: Number(uid),
+    link: `socket:[${inode}]`,
+  };
+}
+
+/** @param end as `KernelSocket.local` */
+export function portOfEnd(end: string): number {
+  return Number.parseInt(end.slice(-4), 16);
+}
+
+/** @returns targets of the process's first file descriptors; empty for a process of another user, or one that has ended */
+export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
+  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return new Set(
+    descriptors.slice(0, most).flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []),
+  );
+}
+
+/** @returns whether the process holds one of the sockets; ends at the first one, since a server has many */
+export function holdsOneOf(pid: number, links: ReadonlySet<string>): boolean {
+  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return descriptors.some((fd) => links.has(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''));
+}

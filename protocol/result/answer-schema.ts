@@ -1,0 +1,28 @@
+/** The answer of a run: the lines and figures that every report shows first. Stored, so that all reports say the same. */
+import { z } from 'zod';
+import { amountSchema } from './amount-schema.ts';
+import { object, rowsOf } from './shared-schemas.ts';
+
+const figureSchema = object({
+  key: z.string().optional().describe('its key in this document; missing of a word, or in older results'),
+  name: z.string().describe('its name, such as `Connections held`'),
+  value: z.union([z.string(), amountSchema]).describe('a figure, or a word in its place'),
+  note: z.string().describe('what belongs beside it; may be empty'),
+});
+
+export const lineSchema = object({
+  section: z.string().describe('the section of the report that has the details'),
+  text: z.string().nullable().describe('a sentence; null where the figure alone says that it is unknown'),
+  figure: figureSchema.optional().describe('the figure that people quote'),
+  doubts: z.array(z.string()).optional().describe('codes of findings that invalidate it'),
+});
+
+export const answerSchema = object({
+  title: z.string().describe('the outcome in a word or a sentence'),
+  cause: z.string().nullable().describe('the root cause of what went wrong; null if nothing did'),
+  machine: z.string().describe('the machines of generator and server in one line'),
+  lines: rowsOf(lineSchema.shape).describe('the figures in words; empty if the measurement is INVALID'),
+});
+
+export type AnswerLine = z.infer<typeof lineSchema>;
+export type RunAnswer = z.infer<typeof answerSchema>;

@@ -1,0 +1,143 @@
+/** The section `connections` of the result document. */
+import { z } from 'zod';
+import { TRANSPORTS, type TransportsName } from '../wire/connection.ts';
+import { figure } from './figure.ts';
+import { byName, count, object, objectOrNull, orNull, rowsOf, summary, summarySchema } from './shared-schemas.ts';
+
+const perSecond = z.number().nullable();
+const byReason = byName(count);
+const connections = { quantity: 'count', noun: 'connections', answers: ['connections'] } as const;
+/** Declaration of a count whose connections missing from the target are faults. */
+const reached = {
+  ...connections,
+  better: 'higher',
+  compared: 'secondary',
+  follows: 'target',
+  threshold: true,
+} as const;
+const range = object({ low: z.number(), high: z.number() });
+
+export const connectionsSchema = object({
+  target: figure(count, 'connections that the scenario asks for', {
+    ...connections,
+    live: { series: 'connections_target' },
+  }),
+  peak: figure(count, 'most connections at the same time, at a plateau', {
+    ...reached,
+    title: 'Peak connections',
+    faults: ({ target, peak }: { target: number; peak: number }) => Math.max(0, target - peak),
+  }),
+  failed: figure(count, 'virtual users that failed, but not by the loss of their connection', {
+    ...{ ...connections, noun: 'virtual users', title: 'Connections failed', compared: 'secondary', threshold: true },
+  }),
+  failures: figure(byReason, 'the same by [code](./errors.md)', {
+    ...{ ...connections, noun: 'virtual users' },
+    live: { series: 'failed_total', label: 'cause', help: 'Virtual users that failed, but not by a lost connection' },
+  }),
+  failureExamples: byName(z.string()).describe('what the server said at the first failure of each code'),
+  asked: count.describe('connections that virtual users tried to open; `asked = opened + Σ notOpened`'),
+  notOpened: z
+    ._default(byReason, {})
+    .describe('connections that never opened, by code; `pending`: the run ended before'),
+  opened: count.describe('connections that were open at some time: those open at the end, `Σ lost` and `closed`'),
+  closed: z._default(orNull(count), null).describe('closed by their virtual users before the end'),
+  held: figure(orNull(count), 'open after the last broadcast; null where virtual users come and go', {
+    ...reached,
+    title: 'Connections held',
+    faults: ({ target, held }: { target: number; held: number }) => Math.max(0, target - held),
+  }),
+  lost: figure(byReason, 'ended, but not by their virtual users; by Socket.IO’s reason', {
+    ...{ ...connections, title: 'Connections lost', compared: 'secondary', threshold: true },
+    live: { series: 'lost_total', label: 'cause', help: 'Connections that ended before their release' },
+  }),
+  skipped: figure(count, 'virtual users not started, by `maxVusers`', {
+    ...{ ...connections, noun: 'virtual users', threshold: true },
+  }),
+  unknownAcks: figure(count, 'acknowledgements that match no message, or came twice', {
+    ...{ ...connections, noun: 'acknowledgements', threshold: true },
+  }),
+  acks: z._default(count, 0).describe('acknowledgements of messages of the virtual users'),
+  ackErrors: z
+    ._default(byName(count), {})
+    .describe('of these, the ones that carry an error object, by its words; further ones without words'),
+  retries: count.describe('attempts after a failed one'),
+  reconnection: objectOrNull({
+    dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
+    returned: count.describe('times that one came back'),
+    recovered: count.describe('returned with a restored session'),
+    gaveUp: count.describe('not back within `reconnection.attempts`'),
+    left: count.describe('closed by their virtual users while they were away'),
+    away: count.describe('away at the end'),
+    awayMs: summary.describe('from the drop to the return'),
+  }).describe('drops and returns with the option `reconnection`; null if none dropped'),
+  ends: z
+    ._default(
+      rowsOf({
+        reason: z.string().describe('Socket.IO’s'),
+        cause: z
+          .string()
+          .describe('what the transport knows: `closed_<close code>`, `http_<status>`; empty if nothing'),
+        words: z.string().describe('what the server said with it'),
+        event: z.string().describe('the last event that the server sent before'),
+        eventText: z.string().describe('its arguments, at one of the connections'),
+        count,
+        ageSeconds: range.describe('after the connection opened'),
+        sent: range.describe('messages that the connection had sent'),
+        received: range.describe('events that it had received'),
+        largestSentBytes: range.describe('its largest message'),
+        maxPayloadBytes: count.nullable().describe('the largest that the server takes, by its handshake'),
+        pingIntervalMs: count.nullable().describe('how often the server pings, by its handshake'),
+        pingTimeoutMs: count.nullable().describe('how late a ping, or its answer, may be, by the handshake'),
+      }),
+      [],
+    )
+    .describe('how connections ended that their virtual users did not close; ranges hold nine in ten'),
+  disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
+  configuredRatePerSec: perSecond.describe('rate of the phases'),
+  achievedRatePerSec: figure(perSecond, 'rate while connections were made', {
+    ...{
+      title: 'Connect rate',
+      quantity: 'perSecond',
+      noun: 'connections',
+      better: 'higher',
+      answers: ['connections'],
+    },
+    ...{ threshold: 'connections.rate', live: { series: 'connect_rate', help: 'Connections made per second' } },
+    ...{ compared: 'secondary', follows: 'rate' },
+  }),
+  rampSeconds: z.number().nullable().describe('how long that took, without pauses'),
+  connectMs: figure(summary, 'from the first attempt to the CONNECT answer', {
+    // Also measured by the generator's clock and event loops.
+    ...{ title: 'Connect time', quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' },
+    ...{ threshold: 'connections.connect_time', compared: { p50: 'secondary', p99: 'primary' } },
+  }),
+  stagesMs: byName(summarySchema).describe(
+    'the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket',
+  ),
+  overTime: objectOrNull({
+    intervalSeconds: z.number(),
+    t: z.array(z.number()),
+    opened: z.array(count),
+    meanMs: z.array(z.number().nullable()),
+    slowestMs: z.array(z.number().nullable()),
+    failed: z.array(count),
+    ended: z.array(count),
+  }).describe('by interval (`t` is its start): connects, their times, failures, and connections that ended too early'),
+  tlsHandshakes: objectOrNull({
+    full: count,
+    resumed: count,
+  }).describe('full ones, and resumed sessions; null without TLS, or with `client: official`'),
+  transports: objectOrNull({
+    configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
+    websocket: count.describe('WebSocket from the start'),
+    upgraded: count.describe('began with polling, and changed to WebSocket'),
+    polling: count.describe('stayed on polling; `opened` is the sum of the three'),
+    upgradeFailures: byReason.describe('upgrades that failed, or that the server did not offer, by code'),
+  }).describe('how the connections talk to the server'),
+  compression: objectOrNull({
+    asked: z.boolean().describe('the connections offered it'),
+    granted: count.describe('connections to which the server granted it'),
+    byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not measured'),
+  }).describe('permessage-deflate'),
+  perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
+});

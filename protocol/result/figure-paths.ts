@@ -1,0 +1,101 @@
+/** The declared figures of the result document, found by walking its schema. */
+import type { z } from 'zod';
+import { type Declaration, declarationOf } from './figure.ts';
+import { generatorSchema } from './machine-schema.ts';
+import { resultSchema } from './result.ts';
+import { sampleSchema } from './samples.ts';
+
+/** Stands for any name in a key, such as that of a layer. */
+export const ANY = '<name>';
+
+export interface Figure extends Declaration {
+  /** Key of the figure: `memory.perConnectionBytes.<name>.slope`. */
+  path: string;
+  description: string;
+  kind: 'number' | 'counts' | 'distribution';
+}
+
+/** A key of the document, with what stands there. */
+interface Place {
+  path: string;
+  type: string;
+  figure?: Figure;
+}
+
+interface Def {
+  type: string;
+  shape?: Record<string, z.ZodType>;
+  catchall?: z.ZodType;
+  innerType?: z.ZodType;
+  valueType?: z.ZodType;
+}
+
+/** All keys that are not in lists, in the order of the document. */
+export const PLACES: readonly Place[] = walk(resultSchema, []);
+
+/** Lists that the live view has: the newest sample, and the event loops. */
+const LIVE_PLACES = [...walk(sampleSchema, ['samples']), ...walk(generatorSchema.element, ['generator'])];
+
+export const FIGURES: readonly Figure[] = [...PLACES, ...LIVE_PLACES].flatMap(({ figure }) => figure ?? []);
+
+function walk(schema: z.ZodType, at: string[]): Place[] {
+  const { type, shape = {}, catchall, innerType, valueType } = schema._zod.def as unknown as Def;
+  const inner = innerType ? walk(innerType, at) : [];
+  const below = [
+    ...Object.entries(shape).flatMap(([key, value]) => walk(value, [...at, key])),
+    ...[catchall, valueType].flatMap((value) => (value ? walk(value, [...at, ANY]) : [])),
+  ];
+  const path = at.join('.');
+  const declaration = declarationOf(schema);
+  const own: Place = { path, type: 'p50' in shape ? 'distribution' : type, ...inner[0] };
+  if (declaration) own.figure = { ...declaration, path, description: schema.description ?? '', kind: kindOf(own.type) };
+  return innerType ? [own, ...inner.slice(1)] : [own, ...below];
+}
+
+function kindOf(type: string): Figure['kind'] {
+  return type === 'number' || type === 'distribution' ? type : 'counts';
+}
+
+/** @returns the first key of a path, such as `memory`, and the last one */
+export function ends(path: string): [first: string, last: string] {
+  const keys = path.split('.');
+  return [keys[0] as string, keys.at(-1) as string];
+}
+
+/** Whether the path is that of the pattern, whose `<name>` stands for any key. @returns that key; empty without one */
+export function matches(pattern: string, path: string): string | undefined {
+  const [known, given] = [pattern.split('.'), path.split('.')];
+  if (known.length !== given.length || !known.every((key, at) => key === given[at] || (key === ANY && given[at])))
+    return undefined;
+  return given[known.indexOf(ANY)] ?? '';
+}
+
+/** @returns the figure at the path, with the layer or the percentile that the path has beyond the declaration's */
+export function figureAt(path: string): { figure: Figure; name: string } | undefined {
+  const above = path.replace(/\.[^.]*$/, '');
+  for (const figure of FIGURES) {
+    const name = matches(figure.path, path);
+    if (name !== undefined) return { figure, name };
+    if (figure.kind !== 'number' && above === figure.path) return { figure, name: path.slice(above.length + 1) };
+  }
+  return undefined;
+}
+
+/** Units of the document's numbers. Those of counts and rates are what is counted. */
+const UNITS: Partial<Record<Figure['quantity'], string>> = {
+  kilobytes: 'bytes',
+  megabytes: 'bytes',
+  size: 'bytes',
+  bytes: 'bytes',
+  milliseconds: 'ms',
+  seconds: 's',
+  cpuSeconds: 's',
+  microseconds: 'µs',
+  percent: '%',
+  share: '0 to 1',
+};
+
+/** @returns the unit of its number in the document: `bytes`, `ms`, `receipts`, `connections/s` */
+export function unitOf({ quantity, noun = '' }: Figure): string {
+  return UNITS[quantity] ?? (quantity === 'perSecond' ? `${noun}/s` : noun);
+}

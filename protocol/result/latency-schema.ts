@@ -1,0 +1,66 @@
+/** The section `latency` of the result document. */
+import { z } from 'zod';
+import { figure } from './figure.ts';
+import { byName, count, intervals, object, objectOrNull, rowsOf, summary } from './shared-schemas.ts';
+
+const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' } as const;
+const ofBroadcasts = { ...time, noise: 'broadcasts' } as const;
+
+/**
+ * What latencies count from: the contract's send time; the time in the payload of an event of the server's own, or else
+ * the emit of its publisher, or else the first receipt, so that latency is only the spread.
+ */
+const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
+export type LatencyFrom = (typeof LATENCY_FROM)[number];
+
+export const latencySchema = object({
+  from: z.enum(LATENCY_FROM).describe('what latencies count from'),
+  oneWayMs: figure(summary, 'all receipts', {
+    ...{ ...ofBroadcasts, title: 'One way', threshold: 'socketio.broadcast.latency' },
+    compared: { p50: 'secondary', p99: 'primary' },
+  }),
+  localMs: summary.describe('receivers on the publisher’s worker'),
+  crossWorkerMs: summary.describe('receivers on other workers'),
+  completionMs: figure(summary, 'the last receiver of each broadcast: the time to reach all', {
+    ...{ ...ofBroadcasts, title: 'Last receiver', threshold: 'socketio.broadcast.completion' },
+    compared: { p50: 'secondary' },
+  }),
+  intervals: objectOrNull({ oneWayMs: intervals, completionMs: intervals }).describe(
+    '95 % intervals of these percentiles; null with too few broadcasts',
+  ),
+  slowFirst: objectOrNull({
+    seq: count,
+    lastMs: z.number(),
+    othersP50Ms: z.number(),
+    othersMaxMs: z.number(),
+  }).describe('the first broadcast, if it took far longer than the others; it is in all summaries'),
+  sendDelayMs: figure(summary, 'actual less intended send time of the broadcasts', {
+    ...{ ...time, threshold: 'socketio.broadcast.send_delay' },
+  }),
+  sentinelMs: figure(summary, 'the reference receiver: otherwise idle, and served last by its worker', {
+    ...{ ...time, threshold: 'socketio.broadcast.sentinel' },
+    live: {
+      series: 'sentinel_latency_seconds',
+      help: 'Latency of the latest broadcast at the reference receiver, from the intended send time',
+    },
+  }),
+  behindSentinelMs: summary.describe('how far that worker’s p99 receiver was behind the reference receiver'),
+  roundTripHalfMs: object({
+    underLoad: figure(summary, 'the probe’s round trips ÷ 2, all connected', {
+      ...{ ...time, title: 'Round trip ÷ 2 under load', threshold: 'socketio.broadcast.round_trip_half_under_load' },
+      compared: { p50: 'secondary' },
+    }),
+    single: figure(summary, 'likewise, with nobody else connected', {
+      ...{ ...time, title: 'Round trip ÷ 2 alone', threshold: 'socketio.broadcast.round_trip_half_single' },
+    }),
+  }),
+  clocks: rowsOf({
+    worker: z.string().describe('its name'),
+    offsetUs: z.number().describe('how far it is ahead'),
+    uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
+    driftUs: z.number().describe('change of the offset during the broadcasts'),
+    // Which nothing but a moved or suspended machine explains.
+    jumpUs: z.number().describe('sum of its jumps during the run'),
+  }).describe('each worker’s clock against the generator’s; removed from the latencies'),
+  histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
+});

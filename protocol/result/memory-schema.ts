@@ -1,0 +1,177 @@
+/** The section `memory` of the result document: bytes by layer. */
+import { z } from 'zod';
+import { type Declaration, figure } from './figure.ts';
+import { overTimeSchema } from './over-time-schema.ts';
+import { byName, count, layers, object, objectOrNull, orNull, rowsOf } from './shared-schemas.ts';
+
+const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'reused', 'miscounted'] as const;
+
+const BYTES_PER_CONNECTION = 'memory.*.bytes_per_connection';
+const perConnection = { quantity: 'kilobytes', answers: ['memory'], noise: 'fit' } satisfies Declaration;
+
+const SLOPE = 'bytes per connection: the line through the plateaus';
+const slopeSchema = object({
+  slope: z.number().describe(SLOPE),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+  high95: z.number().nullable().describe('upper end'),
+  r2: z.number().describe('share of the variance that a least-squares line explains'),
+  naive: z.number().describe('(peak − baseline) ÷ connections, as in the Techracers study'),
+  doubt: z.enum(DOUBTS).optional().describe('why the slope alone is no figure; see “When there is no line”'),
+});
+
+const partSchema = object({
+  title: z.enum(['workers', 'proxy', 'kernel']).describe('part of the deployment'),
+  layer: z.string().describe('the layer that it is from'),
+  bytes: z.number().describe('per connection, at rest'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval'),
+  high95: z.number().nullable().describe('upper end'),
+  doubt: z.enum(DOUBTS).optional().describe('why its layer is in doubt; the interval allows for it'),
+  native: z.number().optional().describe('of `bytes`: what the workers’ RSS shows beyond what V8 counts'),
+  inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
+});
+
+const perConnectionSchema = object({
+  bytes: figure(z.number().nullable(), 'the sum of the parts: what a connection keeps; null without parts', {
+    ...{ ...perConnection, title: 'Memory per connection', compared: 'primary' },
+    threshold: BYTES_PER_CONNECTION.replace('*', 'deployment'),
+  }),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+  high95: z.number().nullable().describe('upper end'),
+  isAtLeast: z.boolean().describe('a part is in doubt or too noisy (`without`), so the sum may not be quoted'),
+  parts: z.array(partSchema).describe('parts of the sum'),
+  without: rowsOf({
+    title: partSchema.shape.title,
+    doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
+  }).describe('parts that are not known, which the sum omits'),
+  unread: z
+    .array(partSchema.shape.title)
+    .default([])
+    .describe(
+      'parts that could not be read (why: `absent`); the sum is a lower bound, comparable with others without them',
+    ),
+  inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
+  wouldTell: object({
+    connections: count.describe('connections of that larger run'),
+    halfWidthBytes: z.number().describe('half of its interval then'),
+  })
+    .nullable()
+    .describe('what would narrow a wide interval; null if it is narrow, or wide because of garbage'),
+});
+
+const placeSchema = {
+  bytes: z.number().describe('per connection: allocated since the baseline, and still alive with all connections'),
+  halfWidth95: z.number().describe('half of its 95 % interval, which covers the sampling'),
+};
+
+const placesSchema = object({
+  connections: count.describe('connections that share it'),
+  growthBytes: z.number().describe('per connection: what V8 counts, heap and external, less the baseline'),
+  packages: rowsOf({
+    name: z
+      .string()
+      .describe(
+        '`application`, a package, `Node`, `native` (no JavaScript called it), or `external` (buffers outside the heap)',
+      ),
+    ...placeSchema,
+  }).describe('by the package of the function, the largest first'),
+  functions: rowsOf({
+    name: z.string().describe('of the function'),
+    place: z.string().describe('file and line where it begins: `session.ts:88`'),
+    package: z.string().describe('as in `packages`'),
+    ...placeSchema,
+  }).describe('by function, the largest 20'),
+  unattributedBytes: z.number().describe('`growthBytes` less all packages'),
+});
+
+const layerSchema = object({
+  id: z.string().describe('key of its memory figures (`workerRss`), or in `cpu` and `samples` (`worker`)'),
+  title: z.string().describe('its display name'),
+  unit: z.enum(['bytes', 'cpuSeconds']).describe('bytes of memory, or CPU time'),
+  belongsTo: z
+    .enum(['deployment', 'generator', 'machine'])
+    .describe('`machine`: all that runs on the generator’s machine'),
+  inSum: z.boolean().describe('its bytes are in no other layer with `inSum`'),
+  main: z.boolean().describe('shown where there is room for few layers'),
+});
+
+const beyondSchema = {
+  bytes: z.number().describe('per connection'),
+  low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
+  high95: z.number().nullable().describe('upper end'),
+  isSignificant: z.boolean().describe('the interval is above noise and 10 % of the headline'),
+};
+
+export const memorySchema = object({
+  layers: z.array(layerSchema).describe('the layers, in the order of tables'),
+  collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
+  inspector: object({
+    processes: count.describe('Node and Deno processes of the server'),
+    longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a garbage collection'),
+  })
+    .optional()
+    .describe('Node’s inspector, if it collected the garbage (`workers.inspect`)'),
+  places: placesSchema
+    .optional()
+    .describe('what a connection keeps in the workers, by place of allocation (`workers.profile`)'),
+  perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
+  perConnectionBytes: byName(
+    slopeSchema.extend({
+      slope: figure(z.number(), SLOPE, {
+        ...{ ...perConnection, title: 'per connection', threshold: BYTES_PER_CONNECTION },
+        compared: {
+          workerPss: 'secondary',
+          workerRss: { insteadOf: 'workerPss' },
+          workerHeapUsed: 'secondary',
+          nginxPss: 'secondary',
+        },
+      }),
+    }),
+  ).describe('memory at rest, by layer'),
+  inService: objectOrNull({
+    // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
+    perConnectionBytes: byName(
+      slopeSchema.omit({ naive: true }).extend({
+        slope: figure(z.number(), SLOPE, {
+          title: 'per connection in service',
+          quantity: 'kilobytes',
+          answers: ['memory'],
+        }),
+      }),
+    ).describe('by layer; no interval, as the peak is one observation'),
+    peakBytes: layers.describe('highest while all were connected and broadcast to, by layer'),
+    plateaus: z
+      .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+      .describe('bytes by layer, just before the garbage collection'),
+  }).describe('memory in service, garbage and buffers included'),
+  balance: objectOrNull({
+    parts: rowsOf({
+      part: z
+        .enum(['shared', 'programs', 'kernel'])
+        .describe('shared memory (`systemUnmeasuredShared`), programs (`systemUnmeasured`), or `systemKernel`'),
+      ...beyondSchema,
+    }).describe('parts of the machine’s memory; those that could not be read are missing'),
+    holders: rowsOf({
+      pid: count.nullable().describe('a process that no layer includes; null for a place of shared memory'),
+      name: z.string().describe('the process’s command line without credentials, or the place'),
+      ...beyondSchema,
+    }).describe('probable holders: what grew most, by RSS or by size, at most three'),
+  }).describe('memory of the machine beyond the measured processes; null where not known'),
+  peakBytes: layers.describe('highest reading, by layer'),
+  residualBytes: layers.describe('after all have left, less the baseline, by layer'),
+  plateaus: z
+    .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+    .describe('bytes by layer at each plateau, at rest'),
+  leaks: figure(
+    count.nullable().default(null),
+    'layers that leak, and counts that stay, when connections have left; null where the readings cannot tell',
+    { quantity: 'count', noun: 'leaks', answers: ['memory'], threshold: 'memory.leaks' },
+  ),
+  overTime: orNull(overTimeSchema).describe('memory over time; null without the option `overTime`'),
+  sources: byName(z.string()).describe('where each layer’s figure is from'),
+  absent: byName(z.string()).describe('layers that could not be measured, and why'),
+});
+
+export type Places = z.infer<typeof placesSchema>;
+export type PerConnection = z.infer<typeof perConnectionSchema>;
+export type Slope = z.infer<typeof slopeSchema>;
+export type LayerDescription = z.infer<typeof layerSchema>;

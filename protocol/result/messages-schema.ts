@@ -1,0 +1,76 @@
+/** The section `messages` of the result document: what connections send again and again, by the step `every`. */
+import { z } from 'zod';
+import { figure } from './figure.ts';
+import { byName, count, object, objectOrNull, rowsOf, summary } from './shared-schemas.ts';
+
+const messages = { quantity: 'count', noun: 'messages', answers: ['delivery'], threshold: true } as const;
+const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' } as const;
+
+/** How long one worker's handler took, in milliseconds. */
+const handlerSchema = object({ p50: z.number(), p95: z.number(), max: z.number() });
+
+const workerSchema = object({
+  worker: z.string().describe('its name'),
+  batches: count.describe('messages that our handler of `event_batch` has acknowledged'),
+  events: count.describe('events in them'),
+  handlerMs: handlerSchema.nullable().describe('from the call of the handler to its acknowledgement'),
+  queueMs: object({ p50: z.number(), p99: z.number(), max: z.number() }).describe('delay of the worker’s event loop'),
+});
+
+export const messagesSchema = objectOrNull({
+  steps: rowsOf({
+    event: z.string(),
+    seconds: z.number(),
+    count,
+    events: count,
+    acknowledge: z.boolean(),
+  }).describe('the steps [`every`](./steps.md) of the flows'),
+  connections: count.describe('connections that have begun to send, once for each of their steps'),
+  due: figure(count, 'messages due on the schedule; `due = sent + Σ notSent`', messages),
+  sent: figure(count, '`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`', messages),
+  notSent: figure(
+    object({
+      missed: count.describe('the generator was behind by a whole period'),
+      disconnected: count.describe('there was no connection'),
+    }),
+    'due, and not sent, by cause',
+    messages,
+  ),
+  unasked: count.describe('sent without asking for an acknowledgement'),
+  acknowledged: figure(count, 'sent and acknowledged', messages),
+  unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed', messages),
+  unansweredDisconnected: figure(count, 'not acknowledged when the connection ended', messages),
+  passedOver: byName(count).describe(
+    'of `unansweredConnected`, by event: never acknowledged, although a newer one of the same connection was, or none ever',
+  ),
+  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked); null where none was asked for', {
+    ...{ title: 'Messages acknowledged', quantity: 'share', better: 'higher', answers: ['delivery'] },
+    ...{ compared: 'secondary', threshold: true },
+    faults: ({ sent, unasked, acknowledged }: Record<'sent' | 'unasked' | 'acknowledged', number>) =>
+      sent - unasked - acknowledged,
+  }),
+  window: object({
+    seconds: z.number(),
+    sent: count,
+    acknowledged: count,
+    sentPerSec: z.number(),
+    queued: z
+      .array(count)
+      .describe('waiting for their acknowledgement, at the begin of each part and at the end; without `passedOver`'),
+    eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
+  })
+    .nullable()
+    .describe('the hold; null without one'),
+  ackMs: figure(summary, 'in the hold: from the intended send to the acknowledgement', {
+    ...{ ...time, title: 'Message to acknowledgement', threshold: 'socketio.messages.ack_time' },
+    compared: { p50: 'secondary', p95: 'primary' },
+  }),
+  sendDelayMs: figure(summary, 'in the hold: actual less intended send; part of the above', {
+    ...{ ...time, threshold: 'socketio.messages.send_delay' },
+  }),
+  outsideAckMs: summary.describe('as `ackMs`, outside of the hold'),
+  workers: z.array(workerSchema).describe('each worker that reports it, in the hold'),
+  histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
+});
+
+export type Messages = NonNullable<z.infer<typeof messagesSchema>>;

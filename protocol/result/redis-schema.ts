@@ -1,0 +1,46 @@
+/** The section `redis` of the result document: the adapter's Redis during the broadcasts. The layers have its memory over the run. */
+import { z } from 'zod';
+import { figure } from './figure.ts';
+import { count, object, orNull } from './shared-schemas.ts';
+
+const perCopy = { quantity: 'bytes', answers: ['delivery'], compared: 'secondary' } as const;
+
+/** One node of a Redis Cluster during the broadcasts; keys as those of all nodes together. */
+const nodeSchema = object({
+  node: z.string().describe('`host:port`'),
+  inBytes: count.describe('received for the broadcasts'),
+  outBytes: count.describe('sent for them'),
+  usedMemoryBytes: count.describe('`used_memory` after the broadcasts'),
+  rssBytes: count.describe('RSS after the broadcasts'),
+  channels: count.describe('channels with subscribers'),
+  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
+});
+
+export const redisSchema = object({
+  version: z.string().describe('the Redis server’s'),
+  inBytes: count.describe('received for the broadcasts'),
+  outBytes: count.describe('sent for them'),
+  inBytesPerCopy: figure(z.number().nullable(), '`inBytes` ÷ `delivery.received`', {
+    ...{ ...perCopy, title: 'Redis received per message' },
+  }),
+  outBytesPerCopy: figure(z.number().nullable(), '`outBytes` ÷ `delivery.received`', {
+    ...{ ...perCopy, title: 'Redis sent per message' },
+  }),
+  cpuMicrosecondsPerCopy: figure(
+    orNull(z.number()),
+    'its CPU ÷ `delivery.received`, less the idle share; null without `hold`',
+    { title: 'Redis CPU per message', quantity: 'microseconds', answers: ['cpu'], compared: 'secondary' },
+  ),
+  usedMemoryBeforeBytes: orNull(count).describe('`used_memory` just before the broadcasts'),
+  usedMemoryBytes: figure(orNull(count), '`used_memory` after the broadcasts', {
+    ...{ title: 'Redis memory', quantity: 'megabytes', answers: ['memory'], compared: 'secondary', follows: 'load' },
+  }),
+  rssBytes: orNull(count).describe('RSS after the broadcasts'),
+  outputBufferPeakBytes: orNull(count).describe('most output that waited for subscribers'),
+  streamEntries: orNull(count).describe('length of the adapter’s stream; null if it has none'),
+  channels: count.describe('channels with subscribers'),
+  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
+  forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
+  nodes: orNull(z.array(nodeSchema)).describe('nodes of a Redis Cluster, of which the other figures are sums'),
+  busiestNodeShare: orNull(z.number()).describe('highest share of `outBytes` that one node sent'),
+}).nullable();

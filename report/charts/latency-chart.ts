@@ -1,0 +1,141 @@
+/** When copies arrived: by percentile of all of them, and broadcast by broadcast. */
+import { decodeHistogram, type Histogram, isEncodedHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
+import type { Batch } from '../../protocol/result/delivery-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { batchName } from '../model/names.ts';
+import { integer } from '../text/format.ts';
+import { clock, clockTicks } from './axes.ts';
+import type { Chart, LegendEntry } from './chart.ts';
+import { COLORS } from './palette.ts';
+import { type Curve, plot } from './plot.ts';
+
+/** Resolution of a curve by percentile, in powers of ten of what is above it. */
+const STEP = 0.02;
+/** Percentiles to read off. */
+const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
+/** 0 %, 50 %, 90 %, 99 %, … */
+const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
+/** Pixels of the longest label, with a gap. */
+const TICK_WIDTH = 58;
+
+const COUNTED: Record<Result['latency']['from'], string> = {
+  server: 'How long copies took, by percentile',
+  payload: 'How long copies took, by percentile',
+  publisher: 'From publish to receipt of each copy, by percentile',
+  'first receipt': 'How long after the first copy the others arrived, by percentile',
+};
+
+/** Latency of all receivers, of those on the publisher's worker, and on other workers. */
+export function oneWayPercentiles({ latency }: Result): Chart | null {
+  const [local, cross] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => decoded(latency, key));
+  const both = mergeHistograms([local, cross].filter((one) => one != null));
+  const split = local && cross && (latency.localMs ?? latency.crossWorkerMs);
+  return percentileChart(COUNTED[latency.from], [
+    { name: 'Every receiver', color: COLORS.text, histogram: both },
+    ...(split
+      ? [
+          { name: 'Same worker as the publisher', color: COLORS.blue, dash: 'dashed' as const, histogram: local },
+          { name: 'Across workers', color: COLORS.orange, dash: 'dashed' as const, histogram: cross },
+        ]
+      : []),
+  ]);
+}
+
+/** Acknowledgements of messages that connections send. */
+export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'>): Chart | null {
+  const histogram = messages && decoded(messages, 'ackUs');
+  if (!histogram) return null;
+  const curve = { name: 'Every message', color: COLORS.text, histogram };
+  return percentileChart('How long until messages were acknowledged, by percentile', [curve]);
+}
+
+/** @returns null if nothing was recorded, or the value, which a stranger can have written, is not a histogram */
+function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
+  const encoded = histograms[key];
+  return encoded !== undefined && isEncodedHistogram(encoded) ? decodeHistogram(encoded) : null;
+}
+
+/** On a scale where 99 % to 99.9 % takes as much room as 0 % to 90 %. */
+function percentileChart(title: string, curves: (LegendEntry & { histogram: Histogram })[]): Chart | null {
+  const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
+  const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
+  return plot({
+    title,
+    x: {
+      ...{ name: 'percentile', from: 0, to, format: percentAt },
+      ticks: (width) => ticksOn(width / to).filter((tick) => tick <= to),
+      label: (x) => `${percentAt(x)} took at most`,
+    },
+    panels: [
+      {
+        unit: 'ms',
+        curves: measured.map(({ histogram, ...curve }) => ({ ...curve, style: 'steps', points: quantiles(histogram) })),
+      },
+    ],
+    readAt: READ.filter((x) => x <= to),
+  });
+}
+
+/** On a phone, every second one: `99.9 %` and `99.99 %` would touch. */
+function ticksOn(pixelsPerStep: number): number[] {
+  const every = Math.ceil(TICK_WIDTH / pixelsPerStep);
+  return TICKS.filter((tick) => tick < 1 || tick % every === 0);
+}
+
+/** Up to the percentile that a single copy exceeds. */
+function quantiles(histogram: Histogram): [number, number][] {
+  const last = Math.log10(histogram.totalCount);
+  const steps = Math.max(1, Math.ceil(last / STEP));
+  return Array.from({ length: steps + 1 }, (_, index): [number, number] => {
+    const x = Math.min(last, index * STEP);
+    return [x, histogram.getValueAtPercentile(100 * (1 - 10 ** -x)) / 1000];
+  });
+}
+
+function powerOf(percent: number): number {
+  return -Math.log10(1 - percent / 100);
+}
+
+function percentAt(x: number): string {
+  return `${(100 * (1 - 10 ** -x)).toLocaleString('en-US', { maximumFractionDigits: 4 })} %`;
+}
+
+const MARKS: { name: string; value: (batch: Batch) => number | null; color: string; symbol: string }[] = [
+  { name: 'Last', value: ({ lastMs }) => lastMs, color: COLORS.text, symbol: 'rect' },
+  { name: 'p99', value: ({ p99Ms }) => p99Ms, color: COLORS.orange, symbol: 'diamond' },
+  { name: 'p50', value: ({ p50Ms }) => p50Ms, color: COLORS.blue, symbol: 'circle' },
+  { name: 'First', value: ({ firstMs }) => firstMs, color: COLORS.green, symbol: 'triangle' },
+];
+
+/** From the first receiver to the last, with the median and the 99th percentile between; over time where that is known. */
+export function broadcastTimes({ delivery }: Result): Chart | null {
+  const batches = (delivery?.batches ?? []).filter(({ firstMs, lastMs }) => firstMs !== null && lastMs !== null);
+  const known = batches.flatMap(({ t }) => t ?? []);
+  const times = known.length === batches.length && known.length > 1 ? known : null;
+  const at = times ?? batches.map(({ seq }) => seq);
+  const margin = times ? (Math.max(...at) - Math.min(...at)) / at.length / 2 : 0.5;
+  const [from, to] = [Math.max(0, Math.min(...at) - margin), Math.max(...at) + margin];
+  const nameOf = (x: number) => `broadcast ${batchName(batches[at.indexOf(x)] as Batch)}`;
+  const size = Math.max(3, Math.min(8, 500 / batches.length));
+  const points = (index: number, ...values: (number | null)[]): Curve['points'] =>
+    values.flatMap((ms) => (ms === null ? [] : [[at[index] as number, ms]]));
+  const ranges: Curve = {
+    ...{ name: 'First to last receiver', color: COLORS.grey, style: 'range' },
+    points: batches.flatMap((batch, index) => points(index, batch.firstMs, batch.lastMs, Number.NaN)),
+  };
+  const marks = MARKS.map(({ value, symbol, ...mark }): Curve => {
+    const symbolSize: Curve['symbolSize'] = symbol === 'rect' ? [size * 1.5, 2.5] : size;
+    const values = batches.flatMap((batch, index) => points(index, value(batch)));
+    return { ...mark, symbol, symbolSize, style: 'points', points: values };
+  });
+  return plot({
+    title: 'When each broadcast reached its first and its last receiver',
+    x: times
+      ? {
+          ...{ name: '', from, to, format: clock, ticks: (width) => clockTicks(from, to, width) },
+          label: (x) => `${nameOf(x)}, ${clock(x)}`,
+        }
+      : { name: 'broadcast', from, to, format: integer, label: nameOf },
+    panels: [{ unit: 'ms after the intended send', curves: [ranges, ...marks] }],
+  });
+}

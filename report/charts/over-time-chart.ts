@@ -1,0 +1,110 @@
+/** Charts of a run over its time: connections, connect time, memory and CPU of each layer. */
+import type { Result } from '../../protocol/result/result.ts';
+import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
+import { coreCount, usableCores } from '../figures/usable-resources.ts';
+import { decimals, MB } from '../text/format.ts';
+import type { Chart } from './chart.ts';
+import { COLORS, layerStyle } from './palette.ts';
+import { type Curve, type Point, pointsOf, timeline } from './plot.ts';
+
+type Sample = Result['samples'][number];
+
+export function connectionsOverTime({ samples, stages, connections }: Result): Chart | null {
+  const { configuredRatePerSec: configured } = connections;
+  const points = pointsOf(samples, ({ t, connections: count }) => [t, count]);
+  return timeline('Connections, and new connections per second, over time', stages, [
+    { unit: 'connections', curves: [{ name: 'Connections', color: COLORS.blue, points, style: 'area' }] },
+    {
+      unit: 'new per second',
+      curves: [{ name: 'Rate', color: COLORS.blue, points: rates(points) }],
+      ...(configured !== null && { mark: { value: configured, text: `configured: ${decimals(configured, 0)}/s` } }),
+    },
+  ]);
+}
+
+/** Increase between neighbouring samples; a decrease counts as 0. */
+function rates(points: Point[]): Point[] {
+  return pointsOf(points.slice(1), ([t, count], index) => {
+    const [before, countBefore] = points[index] as Point;
+    return [t, t > before ? Math.max(0, (count - countBefore) / (t - before)) : null];
+  });
+}
+
+/** Connect time, and what failed; null in results that do not have it. */
+export function connectTimeOverTime({ connections: { overTime }, stages }: Result): Chart | null {
+  if (!overTime) return null;
+  const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
+  // A line must not cross the plateaus, in which nobody connects.
+  const times = (values: (number | null)[], scale = 1) =>
+    pointsOf(values, (value, index) => [t[index] as number, value ?? Number.NaN], scale);
+  const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
+  const errors: Curve[] = [
+    { name: 'Attempts that failed', color: COLORS.red, points: rates(failed), style: 'area' as const },
+    { name: 'Connections that ended', color: COLORS.gold, points: rates(ended), style: 'area' as const },
+  ].filter(({ points }) => points.some(([, count]) => count > 0));
+  return timeline('Connect time and errors over time', stages, [
+    {
+      unit: 'ms to connect',
+      curves: [
+        { name: 'Slowest', color: COLORS.orange, points: times(slowestMs) },
+        { name: 'Mean', color: COLORS.blue, points: times(meanMs) },
+      ],
+    },
+    { unit: 'per second', curves: errors },
+  ]);
+}
+
+export function memoryOverTime(result: Result): Chart | null {
+  const { samples, stages } = result;
+  // In results that derive none, a short run on a busy machine may have PSS only once, which makes no curve.
+  const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
+  const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
+  const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
+  const curves = (ofGenerator: boolean) =>
+    cpuLayers(result)
+      .filter(({ belongsTo }) => (belongsTo === 'generator') === ofGenerator)
+      .map(({ id }) => curve(result, id, key, 1 / MB));
+  return timeline(`Memory (${kind}) by layer over time`, stages, [
+    { unit: 'MB', curves: curves(false) },
+    // It is not part of the deployment.
+    { unit: 'MB, load generator', curves: curves(true) },
+  ]);
+}
+
+export function cpuOverTime(result: Result): Chart | null {
+  const { stages, environment } = result;
+  const { cpuCount } = environment;
+  const usable = usableCores(environment);
+  const curves = cpuLayers(result).map(({ id }) =>
+    curve(result, id, 'cpuPercent', id === WHOLE_MACHINE ? cpuCount : 1),
+  );
+  const mark = { value: 100 * usable, text: `all ${coreCount(usable)} cores` };
+  return timeline('CPU by layer over time', stages, [
+    { unit: '% of one core', curves: [...curves, ...takenByOthers(result)], mark },
+  ]);
+}
+
+/** Percent of one core: less, on any machine, is no line worth drawing. */
+const LEAST_TAKEN = 1;
+
+/** What slows all layers, and is none of them. */
+function takenByOthers({ samples }: Result): Curve[] {
+  const of = (key: string) => pointsOf(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
+  const all: Curve[] = [
+    { name: 'Other programs', color: COLORS.red, dash: 'dashed', points: of('others') },
+    { name: 'Hypervisor (steal)', color: COLORS.red, dash: 'dotted', points: of('steal') },
+  ];
+  return all.filter(({ points }) => points.some(([, percent]) => percent >= LEAST_TAKEN));
+}
+
+function curve(result: Result, layer: string, key: string, scale: number): Curve {
+  const points = pointsOf(result.samples, (sample) => [sample.t, number(sample, layer, key)], scale);
+  return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
+}
+
+/** The keys of samples depend on the machine and the version. */
+function number(sample: Sample, layer: string, key: string): number | null {
+  const values = sample[layer] as Record<string, unknown> | null | undefined;
+  const value = values?.[key] ?? (key === 'pssBytes' ? values?.derivedPssBytes : undefined);
+  return typeof value === 'number' ? value : null;
+}

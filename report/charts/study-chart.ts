@@ -1,0 +1,69 @@
+/** What an answer of a study rests on: the figure that a name's levels change most, as a multiple of the first level's. */
+import { isCounted } from '../figures/figures.ts';
+import { levelName } from '../study/study-answers.ts';
+import type { Context, Question } from '../study/summarize.ts';
+import type { Chart } from './chart.ts';
+import { COLORS } from './palette.ts';
+import { type Curve, plot } from './plot.ts';
+
+const LEVEL_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple, COLORS.gold, COLORS.red];
+/** Between two levels, where the settings of the other names are 1 apart. */
+const STEP = 0.1;
+
+/** A point for each level at each setting of the other names, with its interval. @returns null where nothing was seen to change */
+export function changeOf({ name, levels, contexts }: Question): Chart | null {
+  const changes = contexts.flatMap(({ comparison }) =>
+    comparison.figures.flatMap((figure) =>
+      isCounted(figure) ? [] : figure.differences.map(({ answer, share }) => ({ figure, answer, share })),
+    ),
+  );
+  const [most] = changes
+    .filter(({ answer }) => answer === 'better' || answer === 'worse')
+    .toSorted((a, b) => Math.abs(b.share ?? 0) - Math.abs(a.share ?? 0));
+  if (!most) return null;
+  const { path, title } = most.figure;
+  const curves = levels.flatMap((level, index): Curve[] => {
+    const found = contexts.flatMap((context, at) => {
+      const times = timesOf(context, path, context.levels.indexOf(level));
+      return times ? [{ x: at + STEP * (index - levels.length / 2), ...times }] : [];
+    });
+    const color = LEVEL_COLORS[(index - 1) % LEVEL_COLORS.length] as string;
+    const ranges = found.flatMap(({ x, low, high }): Curve['points'] => [
+      [x, low],
+      [x, high],
+      [x, Number.NaN],
+    ]);
+    return [
+      { name: '', color, style: 'range', points: ranges },
+      {
+        name: levelName(name, level),
+        color,
+        style: 'points',
+        symbolSize: 8,
+        points: found.map(({ x, times }) => [x, times]),
+      },
+    ];
+  });
+  const settings = contexts.map(({ others }) => Object.values(others).join(', '));
+  const reference = [...new Set(contexts.map((context) => levelName(name, context.levels[0])))].join(' or ');
+  return plot({
+    title: `${title}: how many times as much as with ${reference}`,
+    x: {
+      ...{ name: Object.keys(contexts[0]?.others ?? {}).join(', '), from: -0.5, to: contexts.length - 0.5 },
+      ticks: () => settings.map((_, at) => at),
+      format: (at) => settings[at] ?? '',
+      label: (at) => settings[at] ?? '',
+    },
+    panels: [{ unit: '×, with 95 % intervals', curves, mark: { value: 1, text: reference } }],
+    readAt: settings.map((_, at) => at),
+  });
+}
+
+function timesOf({ comparison }: Context, path: string, index: number) {
+  const figure = comparison.figures.find((one) => one.path === path);
+  const [reference, difference] = [figure?.spreads[0]?.mean ?? 0, figure?.differences[index - 1]];
+  if (reference === 0 || !difference || difference.value === null) return null;
+  const { value, low, high } = difference;
+  const [times = 0, from = times, to = times] = [value, low ?? value, high ?? value].map((one) => 1 + one / reference);
+  return { times, low: Math.max(0, from), high: to };
+}

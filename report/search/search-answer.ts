@@ -1,0 +1,126 @@
+/** The answer of a search, in one sentence. */
+
+import type {
+  Because,
+  Search,
+  SearchEnd,
+  SearchPlan,
+  SearchRun,
+  Varied,
+} from '../../protocol/documents/search-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { counted, decimals, spaced } from '../text/format.ts';
+import { bracket, fadedLevels, type Tally } from './bracket.ts';
+
+/** A run, with its result if it left one. */
+export interface SearchedRun {
+  run: SearchRun;
+  result: Result | undefined;
+}
+
+/** And what follows it. */
+const UNITS: Record<Varied, [unit: string, per: string]> = {
+  connections: ['connection', ''],
+  rate: ['new connection', ' per second'],
+  broadcastsPerSec: ['broadcast', ' per second'],
+  bytes: ['byte', ' of payload in each broadcast'],
+};
+
+/** @returns `41,000`, `2.5`; with decimals only where there are any */
+export function levelText(level: number): string {
+  return level.toLocaleString('en-US', { maximumFractionDigits: level < 10 ? 3 : 1 });
+}
+
+/** @returns `41,000 connections` */
+export function amountText(level: number, vary: Varied): string {
+  const [unit, per] = UNITS[vary];
+  return (Number.isInteger(level) ? counted(level, unit) : `${levelText(level)} ${unit}s`) + per;
+}
+
+/** @returns how many of the runs at a level held: `8 of 10 runs` */
+export function shareText({ held, broke }: Tally): string {
+  const all = held + broke;
+  if (broke > 0) return `${held} of ${counted(all, 'run')}`;
+  return all === 1 ? 'its only run' : `all ${all} runs`;
+}
+
+/**
+ * @param end null while the search is not finished
+ * @param limit that ended it before a run
+ */
+export function answerOf(
+  plan: SearchPlan,
+  runs: SearchedRun[],
+  end: SearchEnd | null,
+  limit: Search['limit'],
+): Search['answer'] {
+  const tried = runs.map(({ run }) => run);
+  const { held, broke } = bracket(tried);
+  const faded = tried.at(-1)?.purpose === 'control' ? 0 : fadedLevels(tried).length;
+  // Without a break: where the search met another limit than the deployment's.
+  const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
+  const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
+  const evidence = (at?.run.because ?? []).filter(({ isCause }) => isCause || at === stopped);
+  return {
+    sentence: sentenceOf(plan, { held, at, evidence, end, limit, faded, last: runs.at(-1) }),
+    end,
+    held: held?.level ?? null,
+    heldRuns: held?.held ?? 0,
+    runs: held ? held.held + held.broke : 0,
+    broke: at?.run.level ?? null,
+    evidence,
+  };
+}
+
+interface Facts {
+  held: Tally | undefined;
+  at: SearchedRun | undefined;
+  evidence: Because[];
+  end: SearchEnd | null;
+  limit: Search['limit'];
+  /** How many levels that held at first broke later; none if it does not recover from breaks. */
+  faded: number;
+  last: SearchedRun | undefined;
+}
+
+function sentenceOf(plan: SearchPlan, facts: Facts): string {
+  const { vary, to } = plan;
+  const { held, at, evidence, end, limit, faded, last } = facts;
+  const broken = at?.run.because[0]?.text ?? '';
+  const holds =
+    held === undefined ? undefined : `This deployment held ${amountText(held.level, vary)} in ${shareText(held)}`;
+  const atLeast = holds ?? 'No level held';
+  const perhapsMore = holds
+    ? `${holds}, and perhaps holds more`
+    : 'No level held, which need not be the deployment’s limit';
+  const level = at && levelText(at.run.level);
+  const because = evidence[0] ? `, because ${evidence[0].text}` : '';
+  switch (end) {
+    case 'found':
+      return `${holds}; at ${level}, ${broken}${because}.`;
+    case 'none':
+      return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
+    case 'recovery':
+      return faded > 0
+        ? `${atLeast}, and ${counted(faded, 'level')} that had held broke later: it holds less the longer it runs. Restart it, and search again.`
+        : `${holds}, but not again after a higher level had broken, however long it rested: restart it, and search again.`;
+    case 'highest':
+      return to === null
+        ? `${holds}, and the phases of this scenario are too short for a higher rate.`
+        : `${holds}, the highest level that was asked for; nothing broke.`;
+    case 'doctor':
+      return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections).`;
+    case 'generator':
+      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${broken}).`;
+    case 'machine':
+      return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${broken}).`;
+    case 'measurement':
+      return `${atLeast}, and the search ended there: at ${level}, the measurement is in doubt (${broken}).`;
+    case 'error':
+      return `${atLeast}, and the search ended there: a run at ${last && levelText(last.run.level)} did not come to its end: ${last?.run.because[0]?.text}.`;
+    case null:
+      return holds
+        ? `${holds} so far${at ? `; at ${level}, ${broken}${because}` : ''}. The search is not finished.`
+        : 'No level has held so far. The search is not finished.';
+  }
+}

@@ -1,0 +1,162 @@
+/** A search as a report: the answer, what broke, the machines that users need, and all runs. */
+import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/documents/search-schema.ts';
+import { conditionText } from '../conditions/conditions.ts';
+import { amount } from '../model/amount.ts';
+import { type Cell, type Document, grid, lines, type Section, type Table, type Tone } from '../model/document.ts';
+import { counted, decimals, durationText, integer } from '../text/format.ts';
+import { talliesOf } from './bracket.ts';
+import { amountText, levelText, shareText } from './search-answer.ts';
+
+export const OUTCOMES: Record<SearchRun['outcome'], string> = {
+  holds: 'held',
+  breaks: 'broke',
+  cannotTell: 'cannot tell',
+  error: 'no result',
+};
+const PURPOSES: Record<SearchRun['purpose'], string> = {
+  step: 'step',
+  bisect: 'bisection',
+  again: 'once more',
+  control: 'control',
+  confirm: 'confirmation',
+};
+const DECIDES = { held: 'what was held', memory: 'memory', cpu: 'the CPU of idle connections' };
+const WALLS = { held: 'Held', memory: 'Memory', cpu: 'CPU of idle connections' };
+
+export function searchDocument(search: Search): Document {
+  const { answer, plan, limit, sizing } = search;
+  return {
+    title: 'Search for the maximum',
+    subtitle: questionOf(plan),
+    answer: {
+      tone: toneOf(search),
+      title: answer.sentence,
+      lines: [...certaintyOf(search), ...(limit ? [`To raise ${limit.name}: \`${limit.raise}\``] : [])],
+      findings: [],
+      causes: [],
+      lead: 'lines',
+    },
+    sections: [
+      ...evidence(search),
+      ...(sizing
+        ? [
+            {
+              id: 'machines',
+              title: 'Machines of this kind',
+              blocks: [...sizingTables(sizing), lines('note', [sizingNote(sizing, plan.headroom)])],
+            },
+          ]
+        : []),
+      {
+        id: 'runs',
+        title: 'Runs',
+        lead: 'In the order they ran. Each has its own report in the folder runs, and its output in logs.',
+        blocks: [runsTable(search.runs)],
+      },
+    ],
+  };
+}
+
+/** @returns what the search was asked for: `scenarios/1k.yml: connections from 1,000 until …` */
+export function questionOf({ scenario, vary, until, from, to }: SearchPlan): string {
+  const rules =
+    until.length === 0
+      ? 'the run fails, or the deployment makes its figures unusable'
+      : until.map((condition) => `\`${conditionText(condition)}\``).join(' or ');
+  const range = `from ${levelText(from)}${to === null ? '' : ` to ${levelText(to)}`}`;
+  return `${scenario}: ${vary} ${range}, until ${rules}`;
+}
+
+/** How sure the answer is, and what does not fit it; empty before there is one. */
+function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): string[] {
+  if (held === null) return [];
+  const tallies = talliesOf(runs);
+  const limit = tallies.find(({ level }) => end === 'found' && level === broke);
+  const others = tallies.filter(
+    (tally) => tally !== limit && (tally.level > held ? tally.held > 0 : tally.level < held && tally.broke > 0),
+  );
+  const failed = runs.filter(({ purpose, outcome }) => purpose === 'control' && outcome === 'breaks');
+  return [
+    ...(limit
+      ? [
+          `The limit is between ${levelText(held)} and ${levelText(limit.level)}, ${decimals((100 * (limit.level - held)) / held, 1)} % higher, which broke in ${limit.broke} of ${counted(limit.held + limit.broke, 'run')}.`,
+        ]
+      : []),
+    ...others.map((tally) => {
+      const why = tally.level > held ? ', but this level or a lower one broke: it is not the answer' : '';
+      return `${amountText(tally.level, plan.vary)} held in ${shareText(tally)}${why}.`;
+    }),
+    ...(failed.length > 0
+      ? [
+          `After a break, a level that had held broke in ${counted(failed.length, 'run')}: the deployment needs longer than ${durationText(plan.restSeconds)} to recover.`,
+        ]
+      : []),
+  ];
+}
+
+/** Only a limit of the deployment that was found is an answer without reserve. */
+function toneOf({ answer: { end } }: Search): Tone {
+  if (end === 'found' || end === 'highest') return 'good';
+  return end === 'none' ? 'bad' : 'doubt';
+}
+
+function evidence({ answer: { evidence: found, broke } }: Search): Section[] {
+  if (found.length === 0 || broke === null) return [];
+  return [
+    {
+      id: 'evidence',
+      title: `What the run at ${levelText(broke)} shows`,
+      blocks: [
+        lines(
+          'list',
+          found.map(({ text }) => text),
+        ),
+      ],
+    },
+  ];
+}
+
+/** Machines for a number of users, and what limits one of them. */
+export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, walls: Table] {
+  return [
+    grid(
+      'Machines for a number of users',
+      ['Users', 'Machines', 'Users on each', 'Memory of each, MB', 'Cores of each, idle', 'All connect again in'],
+      rows.map(({ users, machines, memoryBytes, idleCores, reconnectSeconds }) => [
+        integer(users),
+        atMost && machines > 1 ? `at most ${integer(machines)}` : integer(machines),
+        integer(Math.ceil(users / machines)),
+        amount('megabytes', memoryBytes),
+        idleCores === null ? '–' : decimals(idleCores, 2),
+        reconnectSeconds === null ? '–' : durationText(reconnectSeconds),
+      ]),
+    ),
+    grid(
+      'Limits of one machine',
+      ['Limit of one machine', 'Connections', 'From'],
+      walls.map(({ name, max, assumption }) => [WALLS[name], max === null ? 'not known' : integer(max), assumption]),
+    ),
+  ];
+}
+
+/** How to read the table of machines. */
+export function sizingNote({ perMachine, decides }: Sizing, headroom: number): string {
+  const percent = decimals(100 * headroom, 0);
+  return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;
+}
+
+function runsTable(runs: SearchRun[]): Table {
+  return grid(
+    'Runs',
+    ['Run', 'Level', 'Why', 'Outcome', 'Verdict', 'Seconds', 'What happened'],
+    runs.map(({ number, level, purpose, outcome, status, seconds, because }): Cell[] => [
+      String(number),
+      levelText(level),
+      PURPOSES[purpose],
+      OUTCOMES[outcome],
+      status ?? '–',
+      integer(Math.round(seconds)),
+      because.map(({ text }) => text).join('; '),
+    ]),
+  );
+}

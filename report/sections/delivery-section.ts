@@ -1,0 +1,119 @@
+/** Whether every broadcast reached every member. */
+import type { Batch } from '../../protocol/result/delivery-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { hasBroadcasts, NO_DELIVERY } from '../answer/unknown-figure.ts';
+import { missesSome } from '../figures/held.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { absentSection, count, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
+import { batchName } from '../model/names.ts';
+import { integer, percentOf } from '../text/format.ts';
+import { known } from './section-parts.ts';
+
+type Delivery = NonNullable<Result['delivery']>;
+
+/** Null where nothing was to be broadcast. */
+export function delivery(result: Result): Section | null {
+  const { delivery: found, absent } = result;
+  if (!hasBroadcasts(result)) return null;
+  if (found === null) {
+    return absentSection('delivery', 'Delivery', absent.delivery ?? NO_DELIVERY);
+  }
+  const isWhole = found.expected > 0 && found.received === found.expected;
+  return {
+    id: 'delivery',
+    title: 'Delivery',
+    lead: 'Whether every member of the room received every broadcast, by the generator’s own ledger.',
+    terms: ['Expected copies', 'Ledger', 'Delivered'],
+    blocks: [
+      lines('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
+      facts('Copies of all broadcasts', counts(found), isWhole),
+      imperfect(found.batches),
+      redisFacts(result),
+    ],
+  };
+}
+
+function counts(found: Delivery): (Fact | false)[] {
+  const { payloadBytes, binary, received, expected, rooms } = found;
+  const where = rooms
+    ? `, to ${rooms.reached} of ${rooms.count} rooms ${rooms.order === 'turn' ? 'in turn' : 'at random'}`
+    : '';
+  // Copies that most runs do not have: named where there are any, so that none is lost silently.
+  const others = [
+    count('Missed', found.missed, 'sent while their receivers were away, before they came back'),
+    count('Sent again', found.resent, 'received with the restored session'),
+    count('Not a member', found.notMember, 'received by connections that never asked to join'),
+    count('Early', found.early, 'received before the send'),
+    count('Wrong size', found.wrongSize, 'the payload’s length changed on the way'),
+    count('Wrong content', found.wrongContent, 'the payload changed on the way'),
+    count(
+      'Unreadable',
+      found.unreadable,
+      found.source === 'contract' ? 'without a readable seq, time and worker' : 'without an id',
+    ),
+    count('Outside', found.outside, 'ids from outside the measured window'),
+    count('Never ordered', found.neverOrdered, 'broadcasts that the run did not send'),
+  ];
+  return [
+    count('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
+    count('Copies expected', expected),
+    count('Received', received, percentOf(received, expected)),
+    missesSome(found) && ['With those that were gone', amount('share', found.coverageOfTarget)],
+    count('Lost while connected', found.lostConnected),
+    count('Lost while disconnected', found.lostDisconnected),
+    count('Duplicates', found.duplicates, 'copies after a connection’s first'),
+    count('Reordered', found.reordered, 'received after a later broadcast'),
+    count('Unexpected', found.unexpected, 'join not acknowledged before the send'),
+    count('Late', found.late, 'received after the ledger was closed'),
+    ...others.filter(([, value]) => typeof value === 'object' && 'quantity' in value && value.value !== 0),
+    ['Payload received', amount('megabytes', received * payloadBytes)],
+  ];
+}
+
+/** What was counted, where it is not the contract's broadcast. */
+function sourceNote({ source, event, publisher }: Delivery): string | null {
+  if (source === 'contract') return null;
+  const who = publisher === 'run' ? 'connections of the run' : 'the server itself';
+  return `Counted: \`${event}\`, published by ${who}.`;
+}
+
+/** Broadcasts that everybody got once need no row. */
+function imperfect(batches: Batch[]) {
+  const columns: [title: string, keyof Batch][] = [
+    ['Expected', 'expected'],
+    ['Received', 'received'],
+    ['Lost, connected', 'lostConnected'],
+    ['Lost, disconnected', 'lostDisconnected'],
+    ['Duplicates', 'duplicates'],
+    ['Reordered', 'reordered'],
+    ['Unexpected', 'unexpected'],
+    ['Members (server)', 'serverMembers'],
+  ];
+  const rows = batches
+    .filter((batch) => !isPerfect(batch))
+    .map((batch) => [batchName(batch), ...columns.map(([, key]) => amount('count', batch[key] as number | null))]);
+  return grid('Broadcasts that were not perfect', ['Broadcast', ...columns.map(([title]) => title)], rows, true);
+}
+
+function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {
+  const agreed = serverMembers === null || serverMembers === expected;
+  return expected > 0 && received === expected && duplicates + reordered + unexpected === 0 && agreed;
+}
+
+/** What the adapter's Redis did for the broadcasts. */
+function redisFacts({ redis }: Result) {
+  const { nodes, usedMemoryBeforeBytes: before = null, forNobody } = redis ?? {};
+  return facts(
+    'Redis',
+    [
+      known('Sent', 'bytes', redis?.outBytesPerCopy, 'per copy'),
+      known('CPU', 'microseconds', redis?.cpuMicrosecondsPerCopy, 'per copy'),
+      known('Memory', 'size', redis?.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
+      known('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
+      // Sharded channels each have one node, so a single room loads only that one.
+      known('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
+      known('For nobody', 'count', forNobody || null, 'broadcasts without members on other workers'),
+    ],
+    true,
+  );
+}

@@ -1,0 +1,111 @@
+import type { Fault } from '../../protocol/result/fault-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { faultHeadline } from '../answer/fault-line.ts';
+import { connectionsBack } from '../charts/fault-chart.ts';
+import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { count, drawing, type Fact, facts, lines, type Section } from '../model/document.ts';
+import { breakdown, counted, decimals, integer, percentOf, total } from '../text/format.ts';
+
+const NOTABLE_MS = 100;
+
+/** Null where the scenario plans none. */
+export function fault(result: Result): Section | null {
+  const { fault: found } = result;
+  if (!found) return null;
+  return {
+    id: 'fault',
+    title: 'Planned fault',
+    lead: `${faultHeadline(found)}.`,
+    terms: ['Planned fault'],
+    blocks: [
+      drawing(connectionsBack(result), 'No connection dropped.'),
+      facts('What the fault cost', rows(result, found)),
+      lines('note', notes(result, found)),
+    ],
+  };
+}
+
+function rows(result: Result, fault: Fault): (Fact | false)[] {
+  const { connections, stayed, dropped, back, backMs, drops, recovered, returns, broadcasts } = fault;
+  const after = (name: string, ms: number | null): Fact => [name, amount('seconds', ms === null ? null : ms / 1000)];
+  const more = drops > dropped ? `${integer(drops)} times, some more than once` : '';
+  return [
+    count('Connections at the fault', connections),
+    count('Stayed', stayed, percentOf(stayed, connections)),
+    count('Dropped', dropped, [percentOf(dropped, connections), more].filter(Boolean).join('; ')),
+    ...(dropped === 0
+      ? []
+      : [
+          count('Back', back, `${integer(recovered)} of ${counted(returns, 'return')} had their session restored`),
+          count('Not back', total(fault.notBack), breakdown(fault.notBack)),
+          after('Half of the dropped back after', backMs.p50),
+          after('99 % back after', backMs.p99),
+          after('All back after', backMs.all),
+          count('Peak attempts', fault.peakAttemptsPerSec, `per second; returns: ${integer(fault.peakReturnsPerSec)}`),
+          count('Failed attempts', total(fault.failedAttempts), breakdown(fault.failedAttempts)),
+        ]),
+    // The others are in the chart of CPU over time.
+    ...['worker', 'nginx', WHOLE_MACHINE].map((layer): Fact | false => {
+      const percent = fault.peakCpuPercent[layer];
+      const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
+      return percent !== undefined && [`CPU peak, ${layerTitle(result, layer)}`, amount('percent', percent), of];
+    }),
+    ...(broadcasts ? broadcastRows(broadcasts) : []),
+  ];
+}
+
+function unsentText(notSent: number, unknown: number): string {
+  return [
+    ...(notSent > 0 ? [`${integer(notSent)} could not be sent`] : []),
+    ...(unknown > 0 ? [`whether ${integer(unknown)} more were sent is unknown`] : []),
+  ].join('; ');
+}
+
+function broadcastRows({
+  sent,
+  notSent,
+  unknown,
+  due,
+  resent,
+  lost,
+  absent,
+  missed,
+}: NonNullable<Fault['broadcasts']>): Fact[] {
+  const why = `${integer(absent)} while away, ${integer(lost)} while connected or just before the end`;
+  return [
+    count('Broadcasts meanwhile', sent, unsentText(notSent, unknown)),
+    count('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
+    count('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
+  ];
+}
+
+/** What was planned, how the clients came back, and what became of the balance. */
+function notes({ environment }: Result, fault: Fault): string[] {
+  const { replaced, tookMs, overMs, backoff, perWorker } = fault;
+  const took = tookMs !== null && tookMs >= NOTABLE_MS ? ` That alone took ${seconds(tookMs)}.` : '';
+  const over = overMs === null ? '' : ` After ${seconds(overMs)} everything was as before.`;
+  const what = replaced.length > 0 ? replaced.join(', ') : 'no part of the deployment';
+  const recovers = environment.server?.options.connectionStateRecovery;
+  const kept = recovers === 'false' ? 'no sessions' : 'the sessions of those that dropped';
+  const of = recovers === 'false' ? 'connection state recovery is off' : 'connection state recovery';
+  const sessions = recovers === undefined ? '' : ` The server keeps ${kept} (${of}).`;
+  const jitter = backoff.jitter === 0 ? 'no jitter' : `${decimals(100 * backoff.jitter, 0)} % of it random`;
+  const workers = Object.keys({ ...perWorker.before, ...perWorker.after }).toSorted((a, b) =>
+    a.localeCompare(b, 'en', { numeric: true }),
+  );
+  const balance = workers.map(
+    (one) => `${one} ${integer(perWorker.before[one] ?? 0)} → ${integer(perWorker.after[one] ?? 0)}`,
+  );
+  // Empty although some are there: restored sessions do not join again, so nothing names their worker.
+  const isKnown = total(perWorker.after) > 0 || fault.stayed + fault.back === 0;
+  return [
+    `Planned: it replaced ${what}.${took}${over}`,
+    `Clients wait ${seconds(backoff.delayMs)} before their first attempt, then twice as long each time, at most ${seconds(backoff.maxDelayMs)}; ${jitter}.${sessions}`,
+    ...(workers.length > 1 && isKnown ? [`Connections of each worker, before → after: ${balance.join(', ')}.`] : []),
+  ];
+}
+
+function seconds(ms: number): string {
+  return withUnit('seconds', ms / 1000);
+}

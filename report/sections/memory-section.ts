@@ -1,0 +1,185 @@
+/** What a connection costs in memory. */
+import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { costAmount } from '../answer/cost.ts';
+import { memoryByConnections } from '../charts/memory-chart.ts';
+import { memoryOverTime } from '../charts/over-time-chart.ts';
+import { asCounted, familyOf, inOrder, isNothing, layerTitle, slopeLayers } from '../figures/layers.ts';
+import { isTold } from '../figures/per-connection.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { absentSection, type Cell, drawing, grid, lines, type Section } from '../model/document.ts';
+import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
+import { integer } from '../text/format.ts';
+import { NO_SAMPLES } from './section-parts.ts';
+
+export function memory(result: Result): Section {
+  const { memory: found, absent, verdict } = result;
+  const cost = absent.memory === undefined ? found.perConnection : null;
+  if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory);
+  const trusted = verdict.status !== 'INVALID';
+  const unread = titlesBy(result, Object.keys(found.absent), found.absent);
+  const by = found.inspector
+    ? ` by Node’s inspector, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
+    : '';
+  const read = found.collected
+    ? `Read at rest in every plateau, after a garbage collection${by}.`
+    : 'Read without a forced garbage collection, so it includes garbage.';
+  return {
+    id: 'memory',
+    title: 'Memory',
+    lead: `${read} The cost of a connection is what one more adds.`,
+    terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
+    blocks: [
+      drawing(memoryByConnections(result), 'Not measured: that takes readings at two or more numbers of connections.'),
+      ...(trusted
+        ? [...(cost ? split(result, cost) : []), ...byLayer(result, cost)]
+        : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
+      ...places(found),
+      plateaus(result),
+      lines('note', [unseen(found)]),
+      drawing(memoryOverTime(result), NO_SAMPLES, true),
+      lines(
+        'note',
+        unread.map(([reason, titles]) => `Not measured: ${titles} (${reason}).`),
+      ),
+    ],
+  };
+}
+
+/** The rows of packages add up to what V8 counts. */
+function places({ places: found }: Result['memory']) {
+  if (!found) return [];
+  const { growthBytes, packages, functions, unattributedBytes } = found;
+  const sized = ({ bytes, halfWidth95 }: { bytes: number; halfWidth95: number }) =>
+    amount('kilobytes', bytes, { low95: bytes - halfWidth95, high95: bytes + halfWidth95 });
+  return [
+    grid(
+      'What a connection keeps, by package',
+      ['KB per connection', 'Kept'],
+      [
+        ...packages.map((one): Cell[] => [one.name, sized(one)]),
+        ['not attributed', amount('kilobytes', unattributedBytes)],
+        ['together', amount('kilobytes', growthBytes)],
+      ],
+    ),
+    grid(
+      'What a connection keeps, by function',
+      ['Function', 'Begins at', 'KB per connection'],
+      [...functions.map((one): Cell[] => [one.name, one.place, sized(one)])],
+    ),
+    lines('note', [
+      'By V8’s sampling heap profiler, from before the first connection to the full target; it raises the CPU of connecting by about a quarter. `connections.heapprofile` has the call tree, for Chrome’s DevTools and speedscope.',
+    ]),
+  ];
+}
+
+const BESIDE = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
+
+/** @returns what the layers do not include, with its bound as far as that is below the cost of a connection */
+function unseen({ balance, perConnection }: Result['memory']): string | null {
+  const bounds = (balance?.parts ?? []).flatMap(({ part, high95, isSignificant }) =>
+    isSignificant || high95 === null || high95 > (perConnection?.bytes ?? 0)
+      ? []
+      : `${withUnit('kilobytes', Math.max(0, high95))} in ${BESIDE[part]}`,
+  );
+  return bounds.length === 0 ? null : `Memory that no layer includes, per connection: at most ${bounds.join(', ')}.`;
+}
+
+/** The parts of the headline, which add up to it. */
+function split({ memory: { collected }, run }: Result, cost: PerConnection) {
+  const { parts, without, unread } = cost;
+  const isKnown = isTold(cost);
+  const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
+  const rows: Cell[][] = parts.map((part) => [
+    part.title,
+    isKnown ? amount('kilobytes', part.bytes) : slopeOf({ ...part, slope: part.bytes }),
+    needed(part.inService),
+  ]);
+  const unknown = [
+    ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
+    ...unread.map((title) => `${title} could not be read`),
+  ].map((text): Cell[] => [text, '–', '–']);
+  const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
+  const together = ['together', costAmount(cost), needed(cost.inService)];
+  const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
+  const workers = parts.find(({ layer }) => layer === 'workerKept');
+  const native = isKnown && workers?.native;
+  const hasKernel = parts.some(({ title }) => title === 'kernel');
+  return [
+    grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
+    lines('note', [
+      workers &&
+        `The workers’ part is what V8 counts${native ? `, and ${withUnit('kilobytes', native)} of native memory that RSS shows beyond it` : ''}. Its interval also covers RSS. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
+      hasKernel &&
+        `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
+    ]),
+  ];
+}
+
+/** The rows of proxy and kernel are their parts of the headline: of the kernel, the deployment's. */
+function byLayer(result: Result, cost: PerConnection | null) {
+  const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
+  const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
+  const ofGenerator = result.memory.layers.flatMap(({ id, belongsTo }) => (belongsTo === 'generator' ? id : []));
+  const layers = slopeLayers(result).filter((id) => !ofGenerator.includes(id));
+  const rows = withoutDoubles(result, layers).map((layer) => {
+    const part = cost?.parts.find((one) => one.title !== 'workers' && one.layer === layer);
+    const read = perConnectionBytes[layer] as Slope;
+    const slope = part ? { ...read, ...part, slope: part.bytes } : read;
+    const inUse = inService?.perConnectionBytes[layer];
+    const needed = part ? part.inService : inUse?.doubt === undefined ? inUse?.slope : null;
+    return [
+      part?.title === 'kernel' ? part.title : layerTitle(result, layer),
+      slope.doubt === 'miscounted' ? '–' : slopeOf(slope),
+      amount('kilobytes', slope.doubt === undefined ? needed : null),
+      amount('megabytes', residualBytes[layer]),
+    ];
+  });
+  const doubts = layers.flatMap((layer) => {
+    const { doubt } = perConnectionBytes[layer] as Slope;
+    return doubt === undefined ? [] : [`${layerTitle(result, layer)}: ${DOUBT_TEXTS[doubt]}.`];
+  });
+  return [
+    grid('Memory per connection of each layer', head, rows, true),
+    lines('note', [...doubts, ...workerSources(result)]),
+  ];
+}
+
+/** RSS only of processes that the headline counts by it, or whose PSS is not known: result.json has both. */
+function withoutDoubles(result: Result, ids: string[]): string[] {
+  const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
+  return pages.map((id) => asCounted(result, id));
+}
+
+/** A wide interval is the answer itself. */
+function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
+  const { slope, low95, high95 } = line;
+  if (low95 === null || high95 === null) return amount('kilobytes', slope);
+  if (whyNot(line) === undefined) return amount('kilobytes', slope, { low95, high95 });
+  return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
+}
+
+/** @returns each text with the layers that have it: `[reason, 'Workers PSS, nginx PSS']` */
+function titlesBy(result: Result, layers: string[], texts: Record<string, string>): [text: string, titles: string][] {
+  const groups = Map.groupBy(layers, (layer) => texts[layer] as string);
+  return [...groups].map(([text, all]) => [text, all.map((layer) => layerTitle(result, layer)).join(', ')]);
+}
+
+/** @returns whose the workers' figures are, where nobody can ask them */
+function workerSources(result: Result): string[] {
+  const { collected, sources } = result.memory;
+  const own = inOrder(result, Object.keys(sources)).filter((layer) => !collected && familyOf(layer) === 'worker');
+  return titlesBy(result, own, sources).map(([source, titles]) => `Source of ${titles}: ${source}.`);
+}
+
+function plateaus(result: Result) {
+  const { plateaus: found } = result.memory;
+  const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
+  const read = [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key));
+  const rows = inOrder(result, withoutDoubles(result, read)).map((layer) => [
+    layerTitle(result, layer),
+    ...found.map((plateau) => amount('megabytes', plateau[layer])),
+  ]);
+  const head = ['Connections, MB', ...found.map(({ connections }) => integer(connections))];
+  return grid('Memory at each plateau', head, rows, true);
+}

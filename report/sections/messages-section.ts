@@ -1,0 +1,77 @@
+/** The messages that connections send again and again. */
+import type { Messages } from '../../protocol/result/messages-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { acknowledgementPercentiles } from '../charts/latency-chart.ts';
+import { amount, withUnit } from '../model/amount.ts';
+import { count, drawing, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
+import { counted, integer, percentOf } from '../text/format.ts';
+import { summaries } from './section-parts.ts';
+
+/** Null where connections send none. */
+export function messages(result: Result): Section | null {
+  const { messages: found } = result;
+  if (found === null) return null;
+  return {
+    id: 'messages',
+    title: 'Messages of clients',
+    lead: 'How long until the messages that connections send were acknowledged, from the intended send.',
+    terms: ['Messages of clients'],
+    blocks: [
+      lines('text', steps(found)),
+      drawing(acknowledgementPercentiles(result), 'Not measured: no message was acknowledged in the hold.'),
+      summaries('Times of the messages', [
+        ['To acknowledgement', found.ackMs],
+        ['Send delay', found.sendDelayMs],
+        ['To acknowledgement, not in the hold', found.outsideAckMs],
+      ]),
+      facts('What became of the messages', counts(found)),
+      ofWorkers(found),
+    ],
+  };
+}
+
+/** Such as "every 10 s: `event_batch`, 150 events, acknowledged". */
+function steps(found: Messages): string[] {
+  return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
+    const times = count > 1 ? `${integer(count)} × ` : '';
+    const many = events > 1 ? ` of ${integer(events)} events` : '';
+    return `Every ${Number(seconds.toFixed(3))} s, each connection sends ${times}\`${event}\`${many}${acknowledge ? ', to be acknowledged' : ''}.`;
+  });
+}
+
+/** What became of all of them; those that nobody asked an acknowledgement of only where there are any. */
+function counts(found: Messages): (Fact | false | null)[] {
+  const { due, sent, notSent, unasked, acknowledged, window } = found;
+  const asked = sent - unasked;
+  const events = window?.eventsPerSec == null ? '' : `${integer(window.eventsPerSec)} events/s, `;
+  return [
+    count('Due', due, `on ${counted(found.connections, 'connection')}`),
+    count('Sent', sent, percentOf(sent, due)),
+    count('Not sent, generator behind', notSent.missed, 'by more than a period'),
+    count('Not sent, disconnected', notSent.disconnected),
+    unasked > 0 && count('Sent without acknowledgement', unasked),
+    count('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
+    count('Unanswered, connected', found.unansweredConnected),
+    count('Unanswered, disconnected', found.unansweredDisconnected),
+    window && [
+      'Rate in the hold',
+      amount('perSecond', window.sentPerSec),
+      `${events}over ${withUnit('seconds', window.seconds)}`,
+    ],
+  ];
+}
+
+function ofWorkers({ workers }: Messages) {
+  return grid(
+    'Handlers and event loops of the workers, in ms',
+    ['Worker', 'Batches', 'Handler p50', 'p95', 'Max', 'Event loop late p50', 'p99', 'Max'],
+    workers.map(({ worker, batches, handlerMs, queueMs }) => [
+      worker,
+      amount('count', batches),
+      ...[handlerMs?.p50, handlerMs?.p95, handlerMs?.max, queueMs.p50, queueMs.p99, queueMs.max].map((ms) =>
+        amount('milliseconds', ms),
+      ),
+    ]),
+    true,
+  );
+}

@@ -1,0 +1,23 @@
+/** What several sections are made of. */
+import type { Summary } from '../../protocol/result/shared-schemas.ts';
+import { amount, type QuantityName } from '../model/amount.ts';
+import { type Fact, grid, type Table } from '../model/document.ts';
+
+export const NO_SAMPLES = 'Not measured: there are no samples.';
+
+/** @returns a fact; false where it was not measured */
+export function known(name: string, quantity: QuantityName, value: number | null = null, note = ''): Fact | false {
+  return value !== null && [name, amount(quantity, value), note];
+}
+
+/** Distributions, one per row, in milliseconds; without those that were not measured. */
+export function summaries(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
+  const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];
+  const cells = rows.flatMap(([name, summary]) => {
+    if (summary === null) return [];
+    const { p50, p90, p95, p99, p999, max, mean, count } = summary;
+    const times = [p50, p90, p95, p99, p999, max, mean].map((ms) => amount('milliseconds', ms));
+    return [[name, ...times, amount('count', count)]];
+  });
+  return grid(title, head, cells, folded);
+}

@@ -1,0 +1,128 @@
+/** What a study found: for each level, the figures that differ from the first level's by more than the noise. */
+import type { Level } from '../../protocol/documents/study-schema.ts';
+import { headlineOf, openTexts, percentText } from '../compare/text.ts';
+import { isCounted } from '../figures/figures.ts';
+import { decimals } from '../text/format.ts';
+import type { Context, Question } from './summarize.ts';
+
+const FIGURES_SHOWN = 4;
+/** What every run answers, so that a study says it of each level, whether it changed or not. */
+const ASKED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
+
+interface Change {
+  title: string;
+  /** Difference ÷ the reference, at each setting of the other names where it is beyond the noise; of counts null. */
+  shares: (number | null)[];
+}
+
+/** @returns a sentence for each level after the first, over all settings of the other names */
+export function answersOf({ name, levels, contexts }: Question): string[] {
+  return levels.flatMap((level) => {
+    const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
+    if (having.length === 0) return [];
+    const reference = [...new Set(having.map((context) => levelText(context.levels[0])))].join(' or ');
+    const headlines = having.map(({ comparison, levels: own }) => {
+      const nameOf = (side: number) => levelName(name, own[side]);
+      return headlineOf(comparison, own.indexOf(level), nameOf);
+    });
+    const unsure = Map.groupBy(
+      headlines.flatMap((headline) => headline.unsure),
+      (text) => text,
+    );
+    const found = [
+      ...changesText(having, level),
+      ...[...unsure].map(([text, { length }]) => text + atSome(length, having.length)),
+      ...openTexts(headlines.flatMap(({ open }) => open.filter(({ title }) => !isChanged(title, having, level)))),
+    ];
+    const same = sameText(having, level);
+    const answer = [...(found.length > 0 ? found : ['no difference']), ...same].join('; ');
+    return [`${levelName(name, level)} instead of ${reference}: ${answer}`];
+  });
+}
+
+/** @returns `polling`, `TLS=on`, `workers=2`: a word says by itself what it is */
+export function levelName(name: string, level: unknown): string {
+  const text = levelText(level);
+  const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(text);
+  return isWord ? text : `${name.replace(/^CAPACITY_|^.*\./, '')}=${text}`;
+}
+
+/** @returns of a scenario's file, its name */
+function levelText(level: unknown): string {
+  return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
+}
+
+/** Whether the figure is better or worse at some setting of the other names, which the answer then counts. */
+function isChanged(title: string, contexts: Context[], level: Level): boolean {
+  return contexts.some(({ levels, comparison }) =>
+    comparison.figures.some((figure) => {
+      const { answer } = figure.differences[levels.indexOf(level) - 1] ?? {};
+      return figure.title === title && (answer === 'better' || answer === 'worse');
+    }),
+  );
+}
+
+/** The largest first. */
+function changesText(contexts: Context[], level: Level): string[] {
+  const changes = new Map<string, Change>();
+  for (const { levels, comparison } of contexts) {
+    for (const figure of comparison.figures) {
+      const { answer, share } = figure.differences[levels.indexOf(level) - 1] ?? {};
+      if (answer !== 'better' && answer !== 'worse') continue;
+      const title = isCounted(figure) ? `${figure.title} ${answer}` : figure.title;
+      const { shares } = changes.get(title) ?? { shares: [] };
+      changes.set(title, { title, shares: [...shares, isCounted(figure) ? null : (share ?? null)] });
+    }
+  }
+  const all = [...changes.values()].toSorted((a, b) => largest(b) - largest(a));
+  const named = all.slice(0, FIGURES_SHOWN).map((change) => changeText(change, contexts.length));
+  const rest = all.length > named.length ? [`${all.length - named.length} more`] : [];
+  return named.length === 0 ? [] : [[...named, ...rest].join(', ')];
+}
+
+/** @returns `the same: Delivered, Memory per connection (within 2 %)`, where no setting of the other names changes them */
+function sameText(contexts: Context[], level: Level): string[] {
+  const same = ASKED.flatMap((path) => {
+    const found = contexts.flatMap(({ levels, comparison }) =>
+      comparison.figures
+        .filter((figure) => figure.path === path)
+        .map((figure) => ({ ...figure, difference: figure.differences[levels.indexOf(level) - 1] })),
+    );
+    const [figure] = found;
+    const isSame = found.every(({ difference }) => difference?.answer === 'no-difference');
+    if (!figure || !isSame || found.length < contexts.length) return [];
+    const shares = found.map(({ spreads, difference }) => {
+      const farthest = Math.max(...[difference?.low, difference?.high].map((end) => Math.abs(end ?? 0)));
+      return farthest / Math.abs(spreads[0]?.mean || 1);
+    });
+    return [isCounted(figure) ? figure.title : `${figure.title} (within ${percentText(Math.max(...shares))} %)`];
+  });
+  return same.length === 0 ? [] : [`the same: ${same.join(', ')}`];
+}
+
+/** @returns `nginx PSS per connection +12 to +14 %`, and at how many settings of the others, unless at all */
+function changeText({ title, shares }: Change, settings: number): string {
+  const known = shares.filter((share) => share !== null);
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const text = low >= 1 ? times : percent;
+  const range = text(low) === text(high) ? text(low) : `${text(low)} to ${text(high)}`;
+  const size = known.length === 0 ? '' : ` ${range}${low >= 1 ? ' times' : ' %'}`;
+  return title + size + atSome(shares.length, settings);
+}
+
+function atSome(count: number, settings: number): string {
+  return count < settings ? ` (${count} of ${settings} settings)` : '';
+}
+
+function times(share: number): string {
+  return decimals(1 + share, 1);
+}
+
+function percent(share: number): string {
+  return `${share > 0 ? '+' : ''}${decimals(100 * share, 0)}`;
+}
+
+/** Missing connections and copies weigh more than any cost. */
+function largest({ shares }: Change): number {
+  return Math.max(...shares.map((share) => Math.abs(share ?? Number.POSITIVE_INFINITY)));
+}

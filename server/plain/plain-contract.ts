@@ -1,0 +1,117 @@
+/** The wire contract over WebSockets without Socket.IO: rooms are sets, and a broadcast is a send to each member. */
+import type { Packet } from 'socket.io-parser';
+import type { WebSocket } from 'ws';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { type Broadcast, type BroadcastOrder, type BroadcastSent, EVENTS } from '../../protocol/wire/events.ts';
+import { echoOf, roomOf, WANTED } from '../contract/contract-messages.ts';
+import { payload } from '../contract/contract-payload.ts';
+import { Departures } from '../contract/departures.ts';
+import type { OwnFigures } from '../control/own-figures.ts';
+import { bundled } from '../control/versions.ts';
+
+/** Engine.IO's packet type of a message. */
+const MESSAGE = '4';
+/** Socket.IO's packet types. */
+const CONNECT = 0;
+const DISCONNECT = 1;
+const EVENT = 2;
+const ACK = 3;
+
+/** A client that has not read as many bytes of answers gets no more. */
+const MAX_UNREAD_BYTES = 2 ** 18;
+
+const KNOWN = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
+
+export class PlainContract {
+  /** Members by name. */
+  readonly rooms = new Map<string, Set<WebSocket>>();
+  readonly #worker: string;
+  readonly #metrics: OwnFigures['metrics'];
+  readonly #guard: OwnFigures['guard'];
+  readonly #departures = new Departures();
+  readonly #parser = bundled();
+  readonly #encoder = new this.#parser.Encoder();
+
+  constructor({ worker, metrics, guard }: Pick<OwnFigures, 'worker' | 'metrics' | 'guard'>) {
+    this.#worker = worker;
+    this.#metrics = metrics;
+    this.#guard = guard;
+  }
+
+  /** @param text a packet of Socket.IO's. One that cannot be read ends the connection, as in Socket.IO. */
+  receive(from: WebSocket, text: string): void {
+    // `ws` goes on reading what had arrived before the connection was closed.
+    if (from.readyState !== from.OPEN) return;
+    // One for each packet: it would wait for attachments of this one, and take the next one, of any client, for a mistake.
+    const decoder = new this.#parser.Decoder();
+    let packet: Packet | undefined;
+    decoder.on('decoded', (decoded: Packet) => {
+      packet = decoded;
+    });
+    try {
+      decoder.add(text);
+      if (packet === undefined) throw new Error('attachments are a part of Socket.IO, which this server does without');
+      this.#handle(from, packet);
+    } catch {
+      this.#guard.malformed('packet', from);
+      from.close();
+    }
+  }
+
+  forget(ws: WebSocket): void {
+    for (const [room, members] of this.rooms) if (members.delete(ws) && members.size === 0) this.rooms.delete(room);
+  }
+
+  members(room: string): number {
+    return this.rooms.get(room)?.size ?? 0;
+  }
+
+  /** The keys of the message are in the order of the contract. */
+  async publish({ room, bytes, binary, seq, atUs }: BroadcastOrder): Promise<BroadcastSent> {
+    if (binary) throw new Error('attachments are a part of Socket.IO, which this server does without');
+    const data = payload(bytes);
+    const expected = this.members(room);
+    if (atUs !== undefined) await this.#departures.at(atUs);
+    const sentAtUs = monotonicUs();
+    const message: Broadcast = { seq, sentAtUs, worker: this.#worker, data };
+    const text = this.#encode({ type: EVENT, nsp: '/', data: [EVENTS.broadcast, message] });
+    for (const ws of this.rooms.get(room) ?? []) ws.send(text);
+    return { seq, sentAtUs, worker: this.#worker, expected };
+  }
+
+  #handle(from: WebSocket, packet: Packet): void {
+    if (packet.type === CONNECT) {
+      // The id is never used again.
+      from.send(this.#encode({ type: CONNECT, nsp: packet.nsp, data: { sid: this.#worker } }));
+    } else if (packet.type === DISCONNECT) {
+      from.close();
+    } else if (packet.type === EVENT) {
+      const [event, argument] = packet.data;
+      const answer = this.#answer(from, event, argument);
+      if ('error' in answer) this.#guard.malformed(KNOWN.has(event) ? event : 'unknown', from);
+      if (packet.id !== undefined && from.bufferedAmount < MAX_UNREAD_BYTES)
+        from.send(this.#encode({ ...packet, type: ACK, data: [answer] }));
+    }
+  }
+
+  #answer(from: WebSocket, event: unknown, argument: unknown): object {
+    if (event === EVENTS.joinRoom) {
+      const room = roomOf(argument);
+      if (room === undefined) return { error: WANTED.room, code: 'JOIN_REFUSED' };
+      const members = this.rooms.get(room) ?? new Set();
+      this.rooms.set(room, members.add(from));
+      this.#metrics.joins.inc();
+      return { room, worker: this.#worker, members: members.size };
+    }
+    if (event !== EVENTS.broadcastEcho) return { error: `expected ${[...KNOWN].join(' or ')}` };
+    const echo = echoOf(argument);
+    if (echo === undefined) return { error: WANTED.echo };
+    const roundTripUs = monotonicUs() - echo.sentAtUs;
+    this.#metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
+    return { seq: echo.seq, roundTripUs };
+  }
+
+  #encode(packet: Packet): string {
+    return MESSAGE + this.#encoder.encode(packet)[0];
+  }
+}

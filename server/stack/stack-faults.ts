@@ -1,0 +1,79 @@
+/** Planned faults of a stack: what a deploy, a crash or an administrator does to it. */
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import type { StackFault } from '../../protocol/wire/fault-kinds.ts';
+import { isRetiring } from './nginx.ts';
+import { recordApps, reloadWorkers, restartRedisApps } from './pm2.ts';
+import { clusterReady, redisAnswers, redisParts } from './redis.ts';
+import { childrenOf, isAlive, type ProcessRef } from './state/stack-processes.ts';
+import { recordNginxWorkers, refOf, type StackState } from './state/state.ts';
+import { waitFor } from './wait-until-well.ts';
+
+const RELOAD_TIMEOUT_MS = 10_000;
+const RESTART_TIMEOUT_MS = 10_000;
+const SEE_LOG = 'see its log: npx socketio-capacity stack status names the folder';
+
+/** @returns why this stack cannot suffer the fault; undefined if it can */
+export function whyNot(fault: StackFault, { nginxPid, redisNodes }: StackState): string | undefined {
+  if (fault === 'reload-nginx' && nginxPid === undefined) return 'it has no nginx (profile: embedded)';
+  if (fault === 'restart-redis' && redisNodes.length === 0) return 'it has no Redis of its own';
+  return undefined;
+}
+
+/** @returns names of the parts that the fault replaces: workers, `nginx`, `Redis` or the nodes of its cluster */
+export function partsReplacedBy(fault: StackFault, state: StackState): string[] {
+  const names = state.workers.map(({ id }) => id);
+  const parts = { 'kill-worker': names.slice(0, 1), 'reload-workers': names };
+  if (fault === 'reload-nginx') return ['nginx'];
+  return fault === 'restart-redis' ? redisParts(state) : parts[fault];
+}
+
+/**
+ * Resolves when it is done; a killed worker is not back by then.
+ * @param save writes the state, so that the stack can be taken down whatever happens next
+ * @throws CapacityError `START_FAILED`
+ */
+export async function causeFault(fault: StackFault, state: StackState, save: () => void): Promise<void> {
+  if (fault === 'reload-workers') await reloadWorkers(state.pm2Home);
+  else if (fault === 'kill-worker') killWorker(state);
+  else if (fault === 'reload-nginx') await reloadNginx(state, save);
+  else await restartRedis(state, save);
+}
+
+/** The first one. PM2 starts it again. */
+function killWorker(state: StackState): void {
+  const [worker] = state.workers;
+  const ref = refOf(state, worker?.pid);
+  if (!ref || !isAlive(ref)) {
+    throw new CapacityError('START_FAILED', `Worker ${worker?.id} is not running, so it cannot be killed.`, SEE_LOG);
+  }
+  process.kill(ref.pid, 'SIGKILL');
+}
+
+/** Old workers of nginx stay until their last connection has ended. */
+async function reloadNginx(state: StackState, save: () => void): Promise<void> {
+  const master = refOf(state, state.nginxPid) as ProcessRef;
+  const before = new Set(childrenOf(master.pid));
+  if (isAlive(master)) process.kill(master.pid, 'SIGHUP');
+  const isDone = () => {
+    const now = childrenOf(master.pid);
+    return now.some((pid) => !before.has(pid)) && now.every((pid) => !before.has(pid) || isRetiring(pid));
+  };
+  if (!(await waitFor(isDone, RELOAD_TIMEOUT_MS))) {
+    const message = 'nginx was told to reload, and did not replace its worker processes.';
+    throw new CapacityError('START_FAILED', message, SEE_LOG);
+  }
+  recordNginxWorkers(state);
+  save();
+}
+
+/** Restarts all nodes of a cluster. Each starts empty, on its port, with the same password. */
+async function restartRedis(state: StackState, save: () => void): Promise<void> {
+  await restartRedisApps(state.pm2Home);
+  await recordApps(state);
+  save();
+  const answers = state.redisNodes.map((node) => waitFor(() => redisAnswers(state, node), RESTART_TIMEOUT_MS));
+  if ((await Promise.all(answers)).includes(false)) {
+    throw new CapacityError('START_FAILED', 'Redis does not answer after its restart.', SEE_LOG);
+  }
+  if (state.redisNodes.length > 1) await clusterReady(state);
+}

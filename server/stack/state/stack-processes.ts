@@ -1,0 +1,95 @@
+/**
+ * Processes that outlive their parent. A pid alone does not identify one, because the system reuses it: a process is
+ * identified by pid and start time, and is never signalled unless both still match and it runs as this user.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { attempt } from '../../../protocol/base/attempt.ts';
+
+export interface ProcessRef {
+  pid: number;
+  /** Linux: clock ticks since boot; elsewhere the date that `ps` prints. Only compared, never parsed. */
+  startTime: string;
+}
+
+const POLL_INTERVAL_MS = 25;
+
+/** @returns the start time of a running process of this user; undefined if there is none, or only a zombie */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    if (process.platform === 'linux') {
+      // Not the owner of the folder in /proc, which is root if a program has capabilities.
+      const [, uid] = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+      return isThisUsers(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
+    }
+    const [uid, state = 'Z', ...startedAt] = execFileSync('ps', ['-o', 'ruid=,stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .trim()
+      .split(/\s+/);
+    return state.startsWith('Z') || !isThisUsers(uid) ? undefined : startedAt.join(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+function isThisUsers(uid: string | undefined): boolean {
+  return Number(uid) === process.getuid?.();
+}
+
+/** Fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`; field 2, the name, can contain spaces and brackets. */
+export function parseStat(stat: string): string | undefined {
+  const fromField3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
+}
+
+/** @returns this user's process as it is now, or undefined if it does not run */
+export function processRef(pid: number | undefined): ProcessRef | undefined {
+  const startTime = pid ? startTimeOf(pid) : undefined;
+  return pid && startTime ? { pid, startTime } : undefined;
+}
+
+export function isAlive(ref: ProcessRef): boolean {
+  return startTimeOf(ref.pid) === ref.startTime;
+}
+
+/** @returns pids of the direct children; none if they cannot be read */
+export function childrenOf(pid: number): number[] {
+  const list = attempt(() =>
+    process.platform === 'linux'
+      ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }),
+  );
+  return (list ?? '').trim().split(/\s+/).filter(Boolean).map(Number);
+}
+
+/** Waits until all have ended. @returns those that still run after `timeoutMs` */
+export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
+  const deadline = performance.now() + timeoutMs;
+  let running = refs.filter(isAlive);
+  while (running.length > 0 && performance.now() < deadline) {
+    await sleep(POLL_INTERVAL_MS);
+    running = running.filter(isAlive);
+  }
+  return running;
+}
+
+/** SIGTERM, and SIGKILL for those that have not ended within `graceMs`. @returns those that survived even that */
+export async function terminate(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
+  for (const ref of refs) signal(ref, 'SIGTERM');
+  const stubborn = await waitUntilGone(refs, graceMs);
+  for (const ref of stubborn) signal(ref, 'SIGKILL');
+  return waitUntilGone(stubborn, 5_000);
+}
+
+function signal(ref: ProcessRef, name: NodeJS.Signals): void {
+  if (!isAlive(ref)) return;
+  try {
+    process.kill(ref.pid, name);
+  } catch (error) {
+    // It ended between the check and the signal.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}

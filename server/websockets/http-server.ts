@@ -1,0 +1,36 @@
+/** Node's HTTP server in front: it serves polling, and hands upgraded connections to Engine.IO's `wsEngine`. */
+import { createServer } from 'node:http';
+import { Server, type ServerOptions } from 'socket.io';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { listen } from '../listen.ts';
+import type { AttachedServer } from './attach.ts';
+
+/** Engine.IO accepts any server that has the interface of `ws`. */
+type Options = Partial<Omit<ServerOptions, 'wsEngine'>> & { wsEngine?: unknown };
+
+/** @param options include `wsEngine`, if it is not the bundled `ws` */
+export function attachToHttp(options: Options, nameAndVersion: string): AttachedServer {
+  const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
+  const io = new Server(http, options as Partial<ServerOptions>);
+  let connections: EngineClient[] = [];
+  return {
+    io,
+    nameAndVersion,
+    listen: (port, host) => listen(http, port, host, 'Socket.IO port'),
+    close: onlyOnce(() => {
+      // Engine.IO clears its list of clients when it closes; `cut()` needs their transports.
+      connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
+      http.close();
+      return io.close();
+    }),
+    cut() {
+      for (const { transport } of connections) transport.socket?.terminate();
+      http.closeAllConnections();
+    },
+  };
+}
+
+/** A private part of an Engine.IO client: its WebSocket, which a polling transport does not have. */
+interface EngineClient {
+  transport: { socket?: { terminate(): void } };
+}
