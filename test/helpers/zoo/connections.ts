@@ -119,7 +119,9 @@ export const connections: Member[] = [
         assert.ok(min >= ms / 2, `${stage}: ${min} ms`);
       }
       const together = stages.reduce((sum, [, summary]) => sum + (summary?.mean ?? 0), 0);
-      assert.ok(Math.abs(together - (connectMs?.mean ?? 0)) < 1, `${together} ms in ${connectMs?.mean} ms`);
+      // Between two stages, a busy machine can let the client wait.
+      const mean = connectMs?.mean ?? 0;
+      assert.ok(together <= mean + 0.01 && together > mean * 0.95, `${together} ms in ${mean} ms`);
     },
   },
   {
