@@ -259,8 +259,11 @@ describe('broadcasts', () => {
     unknown(r, f);
     f.aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' };
   };
-  const unconfirmed: Change = (_, f) => {
-    const late = { ...sent(2, 5), unconfirmed: true as const, expected: null, sentAtUs: 9e9 };
+  const unconfirmed: Change = (r, f) => {
+    r.latency.clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 }];
+    // A busy run ordered it late.
+    const times = { sentAtUs: 9e9, orderedAtUs: 9.5e9 };
+    const late = { ...sent(2, 5), unconfirmed: true as const, expected: null, ...times };
     f.sent.push(sent(1, 5), late, { ...late, seq: 3 }, sent(4, 5));
   };
   const cut: Change = (_, f) => {

@@ -32,7 +32,8 @@ export const times: Check[] = [
     return `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${withUnit('milliseconds', worst.earlyByMs ?? 0)}`;
   }),
   check('IMPOSSIBLE_REPORT', ({ latency: { clocks } }, { sent }) => {
-    const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs }) => {
+    const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs, unconfirmed }) => {
+      if (unconfirmed) return [];
       const us = orderedAtUs - sentAtUs;
       return us > SAME_CLOCK_US + (clocks[via]?.uncertaintyUs ?? Number.POSITIVE_INFINITY) ? { seq, us } : [];
     });
