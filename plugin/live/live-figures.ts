@@ -8,6 +8,9 @@ import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
+/** The page shows the last second; a blocked worker is left out. */
+const ANSWER_TIMEOUT_MS = 1000;
+
 /** Keys of the result document with what they have now, and what only a run in progress has. */
 export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   run: string;
@@ -63,7 +66,7 @@ export function liveReader(conductor: Conductor, context: RunContext, hosts: () 
   return {
     /** Asks each worker for its event loop; workers that do not answer are left out. Never throws. */
     async read(): Promise<LiveFigures> {
-      const workers = await control.stats().catch(() => []);
+      const workers = await control.stats(ANSWER_TIMEOUT_MS).catch(() => []);
       const { stage, connections, broadcasts } = facts();
       const isCounted = ledger && !measurements.ownEvent;
       return {

@@ -77,7 +77,7 @@ export async function openResources(options: ResourceOptions) {
   const { urls = [], token = '' } = target.control ?? {};
   const controls = target.control && (await ControlClients.connect(urls, token, target.control));
   closers.add(() => controls?.close());
-  const control = controls ? whilePermitted(controls, measurements) : NO_CONTROL;
+  const control = controls ? whilePermitted(controls, measurements, { config, signal }) : NO_CONTROL;
   const inspectors = await openInspectors(config.workerSources, target, options);
   if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
   // A server that refuses the scenario's room ends the run here, before any load.

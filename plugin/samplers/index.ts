@@ -1,4 +1,4 @@
-export { type Absence, Availability, describeAbsence, reasonOf } from './absence.ts';
+export { type Absence, Absent, Availability, absenceOf, describeAbsence, reasonOf } from './absence.ts';
 export { UnansweredRequest } from './control/control-errors.ts';
 export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';

@@ -20,7 +20,7 @@ const CATALOGUE = {
 
   SOURCE_UNREADABLE: {
     meaning:
-      'a control port, a page of metrics or Redis never answered, or no longer lets the run read it: its figures are missing from then on',
+      'a control port, a page of metrics or Redis did not answer, or no longer lets the run read it: its figures are missing from then on',
     remedy: 'let the run read the source from its begin to its end',
     invalidates: [],
     about: 'measurement',

@@ -38,16 +38,24 @@ export interface Leak {
   perSecondBytes?: number;
   /** Each connection makes a namespace, which stays. */
   leavesNamespaces?: boolean;
+  /** How long the third broadcast blocks the event loop. */
+  blockMs?: number;
 }
 
 export async function startLeakyServer(
   t: Cleaner,
-  { perConnectionBytes = 0, mostKept = Number.MAX_SAFE_INTEGER, perSecondBytes = 0, leavesNamespaces = false }: Leak,
+  {
+    perConnectionBytes = 0,
+    mostKept = Number.MAX_SAFE_INTEGER,
+    perSecondBytes = 0,
+    leavesNamespaces = false,
+    blockMs = 0,
+  }: Leak,
 ) {
   const args = [
     scriptOf('leaky-server.ts'),
     TOKEN,
-    ...[perConnectionBytes, mostKept, perSecondBytes, Number(leavesNamespaces)].map(String),
+    ...[perConnectionBytes, mostKept, perSecondBytes, Number(leavesNamespaces), blockMs].map(String),
   ];
   const server = startProcess(t, process.execPath, args);
   const [, port, controlPort] = await server.said(/^(\d+) (\d+)$/m);

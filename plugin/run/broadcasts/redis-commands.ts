@@ -39,7 +39,7 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   try {
     for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
   } catch {
-    // Nor will the broadcasts be sent, which is reported with the reason.
+    // The run reports a control port that does not answer.
     return undefined;
   }
   const begin = await redis.traffic(stream);

@@ -1,17 +1,24 @@
 /** What a run asks of the server's workers, through their control ports; of a server without any, nothing. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
-import { type ControlClients, UnansweredRequest } from '../../samplers/index.ts';
+import { Absent, absenceOf, type ControlClients, reasonOf, UnansweredRequest } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
 import { CONTROL_PORT, noteAbsent } from '../measurements/absent-sources.ts';
 import type { Measurements } from '../measurements/measurements.ts';
+import { MOST_DEADLINES } from '../wait.ts';
 
-export type Control = Omit<ControlClients, 'time' | 'refusal'>;
+export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected'>;
 
 /** Forces garbage collections in the workers, and counts those that each of them has made. */
 export interface Collector extends Pick<Control, 'gc'> {
   stats(): Promise<Pick<WorkerStats, 'worker' | 'collections'>[]>;
 }
+
+/** For a drain that may last less. */
+const LEAST_SECONDS = 5;
+/** A run that is stopped waits no longer for an answer. */
+const STOP_TIMEOUT_MS = 1000;
 
 const nobody = async (): Promise<never> => {
   throw new Error('no control port');
@@ -35,57 +42,124 @@ export const NO_CONTROL: Control = {
   close: () => {},
 };
 
+interface WaitingFor {
+  config: { drain: Pick<Settings['drain'], 'deadline'> };
+  signal: AbortSignal;
+}
+
 /**
- * The same control ports, until a worker no longer lets the run in: then none is asked for what only all of them together can
+ * The same control ports, until a worker refuses the run or stays silent: then none is asked for what only all of them together can
  * answer, as of a server without control ports. Workers that do let the run in still publish.
+ * Once the run measures, a worker that is only blocked may answer as late as the drain lasts at most, also over a new connection.
+ * Requests with a time-out of the caller's are sent once.
  */
 export function whilePermitted(
   control: ControlClients,
-  { absentSources }: Pick<Measurements, 'absentSources'>,
+  measurements: Pick<Measurements, 'absentSources' | 'samplesBeganAtUs'>,
+  { config, signal }: WaitingFor,
 ): Control {
+  const { absentSources } = measurements;
+  type Ask<T> = (timeoutMs?: number) => Promise<T>;
+
+  /** @throws Absent if the worker has been silent for too long */
+  async function patiently<T>(ask: Ask<T>, isRepeatable = true): Promise<T> {
+    if (measurements.samplesBeganAtUs === undefined || absentSources.has(CONTROL_PORT) || signal.aborted)
+      return await ask();
+    const sinceUs = monotonicUs();
+    const endUs = sinceUs + Math.max(LEAST_SECONDS, MOST_DEADLINES * config.drain.deadline) * 1e6;
+    const leftMs = () => Math.max(1, Math.ceil((endUs - monotonicUs()) / 1000));
+    for (;;) {
+      try {
+        return await ask(leftMs());
+      } catch (error) {
+        if (signal.aborted || reasonOf(error) !== 'unanswered') throw error;
+        const isLost = error instanceof UnansweredRequest && !isRepeatable;
+        if (!isLost && (await control.reconnected(leftMs())) && monotonicUs() < endUs) continue;
+        if (!isLost && monotonicUs() < endUs) throw error;
+        const { message, fix } = new CapacityError('CONTROL_TIMEOUT', (error as Error).message);
+        throw new Absent('unanswered', message, { sinceUs, fix });
+      }
+    }
+  }
+
   /** A lost connection is a refusal if the next attempt is refused. @param isRead what may have been carried out stays unanswered */
   async function orRefusal<T>(ask: () => Promise<T>, isRead = true): Promise<T> {
     try {
       return await ask();
     } catch (error) {
+      if (error instanceof Absent) throw error;
       const why = await control.refusal();
       if (!why) throw error;
-      const absence = { reason: 'refused' as const, detail: why.message, sinceUs: monotonicUs(), fix: why.fix };
-      noteAbsent({ absentSources }, CONTROL_PORT, absence);
-      throw error instanceof UnansweredRequest && !isRead ? error : why;
+      const absent = new Absent('refused', why.message, { sinceUs: monotonicUs(), fix: why.fix });
+      noteAbsent({ absentSources }, CONTROL_PORT, absenceOf(absent));
+      throw error instanceof UnansweredRequest && !isRead ? error : absent;
     }
   }
-  async function unlessRefused<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {
-    if (absentSources.has(CONTROL_PORT)) return otherwise;
+
+  /** @param source that is absent if this request is never answered */
+  async function read<T>(ask: Ask<T>, source = CONTROL_PORT): Promise<T> {
     try {
-      return await orRefusal(ask);
+      return await orRefusal(() => orStopped(patiently(ask, source === CONTROL_PORT), signal));
     } catch (error) {
-      if (absentSources.has(CONTROL_PORT)) return otherwise;
+      if (error instanceof Absent && error.reason === 'unanswered')
+        noteAbsent({ absentSources }, source, absenceOf(error));
       throw error;
     }
   }
+
+  async function orElse<T>(otherwise: T, ask: () => Promise<T>): Promise<T> {
+    if (absentSources.has(CONTROL_PORT)) return otherwise;
+    try {
+      return await ask();
+    } catch (error) {
+      if (error instanceof Absent || absentSources.has(CONTROL_PORT)) return otherwise;
+      throw error;
+    }
+  }
+
   return {
     size: control.size,
-    stats: (timeoutMs) => unlessRefused(() => control.stats(timeoutMs), []),
+    stats: (timeoutMs) =>
+      orElse([], () => (timeoutMs === undefined ? read((ms) => control.stats(ms)) : control.stats(timeoutMs))),
     statsOfUp: () =>
-      unlessRefused(async () => {
-        const all = await control.statsOfUp();
-        if (all.includes(undefined) && (await control.refusal())) throw new Error('a worker refuses the run');
-        return all;
-      }, []),
+      orElse([], () =>
+        orRefusal(async () => {
+          const all = await control.statsOfUp();
+          if (all.includes(undefined) && (await control.refusal())) throw new Error('a worker refuses the run');
+          return all;
+        }),
+      ),
     failures: () => control.failures(),
-    resources: () => unlessRefused(() => control.resources(), []),
-    batches: () => unlessRefused(() => control.batches(), []),
-    gc: () => unlessRefused(() => control.gc(), undefined),
-    servers: () => unlessRefused(() => control.servers(), undefined),
+    resources: () => orElse([], () => read((ms) => control.resources(ms))),
+    // A worker counts from the last answer on, so a second one would lack what was in a lost one.
+    batches: () => orElse([], () => read((ms) => control.batches(ms), 'the count of batches of a control port')),
+    gc: () => orElse(undefined, () => read((ms) => control.gc(ms))),
+    servers: () => orElse(undefined, () => read((ms) => control.servers(ms))),
     eventLoops: (record) => control.eventLoops(record),
-    clock: (via) => orRefusal(() => control.clock(via)),
-    members: (room, via) => control.members(room, via),
+    clock: (via, timeoutMs) =>
+      timeoutMs === undefined ? read((ms) => control.clock(via, ms)) : control.clock(via, timeoutMs),
+    members: (room, via) => read((ms) => control.members(room, via, ms)),
     addresses: () => control.addresses(),
     reachable: (via) => control.reachable(via),
     broadcast: (order, via, timeoutMs) => orRefusal(() => control.broadcast(order, via, timeoutMs), false),
     close: () => control.close(),
   };
+}
+
+/** @throws the signal's reason if no answer came soon after the signal */
+async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: stopped, reject } = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const stop = () => {
+    timer = setTimeout(() => reject(signal.reason), STOP_TIMEOUT_MS);
+  };
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([promise, stopped]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+    clearTimeout(timer);
+  }
 }
 
 /** @returns the settings without everything that workers would have to be asked for; memory that nobody reads needs no warm-up */

@@ -24,7 +24,7 @@ export class WorkerClocks {
     this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
   }
 
-  /** Reads the clocks of all workers that let the run in. @throws CapacityError if one does not answer */
+  /** Reads the clocks of all workers that answer. @throws if one that lets the run in has never answered */
   async read(): Promise<void> {
     await Promise.all(
       this.lines.map(async (line, via) => {
@@ -33,7 +33,7 @@ export class WorkerClocks {
           for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
         } catch (error) {
           // The last reading is still valid; its error grows with the time since.
-          if (reasonOf(error) !== 'refused') throw error;
+          if (line.boundUs === Number.POSITIVE_INFINITY && reasonOf(error) !== 'refused') throw error;
         }
       }),
     );
@@ -43,7 +43,7 @@ export class WorkerClocks {
   follow(): void {
     for (const [via, line] of this.lines.entries()) {
       if (line.isOurs) continue;
-      this.#unfollow.push(followClock(line, () => this.#control.clock(via), INTERVAL_MS));
+      this.#unfollow.push(followClock(line, () => this.#control.clock(via, INTERVAL_MS), INTERVAL_MS));
     }
   }
 

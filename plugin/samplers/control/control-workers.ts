@@ -28,6 +28,7 @@ const TIMEOUT_MS = 5000;
 const GC_TIMEOUT_MS = 60_000;
 /** A lost connection is tried again after 0.2 s at most. */
 const REFUSAL_TIMEOUT_MS = 1000;
+const CLOSED = 'ECONNREFUSED';
 const CLOCK_READINGS = 16;
 /** Several times what an event loop has to tell after a day: the run stands still while a reply is parsed. */
 const MAX_REPLY_BYTES = 8 * 1024 ** 2;
@@ -115,12 +116,12 @@ export class ControlClients {
   }
 
   /** @returns since it was asked before */
-  batches(): Promise<WorkerBatches[]> {
-    return Promise.all(this.#workers.map((worker) => worker.request('batches')));
+  batches(timeoutMs?: number): Promise<WorkerBatches[]> {
+    return Promise.all(this.#workers.map((worker) => worker.request('batches', [], timeoutMs)));
   }
 
-  resources(): Promise<WorkerResources[]> {
-    return Promise.all(this.#workers.map((worker) => worker.request('resources')));
+  resources(timeoutMs?: number): Promise<WorkerResources[]> {
+    return Promise.all(this.#workers.map((worker) => worker.request('resources', [], timeoutMs)));
   }
 
   /** Begins or ends the recording of every worker's event loop. Nothing rests on it: a worker that cannot is left out. */
@@ -130,14 +131,14 @@ export class ControlClients {
   }
 
   /** Forces a full collection in every worker, one after the other: together they would stall on few cores. */
-  async gc(): Promise<void> {
-    for (const worker of this.#workers) await worker.request('gc', [], GC_TIMEOUT_MS);
+  async gc(timeoutMs = 0): Promise<void> {
+    for (const worker of this.#workers) await worker.request('gc', [], Math.max(timeoutMs, GC_TIMEOUT_MS));
   }
 
   /** @returns of the whole cluster, as one worker's adapter counts them; undefined if that cannot tell */
-  async servers(): Promise<number | undefined> {
+  async servers(timeoutMs?: number): Promise<number | undefined> {
     try {
-      return (await this.#worker(0).request('servers')).servers;
+      return (await this.#worker(0).request('servers', [], timeoutMs)).servers;
     } catch (error) {
       if ((error as CapacityError).code === 'REQUEST_FAILED') return undefined;
       throw error;
@@ -159,8 +160,8 @@ export class ControlClients {
   }
 
   /** @param via index of the worker that asks all others @returns members of the room */
-  async members(room: string, via: number): Promise<number> {
-    return (await this.#worker(via).request('members', [room])).members;
+  async members(room: string, via: number, timeoutMs?: number): Promise<number> {
+    return (await this.#worker(via).request('members', [room], timeoutMs)).members;
   }
 
   /** @returns the worker `via` if it can be asked now, or the next one that can; `via` if none can */
@@ -176,8 +177,8 @@ export class ControlClients {
   }
 
   /** One round trip. @param via index of the worker @returns its clock */
-  clock(via: number): Promise<ClockReading> {
-    return readClock(() => this.#worker(via).request('time'));
+  clock(via: number, timeoutMs?: number): Promise<ClockReading> {
+    return readClock(() => this.#worker(via).request('time', [], timeoutMs));
   }
 
   /** The quickest of several round trips. @returns in the order of the URLs */
@@ -192,6 +193,12 @@ export class ControlClients {
         return best;
       }),
     );
+  }
+
+  /** Waits until every connection is open. @returns false if a port is closed or refuses the run, and after `timeoutMs` */
+  async reconnected(timeoutMs: number): Promise<boolean> {
+    const all = await Promise.all(this.#workers.map((worker) => worker.reconnected(timeoutMs)));
+    return all.every(Boolean);
   }
 
   /** @returns why a worker that had answered no longer lets the run connect; undefined if none refuses. Never rejects */
@@ -238,6 +245,7 @@ class ControlClient {
     });
     guardClient(this.#socket.io);
     this.#socket.on('connect', () => {
+      this.#failure = undefined;
       this.#connectError = undefined;
     });
     this.#socket.on('connect_error', (error) => {
@@ -264,19 +272,30 @@ class ControlClient {
   }
 
   get failure(): string | undefined {
-    return this.isConnected ? undefined : this.#failure;
+    return this.#failure;
   }
 
-  /** Resolves when it is connected again or has failed to, within a limit. @returns why it may not connect */
+  /** Attempts that only time out may be those of a worker that is blocked. @returns as that of `ControlClients` */
+  async reconnected(timeoutMs: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (this.isConnected || this.#isRefused || this.#failure === CLOSED || !this.#socket.active) resolve();
+    };
+    for (const event of ['connect', 'connect_error'] as const) this.#socket.on(event, look);
+    look();
+    await within(promise, timeoutMs).catch(() => {});
+    for (const event of ['connect', 'connect_error'] as const) this.#socket.off(event, look);
+    return this.isConnected;
+  }
+
+  /** @returns why it may not connect, as soon as that is known, within a limit */
   async refusal(): Promise<CapacityError | undefined> {
-    if (!this.isConnected && this.#connectError === undefined) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      for (const event of ['connect', 'connect_error'] as const) this.#socket.once(event, () => resolve());
-      await within(promise, REFUSAL_TIMEOUT_MS).catch(() => {});
-    }
-    return !this.isConnected && this.#connectError && reasonOf(this.#connectError) === 'refused'
-      ? this.#connectError
-      : undefined;
+    const isOpen = await this.reconnected(REFUSAL_TIMEOUT_MS);
+    return !isOpen && this.#isRefused ? this.#connectError : undefined;
+  }
+
+  get #isRefused(): boolean {
+    return this.#connectError !== undefined && reasonOf(this.#connectError) === 'refused';
   }
 
   async request<E extends ControlRequest>(

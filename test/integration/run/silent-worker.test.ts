@@ -1,0 +1,98 @@
+/** A worker that is blocked for longer than a request usually takes, or loses the control connection, while it is measured. */
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { CONTROL_PORT } from '../../../plugin/run/measurements/absent-sources.ts';
+import { whilePermitted } from '../../../plugin/run/target/control-client.ts';
+import type { Absence } from '../../../plugin/samplers/absence.ts';
+import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
+import { CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
+import { startApp, TOKEN } from '../../helpers/app.ts';
+import { startChat } from '../../helpers/chat-server.ts';
+import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts';
+import { startLeakyServer } from '../../helpers/plain-server.ts';
+
+/** A run that measures, with a worker that closes the connection at the first of each request, and then answers. */
+async function startCutting(t: TestContext, isSilent = false) {
+  const asked: string[] = [];
+  const { url } = await startChat(t, (server) =>
+    server.of(CONTROL_NAMESPACE).on('connection', (socket) =>
+      socket.onAny((event, ...args) => {
+        asked.push(event);
+        if (isSilent) return;
+        if (asked.filter((one) => one === event).length === 1) socket.conn.close();
+        else args.at(-1)({ ok: true, value: { worker: 'w0', monotonicUs: 5, members: 3, batches: 1 } });
+      }),
+    ),
+  );
+  return { asked, ...(await measuring(t, url)) };
+}
+
+async function measuring(t: TestContext, url: string, deadline = 15) {
+  const clients = await ControlClients.connect([url], TOKEN);
+  t.after(() => clients.close());
+  const absentSources = new Map<string, Absence>();
+  const stop = new AbortController();
+  const waiting = { config: { drain: { deadline } }, signal: stop.signal };
+  const control = whilePermitted(clients, { absentSources, samplesBeganAtUs: 1 }, waiting);
+  return { control, absentSources, stop };
+}
+
+describe('while the run measures', () => {
+  it('asks again over the next connection when one is lost', async (t) => {
+    const { control, asked, absentSources } = await startCutting(t);
+    await control.clock(0);
+    assert.equal(await control.members('r', 0), 3);
+    assert.deepEqual(asked, ['time', 'time', 'members', 'members']);
+    assert.equal(absentSources.size, 0);
+  });
+
+  it('does not repeat a request whose lost answer cannot be given twice, and reports its figure as missing', async (t) => {
+    const { control, asked, absentSources } = await startCutting(t);
+    assert.deepEqual(await control.batches(), []);
+    assert.deepEqual(asked, ['batches']);
+    assert.match([...absentSources][0]?.join() ?? '', /^the count of batches/);
+    assert.ok(!absentSources.has(CONTROL_PORT));
+  });
+
+  it('leaves the figures of a worker that never answers unknown, with the reason, and waits for it once', async (t) => {
+    const { url } = await startChat(t, (server) => void server.of(CONTROL_NAMESPACE));
+    const { control, absentSources } = await measuring(t, url, 0.1);
+    assert.deepEqual(await control.stats(), []);
+    const { reason, detail, fix } = absentSources.get(CONTROL_PORT) ?? {};
+    assert.equal(reason, 'unanswered');
+    assert.match(`${detail} ${fix}`, /did not answer `stats` within \d+ ms its event loop is blocked/);
+    assert.deepEqual([await control.stats(), await control.resources()], [[], []]);
+  });
+
+  it('stops waiting for an answer when the run is stopped', async (t) => {
+    const { control, stop } = await startCutting(t, true);
+    const asking = control.stats();
+    stop.abort(new Error('stopped'));
+    await assert.rejects(asking, /stopped/);
+  });
+
+  it('does not wait for a control port that is closed', async (t) => {
+    const app = await startApp(t);
+    const { control } = await measuring(t, app.controlUrl);
+    await control.stats();
+    await app.close();
+    await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
+  });
+});
+
+/** Longer than the deadline of the drain and two requests of 5 s together. */
+const BLOCKED_MS = 15_000;
+
+it('a worker that is blocked during the broadcasts is the finding, and every copy counts', async (t) => {
+  const { url, control } = await startLeakyServer(t, { blockMs: BLOCKED_MS });
+  const options = {
+    ...{ control, warmUp: 0, singleRoundTrips: 0, hold: 0 },
+    ...{ broadcasts: { count: 8, interval: 0.25 }, drain: { quiet: 0.2, deadline: 2 } },
+  };
+  const run = startInProcess(inProcessScript({ target: url }, options));
+  const { result, output } = await run.ended;
+  const codes = result.findings.map(({ code }) => code);
+  assert.ok(codes.includes('WORKER_STALLED') && !codes.includes('RUN_INCOMPLETE'), output);
+  assert.notEqual(result.verdict.status, 'INVALID', output);
+  assert.deepEqual([result.delivery?.coverage, result.delivery?.broadcasts], [1, 8], output);
+});
