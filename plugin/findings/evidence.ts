@@ -153,7 +153,7 @@ function firstEnd(measurements: Measurements): number {
   const silent = measurements.silentWorkers.map(() => undefined);
   const pages = measurements.observations
     .of('partsChanged')
-    .flatMap(({ parts, since }) => (parts.includes(METRICS_PAGE) ? since : []));
+    .flatMap(({ parts, since }) => (parts.some(({ name }) => name === METRICS_PAGE) ? since : []));
   return Math.min(...[...local, ...restarts, ...silent, ...pages].map((t) => t ?? Number.NEGATIVE_INFINITY));
 }
 

@@ -6,6 +6,7 @@
 import type { Inspectors, RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
+import type { DeploymentPart } from './measurements/deployment-parts.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import type { Holder } from './measurements/memory-measured.ts';
 import type { Population } from './population.ts';
@@ -43,8 +44,8 @@ export interface RunContext {
   /** Those of the run itself. */
   clients: Pick<OwnClients, 'nextPassing' | 'areUsers'>;
   population: Omit<Population, 'close'>;
-  /** What identifies each part of the deployment: process ids, and Redis's id of its run. Unknown parts are missing. */
-  deployment(): Promise<Record<string, string>>;
+  /** Parts of the deployment by name; unknown ones are missing. */
+  deployment(): Promise<Record<string, DeploymentPart>>;
   /** Notes which processes are measured now. Where nothing can name them, it is missing. */
   noteProcesses?(): Promise<void>;
   /** Reads possible holders of memory outside the measured processes; undefined if other machines generate the load. */

@@ -29,6 +29,7 @@ import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { requireFault } from './fault/cause.ts';
 import type { EngineLink } from './link.ts';
+import { type DeploymentPart, partsOf } from './measurements/deployment-parts.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import { METRICS_PAGE } from './measurements/observations.ts';
 import { Holders } from './memory/holders.ts';
@@ -224,26 +225,26 @@ async function identify(
   control: Control,
   redis: RedisReader | undefined,
   metrics: Record<string, PrometheusTargets>,
-): Promise<Record<string, string>> {
+): Promise<Record<string, DeploymentPart>> {
   const [reading, reported, addresses] = await Promise.all([
     redis?.read(),
     Promise.all(Object.entries(metrics).map(([layer, pages]) => identityOf(layer, pages))),
     control.addresses(),
   ]);
   return {
-    ...target.identities(),
-    ...addresses,
-    ...reading?.runIds,
-    ...Object.fromEntries(reported.flat()),
+    ...target.parts(),
+    ...partsOf('worker', addresses),
+    ...partsOf('redis', reading?.runIds),
+    ...Object.assign({}, ...reported),
   };
 }
 
-/** @returns the part's name and identity; nothing where the pages do not answer, or are of several processes in turn */
-async function identityOf(layer: string, pages: PrometheusTargets): Promise<[part: string, identity: string][]> {
+/** @returns the part; nothing where the pages do not answer, or are of several processes in turn */
+async function identityOf(layer: string, pages: PrometheusTargets): Promise<Record<string, DeploymentPart>> {
   const reading = await pages.read().catch(() => undefined);
-  if (!reading || pages.alternates) return [];
-  const part = layer === 'worker' ? METRICS_PAGE : `${titleOfLayer(layer)}, by its metrics,`;
-  return [[part, reading.identity]];
+  if (!reading || pages.alternates) return {};
+  const name = layer === 'worker' ? METRICS_PAGE : `${titleOfLayer(layer)}, by its metrics,`;
+  return partsOf(layer, { [name]: reading.identity });
 }
 
 /** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING */

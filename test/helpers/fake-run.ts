@@ -8,6 +8,7 @@ import type { CodedDetail } from '../../plugin/findings/check.ts';
 import { observed } from '../../plugin/findings/checks/observed/observed.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
+import { partsOf } from '../../plugin/run/measurements/deployment-parts.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { WorkerClocks } from '../../plugin/run/target/worker-clocks.ts';
@@ -85,7 +86,7 @@ export class FakeRun {
       metrics: {},
       redis: undefined,
       target: { stack: undefined },
-      deployment: async () => ({ nginx: '7,8', Redis: 'run-1' }),
+      deployment: async () => ({ ...partsOf('nginx', { nginx: '7,8' }), ...partsOf('redis', { Redis: 'run-1' }) }),
       ledger: true,
       clocks: this.#newClocks(control, [true, true]),
       holds: true,

@@ -165,7 +165,7 @@ function checkSentinel(context: RunContext): void {
   const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
   if (leftAtUs !== undefined) {
     if (!isDuring(fault, leftAtUs))
-      observations.note('sentinelLost', { ended: sentinel?.ending?.text ?? 'its process ended' });
+      observations.note('sentinelLost', { ended: sentinel?.ending?.text ?? 'why is not known' });
   } else if (sent.length > 0 && !sent.some(({ seq }) => receivedAtUs.has(seq))) {
     observations.note('sentinelLost', { broadcasts: sent.length });
   }

@@ -7,6 +7,7 @@ import type { RunContext } from '../context.ts';
 import { isOn } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';
 import { noteAbsent } from '../measurements/absent-sources.ts';
+import type { ChangedPart, DeploymentPart } from '../measurements/deployment-parts.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
@@ -26,7 +27,7 @@ export class Checkpoints {
   readonly #busy: BusyWorkers;
   readonly #metrics: MetricsPages;
   /** Of the deployment, by name: what identifies the one that the run began with, or that a planned fault put in its place. */
-  #parts: Record<string, string> = {};
+  #parts: Record<string, DeploymentPart> = {};
   /** When they were last looked at, on the sampler's time. */
   #partsAt = 0;
 
@@ -98,7 +99,7 @@ export class Checkpoints {
     const parts = this.#changed(now);
     if (parts.length === 0) return;
     this.#parts = { ...this.#parts, ...now };
-    measurements.observations.note('partsChanged', { when, parts, since }, parts.join());
+    measurements.observations.note('partsChanged', { when, parts, since }, parts.map(({ name }) => name).join());
   }
 
   /**
@@ -110,14 +111,18 @@ export class Checkpoints {
   async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[]): Promise<string[]> {
     this.#restarts.begin(workers);
     const now = await this.#context.deployment();
-    const replaced = this.#changed(now).filter(isPlanned);
-    for (const part of replaced) this.#parts[part] = now[part] as string;
+    const replaced = this.#changed(now)
+      .map(({ name }) => name)
+      .filter(isPlanned);
+    for (const part of replaced) this.#parts[part] = now[part] as DeploymentPart;
     await this.checkDeployment({ at: 'after fault' });
     return replaced;
   }
 
-  #changed(now: Record<string, string>): string[] {
-    return Object.keys(this.#parts).filter((part) => part in now && now[part] !== this.#parts[part]);
+  #changed(now: Record<string, DeploymentPart>): ChangedPart[] {
+    return Object.entries(this.#parts).flatMap(([name, { layer, identity }]) =>
+      now[name] && now[name].identity !== identity ? { name, layer } : [],
+    );
   }
 
   /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */

@@ -1,4 +1,5 @@
 /** Observations of a run beside its figures: numbers and names by kind. `plugin/findings/` makes the findings from them. */
+import type { ChangedPart } from './deployment-parts.ts';
 
 /** Point of a run at which the deployment is checked. */
 export interface Moment {
@@ -46,7 +47,7 @@ export interface Observed {
   pagesAlternate: { when: Moment; urls: string[] };
 
   /** `since`: when they were last unchanged, on the sampler's time. */
-  partsChanged: { when: Moment; parts: string[]; since: number };
+  partsChanged: { when: Moment; parts: ChangedPart[]; since: number };
   redisSilent: { when: Moment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
   hostLost: { host: string; why: string };

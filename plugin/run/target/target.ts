@@ -32,6 +32,7 @@ import {
 import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
+import { type DeploymentPart, partsOf } from '../measurements/deployment-parts.ts';
 import { SERVER_PROCESSES } from '../measurements/observations.ts';
 import { describeProcesses } from './measured-processes.ts';
 import { isThisMachine, listenersOf, portOf } from './target-listeners.ts';
@@ -53,8 +54,8 @@ export interface Target {
   holders(workers: WorkerStats[], pids: LayerPids): Promise<number[]>;
   /** Names the processes of the deployment on this machine; the caller gives those of each layer, and what was known before. */
   processes?(pids: LayerPids, known: MeasuredProcesses | null): Promise<MeasuredProcesses>;
-  /** Processes of each part of the deployment that is known, as `Stack.identities`. */
-  identities(): Record<string, string>;
+  /** Each part of the deployment whose processes are known, as `Stack.identities`. */
+  parts(): Record<string, DeploymentPart>;
   /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
   openFiles?(): Promise<number | undefined>;
   /** Which of its processes is nearest to its limit of open files, where no worker tells; undefined if unknown. */
@@ -140,7 +141,10 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     unlayered: async () => [],
     processes: async (pids, known) =>
       describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], known),
-    identities: () => stack.identities(),
+    parts: () => {
+      const { PM2, ...proxy } = stack.identities();
+      return { ...(PM2 !== undefined && partsOf('pm2', { PM2 })), ...partsOf('nginx', proxy) };
+    },
     stack,
     isHere: true,
     close,
@@ -204,9 +208,12 @@ export async function ownServer(config: Settings): Promise<Target> {
       const outsiders = [processes, ...Object.values(others)].flatMap((one) => one?.outsiders() ?? []);
       return describeProcesses(pids, { port, listening }, outsiders, known);
     },
-    identities: () => ({
-      ...(processes && { [SERVER_PROCESSES]: processes.identity() }),
-      ...Object.fromEntries(Object.entries(others).map(([layer, one]) => [titleOfLayer(layer), one.identity()])),
+    parts: () => ({
+      ...(processes && partsOf('worker', { [SERVER_PROCESSES]: processes.identity() })),
+      ...Object.assign(
+        {},
+        ...Object.entries(others).map(([layer, one]) => partsOf(layer, { [titleOfLayer(layer)]: one.identity() })),
+      ),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
     fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners()) ?? [])),

@@ -4,6 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
+import { partsOf } from '../../../plugin/run/measurements/deployment-parts.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import {
   afterTheBaseline,
@@ -57,7 +58,7 @@ describe('workers and kernel count', () => {
 
 describe('after the baseline', () => {
   const parts = (deployment: Record<string, string>) => (run: FakeRun) => {
-    run.context.deployment = async () => deployment;
+    run.context.deployment = async () => partsOf('worker', deployment);
   };
   testWarnings(afterTheBaseline, [
     ['others come, which is said once', (run) => (run.others = 3), 'WORKERS_DISAGREE', 'at 10', 13],

@@ -4,6 +4,7 @@ import { it, type TestContext } from 'node:test';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { measureFault } from '../../../plugin/run/fault/measure-fault.ts';
+import { partsOf } from '../../../plugin/run/measurements/deployment-parts.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault-measured.ts';
 import type { StackFault } from '../../../protocol/wire/fault-kinds.ts';
 import type { StackState } from '../../../server/stack/stack.ts';
@@ -33,7 +34,7 @@ async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   const deployment = new Deployment();
   const { context } = run;
   Object.assign(context, {
-    deployment: async () => ({ ...deployment.parts }),
+    deployment: async () => partsOf('worker', deployment.parts),
     target: {
       ...context.target,
       stack: {

@@ -135,11 +135,11 @@ const CONSEQUENCE: Partial<Record<Moment['at'], string>> = {
 const OF_PARTS = {
   partsChanged: ({ when, parts, since }: Observed['partsChanged']): CodedDetail =>
     // The page's own start time and counters say so.
-    parts.every((part) => part === METRICS_PAGE)
+    parts.every(({ name }) => name === METRICS_PAGE)
       ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
       : {
           code: 'DEPLOYMENT_CHANGED',
-          message: `${momentText(when)}, ${parts.join(' and ')} ${parts.length > 1 || parts.includes(SERVER_PROCESSES) ? 'were' : 'was'} no longer as at ${decimals(since, 1)} s: reloaded, replaced or stopped`,
+          message: `${momentText(when)}, ${parts.map(({ name }) => name).join(' and ')} ${parts.length > 1 || parts[0]?.name === SERVER_PROCESSES ? 'were' : 'was'} no longer as at ${decimals(since, 1)} s: reloaded, replaced or stopped`,
         },
   redisSilent: ({ when, name, failure }: Observed['redisSilent']): CodedDetail => ({
     code: 'DEPLOYMENT_CHANGED',
