@@ -25,7 +25,7 @@ const AREAS = {
   },
   clocks: { mutate: ['protocol/base/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
   verdict: {
-    mutate: ['plugin/findings/*.ts', 'plugin/findings/checks/**/*.ts'],
+    mutate: ['plugin/findings/*.ts', 'plugin/findings/causes/*.ts', 'plugin/findings/checks/**/*.ts'],
     tests: ['test/unit/result/{*reasons,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],
   },
   search: {

@@ -150,7 +150,7 @@ describe('broadcasts that reach separate groups of connections', () => {
         measured.samplesBeganAtUs = 0;
         measured.endedProcesses = () => [{ ...redis, atUs: 1_500 }];
         const when = { at: 'broadcasts' } as const;
-        measured.observations.note('partsChanged', { when, parts: ['Redis'], since: 0 });
+        measured.observations.note('partsChanged', { when, parts: [{ name: 'Redis', layer: 'redis' }], since: 0 });
         measured.observations.note('redisSilent', { when, name: 'Redis', failure: 'refused' });
       },
     });

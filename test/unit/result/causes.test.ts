@@ -51,10 +51,13 @@ const countedFewer =
     const others = { acceptedOthers: false, acceptedAll: false, servers: undefined, controlled: 1 };
     observations.note('countsDiffer', { when: WHEN, ...counts, ...others });
   };
+const LAYERS: Record<string, string> = { Redis: 'redis', nginx: 'nginx' };
 const changed =
-  (parts: string[], since = 0): Change =>
-  (_, { observations }) =>
+  (names: string[], since = 0): Change =>
+  (_, { observations }) => {
+    const parts = names.map((name) => ({ name, layer: LAYERS[name] ?? 'worker' }));
     observations.note('partsChanged', { when: WHEN, parts, since });
+  };
 /** Broadcast 6, which was sent at 91.2 s. */
 const missing =
   (open: number, closed = 0): Change =>

@@ -2,10 +2,10 @@
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
+import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import {
   BY_SERVER,
   codeText,
-  type EndRow,
   httpStatus,
   isTooLarge,
   lastEventText,

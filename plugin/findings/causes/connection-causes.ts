@@ -1,0 +1,92 @@
+/** What connections, messages and broadcasts explain of one another. */
+import type { Batch } from '../../../protocol/result/delivery-schema.ts';
+import { total } from '../../../report/text/format.ts';
+import { sameAudience, separateGroups } from '../../result/delivery/audience.ts';
+import { sum } from '../../result/sums.ts';
+import { tooLarge } from '../checks/connections/ends-checks.ts';
+import { acksOf } from '../checks/delivery/messages-checks.ts';
+import { publishersWereLost } from '../evidence.ts';
+import {
+  type Causes,
+  LOST_WITH_CONNECTIONS,
+  OF_NO_CONNECTION,
+  OF_NONE_RECEIVED,
+  ofMissing,
+  UNANSWERED_ON_LOST,
+} from './edges.ts';
+
+const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;
+
+export const CONNECTION_CAUSES: Causes = {
+  LIMIT_REACHED: [{ effects: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'CLIENTS_REFUSED', 'PLATEAUS_UNUSABLE'] }],
+  MESSAGES_TOO_LARGE: [
+    {
+      effects: ['CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
+      evidence: 'as many connections ended by it as failed or were lost',
+      holds: ({ result: { connections } }) =>
+        sum(tooLarge(connections.ends).map(({ count }) => count)) >=
+        Math.max(total(connections.lost), total(connections.failures)),
+    },
+    { effects: ['MESSAGES_UNACKNOWLEDGED'] },
+    OF_NO_CONNECTION,
+    LOST_WITH_CONNECTIONS,
+  ],
+  CONNECTIONS_FAILED: [
+    {
+      effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
+      evidence: 'as many failed as are missing',
+      holds: ({ result: { connections } }) => connections.peak + connections.failed >= connections.target,
+    },
+    OF_NO_CONNECTION,
+  ],
+  CONNECTIONS_DROPPED: [
+    {
+      effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
+      evidence: 'as many failed or were lost as are missing',
+      holds: ({ result: { connections } }) =>
+        connections.peak + connections.failed + total(connections.lost) >= connections.target,
+    },
+    {
+      effects: ['BROADCASTS_NOT_SENT'],
+      evidence: 'the connections that were to publish them ended for the same reason',
+      holds: publishersWereLost,
+    },
+    OF_NO_CONNECTION,
+    LOST_WITH_CONNECTIONS,
+    UNANSWERED_ON_LOST,
+  ],
+  QUEUE_GROWS: [{ effects: ['TAIL_CUT', 'BROADCASTS_DELAYED'] }],
+  ACKS_CARRY_ERRORS: [
+    {
+      effects: ['NOBODY_JOINED', 'DELIVERY_EVENT_MISSING'],
+      evidence: 'every acknowledgement carries an error',
+      holds: ({ result, measurements }) => {
+        const { acks, errors } = acksOf(result, measurements);
+        return total(errors) === acks;
+      },
+    },
+  ],
+  NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
+  DELIVERY_EVENT_MISSING: [OF_NONE_RECEIVED],
+  IDS_NOT_SHARED: [
+    ofMissing('of which one copy came', (_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts)),
+  ],
+  IDS_NOT_COUNTED: [OF_NONE_RECEIVED],
+  IDS_CHANGED: [{ effects: ['COPIES_LOST', 'COPIES_DUPLICATED', 'AUDIENCE_DIFFERS'] }],
+  JOINS_LATE: [{ effects: ['COPIES_LOST'] }],
+  ADAPTER_MISSING: [
+    { effects: ['MEMBERS_DISAGREE'] },
+    ofMissing('that reached the connections of one process, on open connections', (_, batches) =>
+      batches.filter(isOnOpenOnly),
+    ),
+  ],
+  AUDIENCE_DIFFERS: [
+    ofMissing('that reached the same connections as others', ({ measurements }, batches) =>
+      separateGroups(measurements, batches).length > 0
+        ? batches.filter(isOnOpenOnly)
+        : sameAudience(measurements, batches),
+    ),
+  ],
+  STILL_COUNTED: [{ effects: ['WORKERS_LEAK', 'MACHINE_LEAK'] }],
+  CLOCK_UNCERTAIN: [{ effects: ['SENT_AT_UNUSABLE'] }],
+};

@@ -1,0 +1,174 @@
+/** What the processes of the deployment and its machine explain. */
+import { STANDSTILL } from '../../../report/figures/stalls.ts';
+import type { ChangedPart } from '../../run/measurements/deployment-parts.ts';
+import { METRICS_PAGE, SERVER_PROCESSES } from '../../run/measurements/observations.ts';
+import { isOfSlowServer, isTimeOut } from '../checks/connections/cut-off.ts';
+import { missedCycle, PING_TIMEOUT } from '../checks/connections/pings.ts';
+import {
+  allFailuresAreCuts,
+  allLostWereCutOff,
+  type Counts,
+  differByThoseCutOff,
+  differByUnknownWorkers,
+  endedWithConnections,
+  lostByWholeWorker,
+  lostSinceChange,
+  lostSinceEnd,
+  lostSinceRedisWaited,
+  lostWhileHalted,
+  noneOther,
+  onlyCuts,
+} from '../evidence.ts';
+import { APART, type Causes, type Evidence, UNANSWERED_ON_LOST } from './edges.ts';
+import { allGoneBy } from './time-outs.ts';
+
+/** Parts that change if a process of the server ends. */
+const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
+/** Returns whether each part that changed, and a Redis that is silent, is of a process that was seen to end. */
+function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Counts): boolean {
+  const ended = new Set(endedProcesses().map(({ layer }) => layer));
+  const changed = observations.of('partsChanged').flatMap(({ parts }) => parts);
+  const isOfEnded = ({ name, layer }: ChangedPart) => OF_SERVER.includes(name) || ended.has(layer);
+  return changed.every(isOfEnded) && (ended.has('redis') || !observations.has('redisSilent'));
+}
+
+/** @returns whether a part beside Redis changed: connections do not pass Redis */
+const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
+  silentWorkers.length > 0 ||
+  observations.of('partsChanged').some(({ parts }) => parts.some(({ layer }) => layer !== 'redis'));
+
+/** Returns whether every lost connection missed a ping, which came later than the standstill that caused it was long. */
+function missedPingsInIt({ cause, result }: Evidence): boolean {
+  const { lost } = result.connections;
+  const standstillMs = 1000 * (cause.values?.find(({ name }) => name === STANDSTILL)?.value ?? 0);
+  const timeoutMs = missedCycle(result)?.timeoutMs ?? Number.POSITIVE_INFINITY;
+  return standstillMs >= timeoutMs && noneOther(lost, (reason) => reason === PING_TIMEOUT);
+}
+
+export const DEPLOYMENT_CAUSES: Causes = {
+  MEMORY_FULL: [{ effects: ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED'] }],
+  WORKERS_SATURATED: [
+    { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['BROADCASTS_DELAYED'] },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
+      evidence: 'every failed or lost connection timed out, or a gateway answered for the server',
+      holds: ({ result }) => allGoneBy(isOfSlowServer, result),
+    },
+  ],
+  REDIS_BEHIND: [
+    { effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
+    {
+      effects: ['COPIES_LOST'],
+      evidence:
+        'copies are missing on open connections only, on at least as many as a worker holds, and only since its output waited',
+      holds: (counts) => lostSinceRedisWaited(counts) && lostByWholeWorker(counts),
+    },
+  ],
+  USERS_SKIPPED: [{ effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] }],
+  WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
+  PROCESS_ENDED: [
+    { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'] },
+    { effects: ['MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_APART', 'PROBE_INCOMPLETE'] },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_DELAYED', 'TAIL_CUT'] },
+    {
+      effects: ['DEPLOYMENT_CHANGED'],
+      evidence: 'only processes of the server, or those that ended, changed',
+      holds: onlyEndedChanged,
+    },
+    {
+      effects: ['WORKERS_DISAGREE'],
+      evidence: 'the counts differ by no more connections than were cut off or refused',
+      holds: differByThoseCutOff,
+    },
+    {
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence: 'a process beside Redis ended, and every lost connection was cut off',
+      holds: (counts) => endedWithConnections(counts) && allLostWereCutOff(counts),
+    },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CLIENTS_REFUSED'],
+      evidence:
+        'a process beside Redis ended, and every failure is a cut or refused connection, an answer of a gateway, or a time-out',
+      holds: (counts) => endedWithConnections(counts) && allFailuresAreCuts(counts),
+    },
+    {
+      effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NOBODY_JOINED'],
+      evidence: 'every lost or failed connection is explained',
+      holds: onlyCuts,
+    },
+    {
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
+      evidence:
+        'what is missing was on connections that were cut off, or was sent later, and if only Redis ended, nearly as many connections as a worker holds miss it',
+      holds: lostSinceEnd,
+    },
+    UNANSWERED_ON_LOST,
+  ],
+  PROCESS_HALTED: [
+    { effects: ['WORKER_STALLED', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PROBE_INCOMPLETE', 'REDIS_BEHIND'] },
+    { effects: ['RATE_NOT_REACHED', 'DEPLOYMENT_CHANGED'] },
+    {
+      effects: ['MESSAGES_UNACKNOWLEDGED'],
+      evidence: 'the process did not go on',
+      holds: ({ measurements }) => measurements.haltedProcesses().some(({ untilUs }) => untilUs === undefined),
+    },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['BROADCASTS_DELAYED'] },
+    {
+      effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', 'TARGET_NOT_REACHED', 'RUN_INCOMPLETE'],
+      evidence: 'every lost or failed connection timed out',
+      holds: ({ result }) => allGoneBy(isTimeOut, result),
+    },
+    {
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
+      evidence: 'what open connections miss was sent while the process stood still, or at most 5 s before',
+      holds: lostWhileHalted,
+    },
+  ],
+  DEPLOYMENT_CHANGED: [
+    {
+      effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'],
+    },
+    { effects: ['BROADCASTS_NOT_SENT'] },
+    {
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence: 'a part beside Redis changed, and every lost connection was cut off',
+      holds: (counts) => carriesConnections(counts) && allLostWereCutOff(counts),
+    },
+    {
+      effects: ['CONNECTIONS_FAILED'],
+      evidence: 'a part beside Redis changed, and every failure is a cut or refused connection, or a time-out',
+      holds: (counts) => carriesConnections(counts) && allFailuresAreCuts(counts),
+    },
+    {
+      effects: ['TARGET_NOT_REACHED'],
+      evidence: 'a part beside Redis changed, and every lost or failed connection is explained',
+      holds: (counts) => carriesConnections(counts) && onlyCuts(counts),
+    },
+    {
+      effects: ['COPIES_LOST', ...APART],
+      evidence:
+        'what is missing was on connections that were cut off, or was sent after the part was last unchanged, and if only Redis changed, at least as many connections as a worker holds miss it',
+      holds: (counts) => lostSinceChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),
+    },
+  ],
+  WORKER_STALLED: [
+    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
+    {
+      effects: ['CONNECTIONS_DROPPED'],
+      evidence:
+        'every lost connection missed a ping, and the standstill was longer than the ping timeout of the handshake',
+      holds: missedPingsInIt,
+    },
+  ],
+  RUN_INCOMPLETE: [{ effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE', 'READINGS_MISSING'] }],
+  WORKER_URLS_WRONG: [
+    { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'] },
+    {
+      effects: ['WORKERS_DISAGREE'],
+      evidence: 'statistics are old or of other workers, or as many connections are on unknown workers',
+      holds: differByUnknownWorkers,
+    },
+  ],
+};

@@ -1,0 +1,56 @@
+/** Edges of the causal graph, and those that several causes share. */
+import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
+import type { Batch } from '../../../protocol/result/delivery-schema.ts';
+import type { Finding } from '../../../protocol/result/findings.ts';
+import { total } from '../../../report/text/format.ts';
+import { areMostMissing, type Counts, onlyOnLostConnections } from '../evidence.ts';
+
+export interface Evidence extends Counts {
+  cause: Finding;
+  effect: Finding;
+}
+
+export interface Edge {
+  effects: readonly FindingCode[];
+  /** What must hold beside the order in time, for the reference. */
+  evidence?: string;
+  holds?(evidence: Evidence): boolean;
+}
+
+/** Edges from each cause. */
+export type Causes = Partial<Record<FindingCode, readonly Edge[]>>;
+
+/** What a part that lost copies looks like, if it served the same connections each time. */
+export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING'] as const satisfies FindingCode[];
+
+export const LOST_WITH_CONNECTIONS: Edge = {
+  effects: ['COPIES_LOST'],
+  evidence: 'every lost copy is one of a lost connection',
+  holds: onlyOnLostConnections,
+};
+
+/** Without connections, nothing can be received or measured. */
+export const OF_NO_CONNECTION: Edge = {
+  effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
+  evidence: 'no connection opened, or all were lost',
+  holds: ({ result: { connections } }) => connections.peak === 0 || total(connections.lost) >= connections.opened,
+};
+
+export const UNANSWERED_ON_LOST: Edge = {
+  effects: ['MESSAGES_UNACKNOWLEDGED'],
+  evidence: 'every message without an acknowledgement was on a lost connection',
+  holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
+};
+
+/** @returns the edge of a cause that is found by the copies that are missing @param rows broadcasts in which it is */
+export function ofMissing(what: string, rows: (counts: Counts, batches: Batch[]) => Batch[]): Edge {
+  return {
+    effects: ['COPIES_LOST'],
+    evidence: `nine in ten of the missing copies are of broadcasts ${what}`,
+    holds: (counts) => areMostMissing(rows(counts, counts.result.delivery?.batches ?? []), counts),
+  };
+}
+
+export const OF_NONE_RECEIVED = ofMissing('that nobody received', (_, batches) =>
+  batches.filter((batch) => batch.received === 0),
+);
