@@ -1,47 +1,23 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
-import { io, type Socket } from 'socket.io-client';
 import { type ClockReading, readClock } from '../../../protocol/base/clock/clock-reading.ts';
-import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { onceClosed } from '../../../protocol/wire/client-ends.ts';
-import type { TlsOptions } from '../../../protocol/wire/connection.ts';
-import {
-  type Answer,
-  type BroadcastOrder,
-  type BroadcastSent,
-  CONTROL_NAMESPACE,
-  type ControlRequest,
-  type WorkerBatches,
-  type WorkerEventLoop,
-  type WorkerResources,
-  type WorkerStats,
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
+import type {
+  BroadcastOrder,
+  BroadcastSent,
+  WorkerBatches,
+  WorkerEventLoop,
+  WorkerResources,
+  WorkerStats,
 } from '../../../protocol/wire/events.ts';
-import { guardClient } from '../../../protocol/wire/guard-client.ts';
-import { agentTo } from '../../../protocol/wire/http-agent.ts';
-import { reasonOf } from '../absence.ts';
-import { within } from '../late-answers.ts';
-import { connectError, connectFailure, UnansweredRequest, unreachable } from './control-errors.ts';
-import { addressesOf, type ControlPlace, type LookupAll, placesOf } from './control-places.ts';
-import { replyTo } from './replies.ts';
+import { ControlConnection, type ControlOptions } from './control-connection.ts';
+import { addressesOf, type LookupAll, placesOf } from './control-places.ts';
 
-const TIMEOUT_MS = 5000;
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
-/** A lost connection is tried again after 0.2 s at most. */
-const REFUSAL_TIMEOUT_MS = 1000;
-const CLOSED = 'ECONNREFUSED';
 const CLOCK_READINGS = 16;
-/** Several times what an event loop has to tell after a day: the run stands still while a reply is parsed. */
-const MAX_REPLY_BYTES = 8 * 1024 ** 2;
 
 /** One that was tried. */
 export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
-
-interface ControlOptions {
-  tls?: TlsOptions;
-  /** For connecting, and for every request but `gc`. */
-  timeoutMs?: number;
-  look?: LookupAll;
-}
 
 /**
  * All requests reject with a CapacityError that names the worker: SOURCE_UNREACHABLE when its connection is down, an
@@ -49,11 +25,11 @@ interface ControlOptions {
  * reconnects in the background.
  */
 export class ControlClients {
-  readonly #workers: ControlClient[];
+  readonly #workers: ControlConnection[];
   readonly #urls: string[];
   readonly #look: LookupAll | undefined;
 
-  private constructor(workers: ControlClient[], urls: string[], { look }: ControlOptions) {
+  private constructor(workers: ControlConnection[], urls: string[], { look }: ControlOptions) {
     this.#workers = workers;
     this.#urls = urls;
     this.#look = look;
@@ -207,7 +183,7 @@ export class ControlClients {
     return all.find((one) => one !== undefined);
   }
 
-  #worker(index: number): ControlClient {
+  #worker(index: number): ControlConnection {
     const worker = this.#workers[index];
     if (worker === undefined) throw new RangeError(`no worker ${index}: there are ${this.#workers.length}`);
     return worker;
@@ -219,123 +195,7 @@ export class ControlClients {
   }
 }
 
-class ControlClient {
-  readonly url: string;
-  readonly connected: Promise<void>;
-  readonly #socket: Socket;
-  readonly #timeoutMs: number;
-  #failure: string | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  /** Why the last attempt to connect failed; undefined while it is connected. */
-  #connectError: CapacityError | undefined;
-
-  constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
-    this.url = address ? `${url} (${address.address})` : url;
-    this.#timeoutMs = timeoutMs;
-    this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
-      extraHeaders: { authorization: `Bearer ${token}` },
-      transports: ['websocket'],
-      ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
-      // A separate connection, even if the same process measures twice.
-      forceNew: true,
-      timeout: timeoutMs,
-      // A worker that was restarted is to be found soon: it publishes, and its statistics are missed.
-      reconnectionDelay: 100,
-      reconnectionDelayMax: 200,
-    });
-    guardClient(this.#socket.io);
-    this.#socket.on('connect', () => {
-      this.#failure = undefined;
-      this.#connectError = undefined;
-    });
-    this.#socket.on('connect_error', (error) => {
-      this.#failure = connectFailure(error);
-      this.#connectError = connectError(this.url, error);
-    });
-    const connecting = new Promise<void>((resolve, reject) => {
-      const fail = (reason: string) => reject(unreachable(this.url, reason));
-      // That of the client ends with the handshake.
-      this.#timer = setTimeout(fail, timeoutMs, `no answer within ${timeoutMs} ms`);
-      this.#socket.once('connect', resolve);
-      this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
-      onceClosed(this.#socket, (reason) =>
-        fail(`it closed the connection before the control namespace opened (${reason})`),
-      );
-    });
-    this.connected = connecting.finally(() => clearTimeout(this.#timer));
-    // Awaited later, together with those of the other workers.
-    this.connected.catch(() => {});
-  }
-
-  get isConnected(): boolean {
-    return this.#socket.connected;
-  }
-
-  get failure(): string | undefined {
-    return this.#failure;
-  }
-
-  /** Attempts that only time out may be those of a worker that is blocked. @returns as that of `ControlClients` */
-  async reconnected(timeoutMs: number): Promise<boolean> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const look = () => {
-      if (this.isConnected || this.#isRefused || this.#failure === CLOSED || !this.#socket.active) resolve();
-    };
-    for (const event of ['connect', 'connect_error'] as const) this.#socket.on(event, look);
-    look();
-    await within(promise, timeoutMs).catch(() => {});
-    for (const event of ['connect', 'connect_error'] as const) this.#socket.off(event, look);
-    return this.isConnected;
-  }
-
-  /** @returns why it may not connect, as soon as that is known, within a limit */
-  async refusal(): Promise<CapacityError | undefined> {
-    const isOpen = await this.reconnected(REFUSAL_TIMEOUT_MS);
-    return !isOpen && this.#isRefused ? this.#connectError : undefined;
-  }
-
-  get #isRefused(): boolean {
-    return this.#connectError !== undefined && reasonOf(this.#connectError) === 'refused';
-  }
-
-  async request<E extends ControlRequest>(
-    event: E,
-    args: unknown[] = [],
-    timeoutMs = this.#timeoutMs,
-  ): Promise<Answer<E>> {
-    if (!this.#socket.connected) throw this.#connectError ?? unreachable(this.url, 'connection lost');
-    let answer: unknown;
-    try {
-      answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
-    } catch {
-      // socket.io-client rejects in the same way for a timeout and for a lost connection.
-      if (!this.#socket.connected) {
-        const { code, message, fix } = unreachable(this.url, `connection lost during \`${event}\``);
-        throw new UnansweredRequest(code, message, fix);
-      }
-      throw new UnansweredRequest(
-        'CONTROL_TIMEOUT',
-        `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
-      );
-    }
-    const reply = replyTo(event, answer);
-    if (reply === undefined) {
-      throw new UnansweredRequest(
-        'VERSIONS_DIFFER',
-        `worker ${this.url} answered \`${event}\` with something else than a reply`,
-      );
-    }
-    if (reply.ok) return reply.value;
-    throw new CapacityError(reply.code, `worker ${this.url} refused \`${event}\`: ${reply.message}`, 'see its log');
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#socket.disconnect();
-  }
-}
-
-async function openEach(urls: string[], token: string, options: ControlOptions): Promise<ControlClient[]> {
+async function openEach(urls: string[], token: string, options: ControlOptions): Promise<ControlConnection[]> {
   const places = await Promise.all(urls.map((url) => placesOf(url, options.look)));
-  return places.flat().map((place) => new ControlClient(place, token, options));
+  return places.flat().map((place) => new ControlConnection(place, token, options));
 }

@@ -1,0 +1,143 @@
+/** One worker's control namespace: its connection, which comes back when it is lost, and requests with a time-out. */
+import { io, type Socket } from 'socket.io-client';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { onceClosed } from '../../../protocol/wire/client-ends.ts';
+import type { TlsOptions } from '../../../protocol/wire/connection.ts';
+import { type Answer, CONTROL_NAMESPACE, type ControlRequest } from '../../../protocol/wire/events.ts';
+import { guardClient } from '../../../protocol/wire/guard-client.ts';
+import { agentTo } from '../../../protocol/wire/http-agent.ts';
+import { reasonOf } from '../absence.ts';
+import { within } from '../late-answers.ts';
+import { connectError, connectFailure, UnansweredRequest, unreachable } from './control-errors.ts';
+import type { ControlPlace, LookupAll } from './control-places.ts';
+import { replyTo } from './replies.ts';
+
+const TIMEOUT_MS = 5000;
+/** A lost connection is tried again after 0.2 s at most. */
+const REFUSAL_TIMEOUT_MS = 1000;
+const CLOSED = 'ECONNREFUSED';
+/** Several times what an event loop has to tell after a day: the run stands still while a reply is parsed. */
+const MAX_REPLY_BYTES = 8 * 1024 ** 2;
+
+export interface ControlOptions {
+  tls?: TlsOptions;
+  /** For connecting, and for every request but `gc`. */
+  timeoutMs?: number;
+  look?: LookupAll;
+}
+
+export class ControlConnection {
+  readonly url: string;
+  readonly connected: Promise<void>;
+  readonly #socket: Socket;
+  readonly #timeoutMs: number;
+  #failure: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Why the last attempt to connect failed; undefined while it is connected. */
+  #connectError: CapacityError | undefined;
+
+  constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
+    this.url = address ? `${url} (${address.address})` : url;
+    this.#timeoutMs = timeoutMs;
+    this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
+      extraHeaders: { authorization: `Bearer ${token}` },
+      transports: ['websocket'],
+      ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
+      // A separate connection, even if the same process measures twice.
+      forceNew: true,
+      timeout: timeoutMs,
+      // A worker that was restarted is to be found soon: it publishes, and its statistics are missed.
+      reconnectionDelay: 100,
+      reconnectionDelayMax: 200,
+    });
+    guardClient(this.#socket.io);
+    this.#socket.on('connect', () => {
+      this.#failure = undefined;
+      this.#connectError = undefined;
+    });
+    this.#socket.on('connect_error', (error) => {
+      this.#failure = connectFailure(error);
+      this.#connectError = connectError(this.url, error);
+    });
+    const connecting = new Promise<void>((resolve, reject) => {
+      const fail = (reason: string) => reject(unreachable(this.url, reason));
+      // That of the client ends with the handshake.
+      this.#timer = setTimeout(fail, timeoutMs, `no answer within ${timeoutMs} ms`);
+      this.#socket.once('connect', resolve);
+      this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
+      onceClosed(this.#socket, (reason) =>
+        fail(`it closed the connection before the control namespace opened (${reason})`),
+      );
+    });
+    this.connected = connecting.finally(() => clearTimeout(this.#timer));
+    // Awaited later, together with those of the other workers.
+    this.connected.catch(() => {});
+  }
+
+  get isConnected(): boolean {
+    return this.#socket.connected;
+  }
+
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Attempts that only time out may be those of a worker that is blocked. @returns false if the port is closed or refuses the run, and after `timeoutMs` */
+  async reconnected(timeoutMs: number): Promise<boolean> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const look = () => {
+      if (this.isConnected || this.#isRefused || this.#failure === CLOSED || !this.#socket.active) resolve();
+    };
+    for (const event of ['connect', 'connect_error'] as const) this.#socket.on(event, look);
+    look();
+    await within(promise, timeoutMs).catch(() => {});
+    for (const event of ['connect', 'connect_error'] as const) this.#socket.off(event, look);
+    return this.isConnected;
+  }
+
+  /** @returns why it may not connect, as soon as that is known, within a limit */
+  async refusal(): Promise<CapacityError | undefined> {
+    const isOpen = await this.reconnected(REFUSAL_TIMEOUT_MS);
+    return !isOpen && this.#isRefused ? this.#connectError : undefined;
+  }
+
+  get #isRefused(): boolean {
+    return this.#connectError !== undefined && reasonOf(this.#connectError) === 'refused';
+  }
+
+  async request<E extends ControlRequest>(
+    event: E,
+    args: unknown[] = [],
+    timeoutMs = this.#timeoutMs,
+  ): Promise<Answer<E>> {
+    if (!this.#socket.connected) throw this.#connectError ?? unreachable(this.url, 'connection lost');
+    let answer: unknown;
+    try {
+      answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
+    } catch {
+      // socket.io-client rejects in the same way for a timeout and for a lost connection.
+      if (!this.#socket.connected) {
+        const { code, message, fix } = unreachable(this.url, `connection lost during \`${event}\``);
+        throw new UnansweredRequest(code, message, fix);
+      }
+      throw new UnansweredRequest(
+        'CONTROL_TIMEOUT',
+        `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
+      );
+    }
+    const reply = replyTo(event, answer);
+    if (reply === undefined) {
+      throw new UnansweredRequest(
+        'VERSIONS_DIFFER',
+        `worker ${this.url} answered \`${event}\` with something else than a reply`,
+      );
+    }
+    if (reply.ok) return reply.value;
+    throw new CapacityError(reply.code, `worker ${this.url} refused \`${event}\`: ${reply.message}`, 'see its log');
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#socket.disconnect();
+  }
+}
