@@ -5,7 +5,7 @@ import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshot
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
-import { endRows } from '../run/measurements/end-words.ts';
+import { endRows } from '../run/measurements/end-rows.ts';
 import type { Ramp } from '../run/measurements/measured-windows.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../run/measurements/per-worker.ts';

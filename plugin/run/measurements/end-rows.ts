@@ -1,0 +1,33 @@
+/** How connections ended, as rows of the result. */
+import type { EndKind } from '../../../protocol/link/ends.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+
+export type EndRow = Result['connections']['ends'][number];
+
+/** @returns rows of the result, the most frequent kind first */
+export function endRows(kinds: readonly EndKind[]): EndRow[] {
+  return kinds.toSorted((a, b) => b.count - a.count).map(rowOf);
+}
+
+/** One kind of end, with the spread of its figures. */
+export function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
+  const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
+    samples.map((one) => one[at] ?? 0),
+  );
+  const age = rangeOf(ages);
+  return {
+    ...{ reason, cause, words, event, eventText, count },
+    ageSeconds: { low: age.low / 1000, high: age.high / 1000 },
+    ...{ sent: rangeOf(sent), received: rangeOf(received), largestSentBytes: rangeOf(sizes) },
+    maxPayloadBytes: announced.maxPayloadBytes || null,
+    pingIntervalMs: announced.pingIntervalMs || null,
+    pingTimeoutMs: announced.pingTimeoutMs || null,
+  };
+}
+
+/** From the 5th to the 95th percentile. */
+function rangeOf(values: number[]): { low: number; high: number } {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;
+  return { low: at(0.05), high: at(0.95) };
+}
