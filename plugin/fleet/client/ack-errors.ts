@@ -40,11 +40,15 @@ export function errorInAck([first]: readonly unknown[]): object | undefined {
   return Object.fromEntries(entries.filter((entry) => isError(entry) || WORDS.test(entry[0])));
 }
 
-/** Adds an acknowledgement that carries an error to the table, by its words. @param secrets of the connection */
-export function countAckError(errors: Record<string, number>, args: readonly unknown[], secrets?: string[]): void {
+/** Adds an acknowledgement that carries an error to the table, by its words. @param secretsOf gives those of the connection */
+export function countAckError(
+  errors: Record<string, number>,
+  args: readonly unknown[],
+  secretsOf: () => string[] | undefined = () => undefined,
+): void {
   const error = errorInAck(args);
   if (error === undefined) return;
-  const words = printable(JSON.stringify(error), MAX_WORDS_LENGTH, secrets);
+  const words = printable(JSON.stringify(error), MAX_WORDS_LENGTH, secretsOf());
   const isKnown = Object.hasOwn(errors, words) || Object.keys(errors).length < MAX_ERRORS;
   addOwn(errors, isKnown ? words : '', 1);
 }

@@ -6,7 +6,6 @@ import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import type { Client, ClientSink, ConnectTimings, Copy } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
-import type { End } from '../../fleet-messages.ts';
 import { endOf } from '../counts/end-counts.ts';
 import { FINALIZED } from '../ledger/process-sightings.ts';
 import type { Parts } from '../process-parts.ts';
@@ -137,7 +136,7 @@ export class ClientReports implements ClientSink {
   onAck(client: Client, _namespace: string, ackId: number, args: unknown[]): void {
     const connection = this.#held.ofClient(client);
     const { acknowledgements, messages, counts } = this.#parts;
-    counts.acknowledged(args, args.length > 0 && connection ? secretsOf(connection) : undefined);
+    counts.acknowledged(args, () => connection && secretsOf(connection));
     if (ackId < FIRST_REPEATED_ACK_ID) acknowledgements.received(client, connection, ackId, args);
     else if (!connection || !messages.acknowledged(connection, ackId)) counts.unknownAcks++;
   }
@@ -150,12 +149,17 @@ export class ClientReports implements ClientSink {
     const connection = this.#held.ofClient(client);
     if (!connection) return;
     const { id } = connection;
-    const found = endOf(client, reason, performance.now() - connection.openedAtMs, why, secretsOf(connection));
     const { heartbeat } = client;
-    const ended: { end?: End } = heartbeat ? { end: { found, heartbeat } } : {};
+    const find = () => endOf(client, reason, performance.now() - connection.openedAtMs, why, secretsOf(connection));
     if (namespace !== undefined) {
       connection.forgetNamespace(namespace);
-      this.#parts.answer({ op: 'closed', id, reason, namespace, ...ended });
+      this.#parts.answer({
+        op: 'closed',
+        id,
+        reason,
+        namespace,
+        ...(heartbeat && { end: { found: find(), heartbeat } }),
+      });
       return;
     }
     this.#held.failAll(connection, { cause: 'closed', message: reason });
@@ -167,9 +171,11 @@ export class ClientReports implements ClientSink {
       return;
     }
     this.#parts.connecting.overTime.ended.record(monotonicUs());
+    const found = find();
     this.#parts.ends.record(found);
     this.#held.drop(connection, reason);
-    this.#parts.answer({ op: 'closed', id, reason, ...(returns && { returns: true as const }), ...ended });
+    const answer = { op: 'closed' as const, id, reason, ...(returns && { returns: true as const }) };
+    this.#parts.answer({ ...answer, ...(heartbeat && { end: { found, heartbeat } }) });
   }
 }
 

@@ -28,10 +28,10 @@ export class Counts {
   /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
   readonly perSessionPrefix: Record<string, number> = {};
 
-  /** @param secrets of the connection */
-  acknowledged(args: unknown[], secrets: string[] | undefined): void {
+  /** @param secretsOf gives those of the connection, if there is a text to show */
+  acknowledged(args: unknown[], secretsOf: () => string[] | undefined): void {
     this.acks++;
-    countAckError(this.ackErrors, args, secrets);
+    countAckError(this.ackErrors, args, secretsOf);
   }
 
   opened(connection: Connection, client: Client, worker: string): void {
