@@ -21,9 +21,9 @@ if (process.argv[2] === 'prepack') {
   // Renamed, so that nobody reads half of it.
   writeFileSync('package.json.new', `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync('package.json.new', 'package.json');
-  const release = resolve('dist/protocol/base/release.js');
-  if (existsSync(release)) {
-    const { BUILD_FILE, sourceDigest } = await import(pathToFileURL(release).href);
+  // `socketio-capacity-instrument` has no part of the plugin, and belongs to no build.
+  if (existsSync('dist/plugin')) {
+    const { BUILD_FILE, sourceDigest } = await import(pathToFileURL(resolve('dist/protocol/base/release.js')).href);
     writeFileSync(join('dist', BUILD_FILE), sourceDigest(ROOT));
   }
 } else {

@@ -10,6 +10,8 @@ import { defineStep } from './step.ts';
 
 /** About twenty lines of a stack trace. */
 const MAX_ERROR_LENGTH = 2000;
+/** Longer texts are not searched for secrets. */
+const MAX_READ_LENGTH = 100_000;
 
 type Processor = (...args: unknown[]) => unknown;
 
@@ -46,8 +48,8 @@ export function compileCall(name: string, shared: Shared): (context: UserContext
 
 /** @returns the beginning of the error's text, in which a function can have put whatever it knows, without secrets */
 function shownError(text: string, context: UserContext): string {
-  const shown = withoutSecrets(text.slice(0, MAX_ERROR_LENGTH * 2), secretsOf(context));
-  return shown.slice(0, MAX_ERROR_LENGTH);
+  // Shortened last: half a secret would not be recognised.
+  return withoutSecrets(text.slice(0, MAX_READ_LENGTH), secretsOf(context)).slice(0, MAX_ERROR_LENGTH);
 }
 
 function call(processor: Processor, args: unknown[]): Promise<void> {
