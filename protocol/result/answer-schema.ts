@@ -19,7 +19,10 @@ export const lineSchema = object({
 
 export const answerSchema = object({
   title: z.string().describe('the outcome in a word or a sentence'),
-  cause: z.string().nullable().describe('the root cause of what went wrong; null if nothing did'),
+  cause: z
+    .string()
+    .nullable()
+    .describe('the root cause of what went wrong, or the missed thresholds; null if nothing did'),
   machine: z.string().describe('the machines of generator and server in one line'),
   lines: rowsOf(lineSchema.shape).describe('the figures in words; empty if the measurement is INVALID'),
 });

@@ -14,7 +14,7 @@ import type { Line } from './line.ts';
 import { machineLine } from './machine-line.ts';
 import { memoryLines } from './memory-line.ts';
 import { messageLines } from './messages-line.ts';
-import { outcomeTitle } from './outcome.ts';
+import { missedText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
 
 /** By the section of the report that has the details, in the order of the answer. */
@@ -35,15 +35,12 @@ const LINES: Record<string, (result: Result) => Line[]> = {
 /** @param judged the result with its findings, verdict and outcome */
 export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
   const result: Result = { ...judged, answer: { title: '', cause: null, machine: '', lines: [] } };
-  const [first] = leadingFindings(result.findings);
-  // The missed thresholds are why a run failed to which nothing else has happened.
-  const cause = judged.outcome.status === 'FAILED' && first && !isReason(first, judged) ? undefined : first;
   const lines = Object.entries(LINES).flatMap(([section, linesOf]) =>
     linesOf(result).map((line) => doubted({ section, ...line }, result.findings)),
   );
   return {
     title: outcomeTitle(result),
-    cause: cause?.message ?? null,
+    cause: leadOf(judged).text ?? null,
     machine: machineLine(judged),
     lines: result.verdict.status === 'INVALID' ? [] : [...lines, ...notMeasured(result)],
   };
@@ -100,11 +97,17 @@ function effectsOf(cause: Finding, all: readonly Finding[]) {
   };
 }
 
-/** Returns whether the finding is why the outcome and the verdict are what they are. */
-export function isReason(cause: Finding, { findings, outcome, verdict }: Omit<Result, 'answer'>): boolean {
-  const { invalidatesRun, fails, doubts } = effectsOf(cause, findings);
-  if (verdict.status === 'INVALID') return invalidatesRun;
-  return outcome.status === 'FAILED' ? fails : verdict.status === 'SUSPECT' && doubts;
+/**
+ * Returns what follows the title: `because`: the first cause is why the outcome and the verdict are what they are. `thresholds`:
+ * the missed ones are why. `beside`: the first cause is not why, and comes first all the same.
+ */
+export function leadOf({ findings, outcome, verdict }: Omit<Result, 'answer'>) {
+  const [first] = leadingFindings(findings);
+  const { invalidatesRun = false, fails = false, doubts = false } = first ? effectsOf(first, findings) : {};
+  const isFailed = outcome.status === 'FAILED';
+  if (isFailed && !fails) return { kind: 'thresholds' as const, text: missedText(outcome) };
+  const isReason = verdict.status === 'INVALID' ? invalidatesRun : isFailed || (verdict.status === 'SUSPECT' && doubts);
+  return { kind: isReason ? ('because' as const) : ('beside' as const), text: first?.message };
 }
 
 function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {

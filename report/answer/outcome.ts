@@ -23,8 +23,13 @@ export function outcomeTitle(
 
 /** @returns `Failed: 50.00 % of the copies delivered, threshold 100 %` */
 export function outcomeText(result: Result, outcome = result.outcome): string {
-  const missed = outcome.thresholds.filter(isMissed).map(({ text }) => text);
-  return [outcomeTitle(result, outcome), ...(missed.length > 0 ? [missed.join('; ')] : [])].join(': ');
+  return [outcomeTitle(result, outcome), missedText(outcome)].filter(Boolean).join(': ');
+}
+
+/** @returns the missed thresholds; undefined if none is missed */
+export function missedText({ thresholds }: Outcome): string | undefined {
+  const missed = thresholds.filter(isMissed).map(({ text }) => text);
+  return missed.length > 0 ? missed.join('; ') : undefined;
 }
 
 /** @returns `connections.rate > 900, found 740 connections/s` of each that is missed and fails nothing */

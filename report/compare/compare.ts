@@ -30,7 +30,7 @@ export interface ComparedSet extends Runs {
   name: string;
   /** One for each run that left a result; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
-  /** Runs that failed, and the first finding of each. */
+  /** What the answer of each failed run begins with. */
   failed: string[];
   /** What others did in each usable run whose times, rates and CPU do not count for it. */
   disturbed: string[];
@@ -70,9 +70,7 @@ export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   return {
     name,
     statuses: results.map(({ verdict }) => verdict.status),
-    failed: results.flatMap(({ outcome, answer }) =>
-      outcome.status === 'FAILED' ? (answer.cause ?? 'a threshold was missed') : [],
-    ),
+    failed: results.flatMap(({ outcome, answer }) => (outcome.status === 'FAILED' ? (answer.cause ?? []) : [])),
     disturbed: usable.flatMap((result) => disturbanceOf(result)?.text ?? []),
     usable: usable.length,
     made: results.length + lost,

@@ -4,7 +4,7 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { foldedFindings, isReason, leadingFindings } from '../answer/answer.ts';
+import { foldedFindings, leadOf } from '../answer/answer.ts';
 import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
 import type { Answer, Cause, Document, Tone } from '../model/document.ts';
 import { capacity } from './capacity-section.ts';
@@ -65,15 +65,14 @@ const MEASUREMENT = {
 function answer(result: Result): Answer {
   const { verdict, outcome, findings } = result;
   const tone = TONES[exitCodeOfResult(result)] ?? 'bad';
-  const [first] = leadingFindings(findings);
-  const isBecause = first !== undefined && isReason(first, result);
+  const { kind } = leadOf(result);
   return {
     tone,
     title: result.answer.title,
     lines: ownThresholds(outcome)
       .filter(isMissed)
       .map(({ text }) => text),
-    lead: tone === 'good' || result.answer.cause === null ? 'lines' : isBecause ? 'because' : 'beside',
+    lead: tone === 'good' || kind === 'thresholds' || findings.length === 0 ? 'lines' : kind,
     causes: causesOf(findings),
     findings: [...result.answer.lines, ...missedOptional(outcome).map(optionalLine)],
     measurement: { status: verdict.status, text: MEASUREMENT[verdict.status] },
