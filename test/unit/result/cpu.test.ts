@@ -2,22 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { machineFigures } from '../../../plugin/result/assemble-machine.ts';
-import { cpuFigures, wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import { impossibleCpu } from '../../../plugin/result/invariants/cpu-invariants.ts';
-import type { CpuWindow, RampWindow } from '../../../plugin/run/measurements/measured-windows.ts';
-import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import type { CpuWindow } from '../../../plugin/run/measurements/measured-windows.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { cpuLines } from '../../../report/answer/cpu-line.ts';
+import { parts, ramp, type Windows, window, workerOf } from '../../helpers/cpu-windows.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
-
-const window = (seconds: number, units: number, workerUs: number, held = 1000): CpuWindow => ({
-  ...{ seconds, secondsAtMost: seconds, units, held },
-  cpuUs: { worker: workerUs },
-});
-
-/** Parts of a second each. */
-const parts = (units: number, ...us: number[]) => us.map((workerUs) => window(1, units, workerUs));
 
 /** A tenth of a core. */
 const STEADY = parts(0, ...Array<number>(10).fill(100_000));
@@ -26,15 +18,6 @@ const RESTLESS = parts(0, ...STEADY.map((_, index) => (index % 2 === 0 ? 0 : 200
 const NOTHING = parts(0, ...Array<number>(10).fill(0));
 /** Beside the tenth of a core, 25 µs for each message. */
 const BROADCASTS = parts(2000, ...Array<number>(5).fill(150_000));
-
-type Windows = Partial<Measurements['cpu']>;
-
-function workerOf(cpu: Windows) {
-  const all = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [], ...cpu };
-  const { worker } = cpuFigures(measurements({ cpu: all }), LAYERS);
-  assert.ok(worker);
-  return worker;
-}
 
 const FIGURES = {
   connect: 'rampSecondsPerThousandConnects',
@@ -63,105 +46,7 @@ function check(figure: keyof typeof FIGURES, cases: Case[]): void {
   });
 }
 
-/** Four seconds of a thousand connects, the first one at `before` connections. @param us in each part */
-function ramp(us: number, before = 0, failedAttempts = 0): RampWindow {
-  const parts = [0, 1, 2, 3].map((part) => window(1, 250, us, before + 125 + 250 * part));
-  return { ...window(4, 1000, 4 * us, before + 500), parts, failedAttempts };
-}
-
 const ALL = { unloaded: NOTHING, ramps: [ramp(125_000)], idle: STEADY, broadcasts: BROADCASTS };
-
-/** An application of which all is known, in milliseconds of CPU. */
-interface App {
-  connectMs: number;
-  /** Of each idle connection, in a second. */
-  heldMs?: number;
-  /** Its timer blocks so long, so often, and begins a part of that time after the run. */
-  timer?: { ms: number; everyMs: number; phase: number };
-  /** It ends all but some of the connections at once. */
-  keeps?: number;
-  failed?: number;
-  holdSeconds?: number;
-  rampSeconds?: number;
-}
-
-/** CPU as the run reads it: before the first connection, in two ramps of ten connects per second, and in the hold. */
-function runOf({
-  connectMs,
-  heldMs = 0,
-  timer,
-  keeps = 1,
-  failed = 0,
-  holdSeconds = 10,
-  rampSeconds = 3,
-}: App): Windows {
-  const timerMs = (untilMs: number) => {
-    if (!timer) return 0;
-    const sinceMs = untilMs + timer.phase * timer.everyMs;
-    return Math.floor(sinceMs / timer.everyMs) * timer.ms + Math.min(timer.ms, sinceMs % timer.everyMs);
-  };
-  let [atMs, held, usedMs, readUs] = [0, 0, 0, 1000 * timerMs(0)];
-  const pass = (seconds: number, connects: number) => {
-    const joined = connects * keeps;
-    const mean = held + joined / 2;
-    atMs += seconds * 1000;
-    held += joined;
-    usedMs += connects * connectMs + mean * heldMs * seconds;
-    const before = readUs;
-    // The kernel counts in ticks.
-    readUs = Math.floor((usedMs + timerMs(atMs)) / 10) * 10_000;
-    return window(seconds, connects, readUs - before, mean);
-  };
-  const idle = (seconds: number) => Array.from({ length: 10 }, () => pass(seconds / 10, 0));
-  const climb = () => {
-    const parts = Array.from({ length: rampSeconds }, () => pass(1, 10));
-    pass(3, 0);
-    return { ...(wholeWindow(parts) as CpuWindow), parts, failedAttempts: failed / 2 };
-  };
-  return { unloaded: idle(holdSeconds / 5), ramps: [climb(), climb()], idle: idle(holdSeconds) };
-}
-
-describe('CPU by connect', () => {
-  const timers = [0, 0.3, 0.7].map((phase) => ({ ms: 30, everyMs: 100, phase }));
-  const blocks = [0, 0.2, 0.4, 0.6, 0.8].map((phase) => ({ ms: 1500, everyMs: 5000, phase }));
-  const APPS: [what: string, app: App, isKnown?: boolean][] = [
-    ['an application without timers', { connectMs: 1.5 }, true],
-    ['idle connections that cost', { connectMs: 20, heldMs: 1 }, true],
-    ['an application that keeps one connection of all', { connectMs: 15, keeps: 1 / 60 }, true],
-    ['an application that keeps none', { connectMs: 15, keeps: 0 }, true],
-    ...timers.map((timer): [string, App] => [`a timer at ${timer.phase} of its period`, { connectMs: 1.5, timer }]),
-    ...blocks.flatMap((timer): [string, App, boolean][] => [
-      [`a timer that blocks, at ${timer.phase} of its period`, { connectMs: 1.5, timer, holdSeconds: 2 }, false],
-      [`such a timer in long ramps`, { connectMs: 1.5, timer, holdSeconds: 2, rampSeconds: 40 }, false],
-    ]),
-    ['as many failed attempts as connects', { connectMs: 15, failed: 60 }, false],
-  ];
-  for (const [what, app, isKnown] of APPS) {
-    it(`has the truth in its interval with ${what}`, () => {
-      const { rampSecondsPerThousandConnects: found, intervals } = workerOf(runOf(app));
-      const { low95, high95 } = intervals?.rampSecondsPerThousandConnects ?? {};
-      assert.ok(low95 !== undefined && high95 !== undefined, 'an interval');
-      assert.ok(low95 <= app.connectMs && app.connectMs <= high95, `${low95} to ${high95}`);
-      if (isKnown !== undefined) assert.equal(found !== null, isKnown, `${found}, ${low95} to ${high95}`);
-    });
-  }
-
-  it('has a wider interval below with a few failed attempts, which cost as well', () => {
-    const interval = (failed: number) =>
-      workerOf({ ...ALL, ramps: [ramp(125_000, 0, failed)] }).intervals?.rampSecondsPerThousandConnects;
-    assert.equal(interval(40)?.high95, interval(0)?.high95);
-    assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
-  });
-
-  it('is said as a bound, with what would narrow it', () => {
-    const result = perfectResult();
-    Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));
-    assert.match(
-      cpuLines(result)[0]?.text ?? '',
-      /at most \d+\.\d+ s per 1,000 connects.*a longer `hold`, would narrow it$/,
-    );
-  });
-});
 
 check('connect', [
   ['is without the background, in a ramp half of it', ALL, 0.3],

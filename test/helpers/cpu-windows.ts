@@ -1,0 +1,31 @@
+/** Windows of a run in which a worker took a known CPU time. */
+import assert from 'node:assert/strict';
+import { cpuFigures } from '../../plugin/result/cpu/assemble-cpu.ts';
+import type { CpuWindow, RampWindow } from '../../plugin/run/measurements/measured-windows.ts';
+import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
+import { LAYERS } from '../../plugin/samplers/layers/index.ts';
+import { measurements } from './measurements.ts';
+
+/** A tenth of a core. */
+export const window = (seconds: number, units: number, workerUs: number, held = 1000): CpuWindow => ({
+  ...{ seconds, secondsAtMost: seconds, units, held },
+  cpuUs: { worker: workerUs },
+});
+
+/** Parts of a second each. */
+export const parts = (units: number, ...us: number[]) => us.map((workerUs) => window(1, units, workerUs));
+
+export type Windows = Partial<Measurements['cpu']>;
+
+export function workerOf(cpu: Windows) {
+  const all = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [], ...cpu };
+  const { worker } = cpuFigures(measurements({ cpu: all }), LAYERS);
+  assert.ok(worker);
+  return worker;
+}
+
+/** Four seconds of a thousand connects, the first one at `before` connections. @param us in each part */
+export function ramp(us: number, before = 0, failedAttempts = 0): RampWindow {
+  const parts = [0, 1, 2, 3].map((part) => window(1, 250, us, before + 125 + 250 * part));
+  return { ...window(4, 1000, 4 * us, before + 500), parts, failedAttempts };
+}

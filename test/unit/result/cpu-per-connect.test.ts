@@ -1,0 +1,104 @@
+/** What a connect costs, of applications whose costs, timers and failures are known. */
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import type { CpuWindow } from '../../../plugin/run/measurements/measured-windows.ts';
+import { cpuLines } from '../../../report/answer/cpu-line.ts';
+/** A tenth of a core. */
+import { parts, ramp, type Windows, window, workerOf } from '../../helpers/cpu-windows.ts';
+import { perfectResult } from '../../helpers/results.ts';
+
+/** Nothing before the first connection, and a tenth of a core in the hold. */
+const STEADY = { unloaded: parts(0, ...Array<number>(10).fill(0)), idle: parts(0, ...Array<number>(10).fill(100_000)) };
+
+/** An application of which all is known, in milliseconds of CPU. */
+interface App {
+  connectMs: number;
+  /** Of each idle connection, in a second. */
+  heldMs?: number;
+  /** Its timer blocks so long, so often, and begins a part of that time after the run. */
+  timer?: { ms: number; everyMs: number; phase: number };
+  /** It ends all but some of the connections at once. */
+  keeps?: number;
+  failed?: number;
+  holdSeconds?: number;
+  rampSeconds?: number;
+}
+
+/** CPU as the run reads it: before the first connection, in two ramps of ten connects per second, and in the hold. */
+function runOf({
+  connectMs,
+  heldMs = 0,
+  timer,
+  keeps = 1,
+  failed = 0,
+  holdSeconds = 10,
+  rampSeconds = 3,
+}: App): Windows {
+  const timerMs = (untilMs: number) => {
+    if (!timer) return 0;
+    const sinceMs = untilMs + timer.phase * timer.everyMs;
+    return Math.floor(sinceMs / timer.everyMs) * timer.ms + Math.min(timer.ms, sinceMs % timer.everyMs);
+  };
+  let [atMs, held, usedMs, readUs] = [0, 0, 0, 1000 * timerMs(0)];
+  const pass = (seconds: number, connects: number) => {
+    const joined = connects * keeps;
+    const mean = held + joined / 2;
+    atMs += seconds * 1000;
+    held += joined;
+    usedMs += connects * connectMs + mean * heldMs * seconds;
+    const before = readUs;
+    // The kernel counts in ticks.
+    readUs = Math.floor((usedMs + timerMs(atMs)) / 10) * 10_000;
+    return window(seconds, connects, readUs - before, mean);
+  };
+  const idle = (seconds: number) => Array.from({ length: 10 }, () => pass(seconds / 10, 0));
+  const climb = () => {
+    const parts = Array.from({ length: rampSeconds }, () => pass(1, 10));
+    pass(3, 0);
+    return { ...(wholeWindow(parts) as CpuWindow), parts, failedAttempts: failed / 2 };
+  };
+  return { unloaded: idle(holdSeconds / 5), ramps: [climb(), climb()], idle: idle(holdSeconds) };
+}
+
+describe('CPU by connect', () => {
+  const timers = [0, 0.3, 0.7].map((phase) => ({ ms: 30, everyMs: 100, phase }));
+  const blocks = [0, 0.2, 0.4, 0.6, 0.8].map((phase) => ({ ms: 1500, everyMs: 5000, phase }));
+  const APPS: [what: string, app: App, isKnown?: boolean][] = [
+    ['an application without timers', { connectMs: 1.5 }, true],
+    ['idle connections that cost', { connectMs: 20, heldMs: 1 }, true],
+    ['an application that keeps one connection of all', { connectMs: 15, keeps: 1 / 60 }, true],
+    ['an application that keeps none', { connectMs: 15, keeps: 0 }, true],
+    ...timers.map((timer): [string, App] => [`a timer at ${timer.phase} of its period`, { connectMs: 1.5, timer }]),
+    ...blocks.flatMap((timer): [string, App, boolean][] => [
+      [`a timer that blocks, at ${timer.phase} of its period`, { connectMs: 1.5, timer, holdSeconds: 2 }, false],
+      [`such a timer in long ramps`, { connectMs: 1.5, timer, holdSeconds: 2, rampSeconds: 40 }, false],
+    ]),
+    ['as many failed attempts as connects', { connectMs: 15, failed: 60 }, false],
+  ];
+  for (const [what, app, isKnown] of APPS) {
+    it(`has the truth in its interval with ${what}`, () => {
+      const { rampSecondsPerThousandConnects: found, intervals } = workerOf(runOf(app));
+      const { low95, high95 } = intervals?.rampSecondsPerThousandConnects ?? {};
+      assert.ok(low95 !== undefined && high95 !== undefined, 'an interval');
+      assert.ok(low95 <= app.connectMs && app.connectMs <= high95, `${low95} to ${high95}`);
+      if (isKnown !== undefined) assert.equal(found !== null, isKnown, `${found}, ${low95} to ${high95}`);
+    });
+  }
+
+  it('has a wider interval below with a few failed attempts, which cost as well', () => {
+    const interval = (failed: number) =>
+      workerOf({ ...STEADY, ramps: [ramp(125_000, 0, failed)] }).intervals?.rampSecondsPerThousandConnects;
+    assert.equal(interval(40)?.high95, interval(0)?.high95);
+    assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
+  });
+
+  it('is said as a bound, with what would narrow it', () => {
+    const result = perfectResult();
+    Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));
+    assert.match(
+      cpuLines(result)[0]?.text ?? '',
+      /at most \d+\.\d+ s per 1,000 connects.*a longer `hold`, would narrow it$/,
+    );
+  });
+});
