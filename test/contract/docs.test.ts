@@ -42,6 +42,25 @@ it('the method page lists every expectation, with the metrics that replace it', 
   assert.deepEqual(Object.fromEntries(listed), EXPECTATIONS);
 });
 
+it('a page that names the effect of a finding agrees with the catalogue', () => {
+  const effectOf: Record<string, (code: keyof typeof FINDINGS) => boolean> = {
+    failed: (code) => 'fails' in FINDINGS[code],
+    INVALID: (code) => (FINDINGS[code].invalidates as readonly string[]).includes('run'),
+    SUSPECT: (code) => FINDINGS[code].invalidates.length > 0 && !effectOf.INVALID?.(code),
+  };
+  const sentences = globSync('docs/{method,guide/*,method/*}.md', { cwd: ROOT }).flatMap((path) => [
+    ...page(path)
+      .replaceAll(/\s+/g, ' ')
+      .matchAll(/\b(SUSPECT|INVALID|failed) \(`([A-Z_]+)`/g),
+  ]);
+  const wrong = sentences.filter(([, effect = '', code]) => !effectOf[effect]?.(code as keyof typeof FINDINGS));
+  assert.deepEqual(
+    wrong.map(([sentence]) => sentence),
+    [],
+  );
+  assert.ok(sentences.length > 10);
+});
+
 describe('a key of a schema', () => {
   const number = z.number().describe('a number');
   const inner = z.object({ number });
