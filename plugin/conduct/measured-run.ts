@@ -1,4 +1,4 @@
-/** One measured run, from its settings to its result, files and exit code: owns everything that it opens. */
+/** One measured run, from its settings to its result, files and exit code. It closes everything that it opens. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { reportError } from '../../protocol/base/ended-by.ts';
@@ -24,35 +24,35 @@ import { within } from '../run/wait.ts';
 import { heapProfileText } from '../samplers/index.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
-import { askForTheRest, endedIn, failedIn, withCode } from './incomplete.ts';
+import { collectMissing, earlyEnd, failedEnd, withCode } from './incomplete.ts';
 import { log, logResult, openProgress, type Terminal } from './terminal.ts';
 
 interface MeasuredRunOptions {
   script: Script;
   config: Settings;
   scriptPath: string | undefined;
-  /** To the engines; the run closes it. */
+  /** Connection to the engines; the run closes it. */
   link: EngineLink;
-  /** What is known now of the hosts that bring the load; undefined if this one does. */
+  /** Returns the current state of the generator hosts; undefined if this host generates the load. */
   hosts?: () => GeneratorHost[];
   terminal: Terminal;
   artilleryVersion: string;
-  /** Before anything is opened. @throws CapacityError that ends the run */
+  /** Runs before anything is opened. @throws CapacityError that ends the run */
   admit(): Promise<void>;
-  /** Ends the process in an orderly way, which calls `report` and `close`; to be called at most once. */
+  /** Shuts the process down, which calls `report` and `close`; called at most once. */
   end(exitCode: number): Promise<void>;
-  /** Evaluates the thresholds of a run that has come to its end, where Artillery does not. */
+  /** Evaluates the thresholds of a completed run where Artillery does not. */
   evaluate?: ((result: Result) => Result['thresholds']) | undefined;
-  /** Files in the run's folder of whoever conducts it. */
+  /** Files that the caller writes into the run's folder. */
   files?: string[];
 }
 
-/** For the current measurement to notice that the run has been stopped. */
+/** Time for the current measurement to notice a stop. */
 const STOP_TIMEOUT_MS = 5000;
 const RESIDUAL_TIMEOUT_MS = 60_000;
 const HEAP_PROFILE = 'connections.heapprofile';
 
-/** What exists once the target has answered. */
+/** State of a run whose target has answered. */
 interface PreparedRun {
   context: RunContext;
   conductor: Conductor;
@@ -63,7 +63,7 @@ interface PreparedRun {
 
 export class MeasuredRun {
   readonly #options: MeasuredRunOptions;
-  /** Whoever sees more of the run than its conductor adds it here. */
+  /** Also filled from outside, with what only the caller observes. */
   readonly measurements: Measurements;
   #ended: Ended = 'failed';
   readonly #folder: RunFolder;
@@ -87,11 +87,11 @@ export class MeasuredRun {
     this.#folder.files.onFailed = (error) => this.end(error);
     this.#closers.add(() => link.close());
     link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
-    // Artillery creates the plugins before it is ready for a shutdown.
+    // Artillery creates plugins before it can handle a shutdown.
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
   }
 
-  /** Of a run that has not ended, that of one without a result. */
+  /** Exit code; that of a failed run until `report` has written a result. */
   get exitCode(): number {
     return exitCodeOf(this.#ended);
   }
@@ -111,19 +111,19 @@ export class MeasuredRun {
     return this.#prepared && this.#result(this.#prepared);
   }
 
-  /** Before the load: the run cannot take place. After it has begun: it ends with what was measured. */
+  /** Before the load, refuses the run; afterwards, ends it and keeps what was measured. */
   end(error: CapacityError): void {
     if (this.#started) this.#fail(error);
     else void this.#refuse(error);
   }
 
   phaseStarted(index: number): void {
-    this.#then(({ conductor }) => conductor.phaseStarted(index));
+    this.#enqueue(({ conductor }) => conductor.phaseStarted(index));
   }
 
-  /** The last phase is over. */
+  /** Called after the last phase. */
   phasesCompleted(): void {
-    this.#then(async ({ conductor, live }) => {
+    this.#enqueue(async ({ conductor, live }) => {
       await conductor.finale();
       live?.close();
       this.#options.link.tell({ type: 'finish' });
@@ -131,28 +131,28 @@ export class MeasuredRun {
   }
 
   /**
-   * Writes the result and prints it, after Artillery's own summary or in its place. Never rejects.
-   * @param earlyStop after Ctrl-C, or if this run has requested the end
+   * Writes the result and prints it, after Artillery's own summary or instead of it. Never rejects.
+   * @param earlyStop true after Ctrl-C, or if this run requested the end
    */
   async report(earlyStop: boolean): Promise<void> {
     const prepared = this.#prepared;
-    // From here on, what cannot be written is printed at the end.
+    // From here on, write errors no longer end the run; #publish reports them.
     this.files.onFailed = () => {};
     if (this.#refused) return;
     if (!prepared) {
-      // What is still being opened has no error to report.
+      // Aborted first, so that resources still being opened report no error.
       this.#abort.abort();
       this.#ended = earlyStop ? 'stopped' : 'refused';
-      log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Over'} before anything was measured.`);
+      log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Ended'} before anything was measured.`);
       this.#folder.discard();
       return;
     }
     try {
-      // Artillery ends with its last virtual user, even if the residual is still being measured.
+      // Artillery ends with its last virtual user, even while the residual is still being measured.
       if (!earlyStop && prepared.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
       if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
       prepared.live?.close();
-      // Artillery calls `beforeExit` of all plugins at once; after this turn `ensure` has evaluated its thresholds.
+      // Artillery calls `beforeExit` of all plugins at once; by the next turn `ensure` has evaluated its thresholds.
       await setImmediate();
       const { evaluate } = this.#options;
       if (evaluate && !earlyStop) this.measurements.thresholds = evaluate(this.#result(prepared));
@@ -197,31 +197,31 @@ export class MeasuredRun {
     link.start();
   }
 
-  /** Writes the result in all its forms, and prints it. */
+  /** Writes the result in all formats, prints it, and sets the outcome of the run. */
   async #publish({ view }: PreparedRun, result: Result): Promise<void> {
     const path = this.#folder.write(result);
     const { directory } = this.#folder;
-    // Imported late: the chart library is large, and would take memory in every Artillery thread.
+    // Imported late: the chart library would take memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
     logResult(terminal, result, path, [...written, ...this.#writeProfile(), ...files]);
-    // A full disk fails all of them: the first one tells why.
+    // A full disk fails every file: the first error is enough.
     const failure = this.files.failure ?? failed[0];
     if (failure) reportError(failure);
     this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
-  /** @returns the name of the file, if there is one */
+  /** @returns the name of the written file, if any */
   #writeProfile(): string[] {
     const { heapProfiles } = this.measurements;
     if (!Array.isArray(heapProfiles) || heapProfiles.length === 0) return [];
     return this.files.replace(HEAP_PROFILE, heapProfileText(heapProfiles)) ? [HEAP_PROFILE] : [];
   }
 
-  /** Handles the events of the phases one after the other; an error ends the run. */
-  #then(handle: (prepared: PreparedRun) => Promise<void>): void {
+  /** Handles phase events one after the other; an error ends the run. */
+  #enqueue(handle: (prepared: PreparedRun) => Promise<void>): void {
     this.#queue = this.#queue
       .then(async () => {
         if (this.#prepared && !this.#abort.signal.aborted) await handle(this.#prepared);
@@ -229,18 +229,18 @@ export class MeasuredRun {
       .catch((error) => this.#fail(error));
   }
 
-  /** After the load has begun: keeps the measurements so far, and ends the run. */
+  /** Ends a run whose load has begun, and keeps the measurements so far. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
-    this.measurements.aborted = failedIn(this.#prepared?.conductor.stage, error);
-    // Not awaited: the shutdown waits for the queue that this is part of.
+    this.measurements.aborted = failedEnd(this.#prepared?.conductor.stage, error);
+    // Not awaited: the shutdown waits for the queue that runs this call.
     void this.#options.end(exitCodeOf('failed'));
   }
 
-  /** Before the load: prints the error, and ends the process. Leaves no files. */
+  /** Ends a run before its load: prints the error, deletes the folder, and ends the process. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#refused || this.#abort.signal.aborted) {
-      // Also after Ctrl-C: nothing else would ever end these processes.
+      // Printed even after Ctrl-C: the user must end these processes by hand.
       if (error instanceof CapacityError && error.code === 'STACK_STUCK') console.error(describeError(error));
       return;
     }
@@ -252,21 +252,21 @@ export class MeasuredRun {
     await this.#options.end(this.exitCode);
   }
 
-  /** Ends the current measurement, and collects what is known so far. */
+  /** Ends the current measurement, and collects what the result still lacks. */
   async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
     const { measurements, population } = context;
     measurements.stoppedByUser = earlyStop && measurements.aborted === undefined;
-    measurements.aborted ??= endedIn(conductor.stage, earlyStop ? 'stopped' : 'left');
+    measurements.aborted ??= earlyEnd(conductor.stage, earlyStop ? 'stopped' : 'left');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
     await within(this.#queue, STOP_TIMEOUT_MS);
-    await askForTheRest(conductor, context);
+    await collectMissing(conductor, context);
   }
 
-  /** Writes a result as if the run ended here, so that the measurements survive if the process is killed. */
+  /** Writes a result as if the run had been killed now, so that measurements survive a kill. */
   #save(): void {
     if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
-    const aborted = this.measurements.aborted ?? endedIn(this.#prepared.conductor.stage, 'killed');
+    const aborted = this.measurements.aborted ?? earlyEnd(this.#prepared.conductor.stage, 'killed');
     this.#folder.write(this.#result(this.#prepared, { ...this.measurements, aborted }));
   }
 

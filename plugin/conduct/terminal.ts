@@ -1,4 +1,4 @@
-/** What a run prints. With `--quiet`, only errors and the answer. */
+/** Terminal output of a run. With `--quiet`, only errors and the answer. */
 import type { Result } from '../../protocol/result/result.ts';
 import { renderAnswer, renderRun } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
@@ -11,17 +11,17 @@ export interface Terminal {
   quiet: boolean;
   /** Prints a line on standard output. */
   print(text: string): void;
-  /** Calls it before each line that anybody prints. */
+  /** Registers a listener that is called before each printed line. */
   beforeLine(listener: () => void): void;
 }
 
-/** A terminal's width is unknown in a pipe, and 0 for a pseudo terminal without a size. */
-const USUAL_COLUMNS = 80;
+/** Used in a pipe, where the width is undefined, and in a pseudo terminal without a size, where it is 0. */
+const DEFAULT_COLUMNS = 80;
 const PROGRESS_MS = 10_000;
 
 export function log({ quiet, print }: Terminal, text: string): void {
   if (quiet) return;
-  const width = process.stdout.columns || USUAL_COLUMNS;
+  const width = process.stdout.columns || DEFAULT_COLUMNS;
   print(
     text
       .split('\n')
@@ -31,8 +31,8 @@ export function log({ quiet, print }: Terminal, text: string): void {
 }
 
 /**
- * @param path of result.json; undefined if it could not be written
- * @param files beside it
+ * @param path path of result.json; undefined if it could not be written
+ * @param files other files in its folder
  */
 export function logResult(terminal: Terminal, result: Result, path: string | undefined, files: string[]): void {
   const { isTTY, columns } = process.stdout;
@@ -40,7 +40,7 @@ export function logResult(terminal: Terminal, result: Result, path: string | und
   const document = runDocument(result);
   const options = {
     color,
-    width: columns || USUAL_COLUMNS,
+    width: columns || DEFAULT_COLUMNS,
     files:
       path === undefined ? 'result.json could not be written' : `Result: ${path}, and beside it ${files.join(', ')}`,
   };
@@ -48,7 +48,7 @@ export function logResult(terminal: Terminal, result: Result, path: string | und
   else terminal.print(`\n${renderRun(document, options)}\n`);
 }
 
-/** In place on a terminal, and a line now and then elsewhere. @returns what ends it; undefined with `--quiet` */
+/** Shows progress: one updated line on a terminal, else a line every 10 s. @returns its handle; undefined with `--quiet` */
 export function openProgress(terminal: Terminal, facts: () => LiveFacts): Pick<LiveLine, 'close'> | undefined {
   if (terminal.quiet) return undefined;
   if (!hasLiveTerminal(process.stderr, process.env)) {

@@ -16,7 +16,7 @@ import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { requireOwnEngine } from '../conduct/hosts/admission.ts';
 import { Agent } from '../conduct/hosts/generator-host.ts';
 import { totalsOf } from '../conduct/hosts/host-totals.ts';
-import { parseJoinLine } from '../conduct/hosts/join-line.ts';
+import { parseJoinToken } from '../conduct/hosts/join-line.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { RunFiles } from '../run/folder/run-files.ts';
 import { handOver } from '../script/handed-over.ts';
@@ -57,7 +57,7 @@ export class HostRun {
   /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
-    const line = parseJoinLine(conductor);
+    const line = parseJoinToken(conductor);
     if (!line) throw noJoinLine();
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);

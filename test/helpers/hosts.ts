@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test';
 import { Agent } from '../../plugin/conduct/hosts/generator-host.ts';
 import type { Hello, MachineRow } from '../../plugin/conduct/hosts/host-messages.ts';
 import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
-import { type Join, newSecret, parseJoinLine } from '../../plugin/conduct/hosts/join-line.ts';
+import { type Join, newSecret, parseJoinToken } from '../../plugin/conduct/hosts/join-line.ts';
 import { type Listener, openListener } from '../../plugin/conduct/hosts/listener.ts';
 import { EngineLink, NO_STATUS } from '../../plugin/run/link.ts';
 import type { CapacityError } from '../../protocol/codes/errors.ts';
@@ -49,7 +49,7 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
 }
 
 export function joinOf(listener: Listener): Join {
-  return parseJoinLine(listener.joinLine('127.0.0.1')) as Join;
+  return parseJoinToken(listener.joinToken('127.0.0.1')) as Join;
 }
 
 export function helloOf(hello: Partial<Hello>): Hello {

@@ -85,7 +85,7 @@ describe('a host', { concurrency: 4 }, () => {
     const result = run.result();
     assert.ok(result && [0, 3].includes(exitCode ?? -1), outputs());
     assert.deepEqual(reasonsOfServer(result), [], outputs());
-    assert.match(run.output(), /waiting for it[\s\S]* is back/);
+    assert.match(run.output(), /waiting for it[\s\S]* has reconnected/);
     assertFoots(result, outputs());
     assert.deepEqual(columns(result.generators, 'connections', 'held', 'lost'), {
       ...{ connections: [USERS, USERS], held: [USERS, USERS], lost: [null, null] },

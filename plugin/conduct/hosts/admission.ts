@@ -1,5 +1,4 @@
-/** Which hosts a run takes: as many as it was told, of one version and scenario, whose shares add up to the whole load. */
-
+/** Admission of hosts: the expected number, with one version and scenario, whose shares add up to the whole load. */
 import { printable } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { differences, type Inputs } from '../../script/run-inputs.ts';
@@ -8,48 +7,49 @@ import type { Settings } from '../../script/settings.ts';
 import type { Host } from './host.ts';
 import type { Hello, Refusal } from './host-messages.ts';
 
-/** Differences that a refusal names. */
-const MAX_NAMED = 5;
-const MAX_NAMES_LENGTH = 300;
+/** Limits the list of differences in a refusal. */
+const MAX_DIFFERENCES = 5;
+const MAX_DIFFERENCES_LENGTH = 300;
 
 export interface Expected {
   hosts: number;
   version: string;
   inputs: Inputs;
-  /** The whole scenario's, phase by phase. */
+  /** Arrivals of the whole scenario, by phase. */
   arrivals: number[];
 }
 
-/** `endsRun`: the host was to take part, and the run cannot be without it. */
-type Refused = Refusal & { endsRun: boolean };
+/** `endsRun`: the run needs this host, so it cannot go on without it. */
+type HostRefusal = Refusal & { endsRun: boolean };
 
-/** On both sides. @throws CapacityError CONFIG_INVALID */
+/** Checked by conductor and hosts. @throws CapacityError CONFIG_INVALID */
 export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
   if (engine === ENGINE) return;
-  const message = `engine ${engine} reports nothing to a run, so several hosts cannot be conducted with it`;
+  const message = `engine ${engine} cannot be used on several hosts: it reports nothing to the run`;
   throw new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
 }
 
 /**
- * @param others hosts that are here already
- * @param lost why the same host, which was here before, was given up: others answer for it by now
- * @param isOld it has been in another run, whose connections it may still hold
+ * Returns why the run refuses a host; undefined if it is admitted.
+ * @param admitted hosts that have joined already
+ * @param lostReason why the run gave up this same host earlier, if it did
+ * @param isOld true if the host took part in another run, whose connections it may still hold
  */
-export function whyNotAdmitted(
+export function admissionRefusal(
   hello: Hello,
   expected: Expected,
-  others: Host[],
-  lost: string | undefined,
+  admitted: Host[],
+  lostReason: string | undefined,
   isOld: boolean,
-): Refused | undefined {
-  const refused = (message: string, fix: string, endsRun = true): Refused => {
+): HostRefusal | undefined {
+  const refused = (message: string, fix: string, endsRun = true): HostRefusal => {
     return { code: 'HOSTS_DISAGREE', message, fix, endsRun };
   };
-  if (lost !== undefined) return refused(lost, 'see the output of Artillery on that host', false);
+  if (lostReason !== undefined) return refused(lostReason, 'see the output of Artillery on that host', false);
   if (isOld) return refused('it belongs to an earlier run', 'start Artillery there again', false);
-  if (others.length >= expected.hosts) {
-    const names = others.map(({ name }) => name).join(', ');
-    const message = `the run has its ${expected.hosts} hosts: ${names}`;
+  if (admitted.length >= expected.hosts) {
+    const names = admitted.map(({ name }) => name).join(', ');
+    const message = `the run already has its ${expected.hosts} hosts: ${names}`;
     return refused(message, 'start Artillery on as many hosts as `conduct --hosts` says, once on each', false);
   }
   if (hello.version !== expected.version) {
@@ -58,27 +58,27 @@ export function whyNotAdmitted(
   }
   const different = differences(hello.inputs, expected.inputs);
   if (different.length > 0) {
-    const more = different.length > MAX_NAMED ? ' and more' : '';
-    const names = printable(different.slice(0, MAX_NAMED).join(', '), MAX_NAMES_LENGTH) + more;
+    const more = different.length > MAX_DIFFERENCES ? ' and more' : '';
+    const names = printable(different.slice(0, MAX_DIFFERENCES).join(', '), MAX_DIFFERENCES_LENGTH) + more;
     return refused(
       `it differs from the conductor in: ${names}`,
       'give all hosts the same files, the same --environment, and the same variables (RATE, TARGET, …)',
     );
   }
   if (hello.hosts !== expected.hosts) {
-    const message = `it takes its share as one of ${hello.hosts} host${hello.hosts === 1 ? '' : 's'}, the conductor expects ${expected.hosts}`;
+    const message = `it takes its share as one of ${hello.hosts} host${hello.hosts === 1 ? '' : 's'}, but the conductor expects ${expected.hosts}`;
     return refused(message, `set CAPACITY_HOSTS=${expected.hosts} on every host`);
   }
-  const twin = others.find(({ hello: { index } }) => index !== undefined && index === hello.index);
-  if (twin) {
-    const message = `it has the same index as ${twin.name}: CAPACITY_HOST=${hello.index}`;
+  const sameIndex = admitted.find(({ hello: { index } }) => index !== undefined && index === hello.index);
+  if (sameIndex) {
+    const message = `it has the same index as ${sameIndex.name}: CAPACITY_HOST=${hello.index}`;
     return refused(message, `number the hosts: CAPACITY_HOST=0 to ${expected.hosts - 1}`);
   }
   return undefined;
 }
 
-/** @returns why the shares of all hosts are not the scenario; undefined while some are missing */
-export function whyNotTogether(hosts: Host[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
+/** Returns the error if the shares of all hosts do not add up to the scenario; undefined while hosts are missing. */
+export function shareMismatch(hosts: Host[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
   if (hosts.length < count) return undefined;
   const sums = arrivals.map((_, phase) => hosts.reduce((sum, { hello }) => sum + (hello.arrivals[phase] ?? 0), 0));
   const wrong = sums.findIndex((sum, phase) => sum !== arrivals[phase]);
@@ -86,21 +86,21 @@ export function whyNotTogether(hosts: Host[], { hosts: count, arrivals }: Expect
   const each = hosts.map(({ name, hello }) => `${name} ${hello.arrivals[wrong] ?? 0}`).join(', ');
   return new CapacityError(
     'HOSTS_DISAGREE',
-    `the shares of phase ${wrong + 1} bring ${sums[wrong]} arrivals, the scenario ${arrivals[wrong]}: ${each}`,
+    `the hosts’ shares of phase ${wrong + 1} add up to ${sums[wrong]} arrivals, the scenario has ${arrivals[wrong]}: ${each}`,
     'set CAPACITY_HOST on all hosts, or on none',
   );
 }
 
-/** @param here hosts that are here, some of which may not have got ready */
-export function hostsMissing(here: readonly Host[], { hosts }: Expected, timeoutMs: number): CapacityError {
+/** @param joined hosts that have joined, ready or not */
+export function hostsMissing(joined: readonly Host[], { hosts }: Expected, timeoutMs: number): CapacityError {
   const namesOf = (some: readonly Host[]) => some.map(({ name }) => name).join(', ');
-  const unfit = here.filter(({ fits }) => !fits);
+  const unready = joined.filter(({ isReady }) => !isReady);
   const seconds = Math.round(timeoutMs / 1000);
   const message =
-    here.length < hosts
-      ? `${hosts - here.length} of ${hosts} hosts did not come within ${seconds} s; here ${here.length === 1 ? 'is' : 'are'} ${namesOf(here) || 'none'}`
-      : `${namesOf(unfit)} did not get ready within ${seconds} s`;
+    joined.length < hosts
+      ? `${hosts - joined.length} of ${hosts} hosts did not join within ${seconds} s; joined: ${namesOf(joined) || 'none'}`
+      : `${namesOf(unready)} did not become ready within ${seconds} s`;
   const fix =
-    'start `artillery run` on each host with the line above; can they reach this host’s port, through every firewall?';
+    'start `artillery run` on each host with the variables above, and check that it can reach this host’s port through every firewall';
   return new CapacityError('HOSTS_MISSING', message, fix);
 }

@@ -1,4 +1,4 @@
-/** A measured run in a process of its own, with the load of several hosts: owns listener, hosts, run and launch command. */
+/** A run whose load comes from several hosts. Owns the listener, the hosts, the measured run and the launch command. */
 import { addAbortListener } from 'node:events';
 import { execa, type ResultPromise } from 'execa';
 import { ownRelease } from '../../../protocol/base/release.ts';
@@ -21,35 +21,35 @@ import { newSecret } from './join-line.ts';
 import { openListener } from './listener.ts';
 import { readSecret } from './secret-folder.ts';
 
-/** For Artillery to end on all hosts, when the run is over; then each ends by itself. */
+/** Time for Artillery to end on all hosts after the run. Later, each host ends by itself. */
 const END_TIMEOUT_MS = 20_000;
 const LAUNCH_GRACE_MS = 10_000;
 
 interface ConductOptions {
   script: Script;
-  /** For the whole scenario. */
+  /** Settings of the whole scenario, not of a share. */
   config: Settings;
-  /** Where the scenario is. */
+  /** Scenario file. */
   path: string;
   artilleryVersion: string;
   /** Folder of Artillery's package. */
   artillery: string;
   hosts: number;
   listen: { host: string; port: number };
-  /** By which the hosts reach this one. */
+  /** Address at which the hosts reach this one. */
   address: string;
-  /** Folder; undefined for a new token and certificate. */
+  /** Folder of the secret; undefined for a new token and certificate. */
   secret: string | undefined;
-  /** Starts the hosts; may be empty. */
+  /** Command that starts the hosts; may be empty. */
   launch: string[];
-  /** Ctrl-C. */
+  /** Aborted by Ctrl-C. */
   signal: AbortSignal;
-  /** How long a host may be away. */
+  /** Time after which a disconnected host is lost. */
   lostAfterMs?: number;
 }
 
 /**
- * Resolves when the run is over and nothing of it is left.
+ * Conducts the run, and resolves when everything that it opened is closed.
  * @returns the exit code of the run
  * @throws CapacityError that refuses the run before anything was opened
  */
@@ -101,11 +101,11 @@ async function measureThrough(
   );
   const admit = async () => {
     signal.throwIfAborted();
-    const line = listener.joinLine(address);
-    terminal.print(joinText(line, hosts));
-    if (launch.length > 0) launched = start(launch, { CAPACITY_CONDUCTOR: line, CAPACITY_HOSTS: String(hosts) });
-    const ends = launched ? [signal, launchFailed(launched, launch)] : [signal];
-    await hub.joined(JOIN_TIMEOUT_MS, AbortSignal.any(ends));
+    const joinToken = listener.joinToken(address);
+    terminal.print(joinText(joinToken, hosts));
+    if (launch.length > 0) launched = start(launch, { CAPACITY_CONDUCTOR: joinToken, CAPACITY_HOSTS: String(hosts) });
+    const aborts = launched ? [signal, launchFailed(launched, launch)] : [signal];
+    await hub.joined(JOIN_TIMEOUT_MS, AbortSignal.any(aborts));
   };
   const run = new MeasuredRun({
     script,
@@ -125,22 +125,22 @@ async function measureThrough(
     admit,
     end: async () => over.resolve('ended'),
   });
-  // It can have come already.
+  // Unlike addEventListener, also handles a signal that is already aborted.
   addAbortListener(signal, () => over.resolve('stopped'));
   hub.left().then(() => over.resolve('left'), over.reject);
   const how = await over.promise;
-  // The virtual users have left when the residual is still being measured.
+  // All hosts may have left while the residual is still being measured: `report` waits for it.
   await run.report(how !== 'left');
-  // Hosts that leave before the load refuse the run, too.
+  // Hosts that leave before the load leave no result.
   const isWhole = how === 'left' && run.hasResult;
   const exitCode = how === 'stopped' ? exitCodeOf('stopped') : run.exitCode;
   const why = isWhole ? 'The run is over.' : 'The conductor has ended the run; see its output.';
-  // Before the engines close: without their connections, Artillery would end on the hosts as if all were well.
+  // Sent before the engines close: without connections, Artillery would end on the hosts with exit code 0.
   hub.end(isWhole ? exitCodeOf('stopped') : exitCode, why);
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
-  // A launch command may wait for its hosts, and these for their connections to end.
+  // Closed before the launch command ends: it may wait for its hosts, and they for their connections to close.
   await listener.close();
   if (launched) await endLaunched(launched, signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;
@@ -158,21 +158,21 @@ function ownTerminal(): Terminal {
   };
 }
 
-function joinText(line: string, hosts: number): string {
-  const variables = `CAPACITY_HOSTS=${hosts} CAPACITY_CONDUCTOR='${line}'`;
+function joinText(joinToken: string, hosts: number): string {
+  const variables = `CAPACITY_HOSTS=${hosts} CAPACITY_CONDUCTOR='${joinToken}'`;
   return [
     `On each of ${hosts} host${hosts === 1 ? '' : 's'}, with the same scenario:`,
     `  ${variables} npx artillery run …`,
-    'Whoever has this line can take part in the run: treat it like a password.',
+    'Anyone with this line can join the run: treat it like a password.',
   ].join('\n');
 }
 
-/** Killed with this process, however that ends. */
+/** Starts the launch command. execa kills it when this process exits. */
 function start([command = '', ...args]: string[], env: Record<string, string>): ResultPromise {
   return execa(command, args, { stdio: 'inherit', env, reject: false, killSignal: 'SIGKILL' });
 }
 
-/** A command that only starts the hosts may end at once, without an error. @returns aborts with START_FAILED if it fails */
+/** Returns a signal that aborts with START_FAILED if the command fails. Exit code 0 is fine: the hosts may run on without it. */
 function launchFailed(child: ResultPromise, launch: string[]): AbortSignal {
   const failed = new AbortController();
   child.then(({ exitCode, signal, originalMessage }) => {
@@ -187,9 +187,9 @@ function launchFailed(child: ResultPromise, launch: string[]): AbortSignal {
   return failed.signal;
 }
 
-/** It ends with its hosts, or is ended. */
-async function endLaunched(child: ResultPromise, patienceMs: number): Promise<void> {
-  await within(child, patienceMs);
+/** Waits for the launch command, then interrupts it, then kills it. */
+async function endLaunched(child: ResultPromise, graceMs: number): Promise<void> {
+  await within(child, graceMs);
   child.kill('SIGINT');
   await within(child, LAUNCH_GRACE_MS);
   child.kill();

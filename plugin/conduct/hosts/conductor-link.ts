@@ -1,4 +1,4 @@
-/** A host's connection to the conductor: pinned, with the token, and back again after a break; and the conductor's clock. */
+/** A host's connection to the conductor: pinned, authenticated, and reconnecting. Also reads the conductor's clock. */
 import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
@@ -23,7 +23,7 @@ import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent } from './pinned-connect
 import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 
 const RETRY_MS = 1000;
-/** Before the load, several at once; then all the time. */
+/** Clock readings before the load; afterwards the clock is read at intervals. */
 const FIRST_READINGS = 16;
 const READING_INTERVAL_MS = 333;
 const READING_TIMEOUT_MS = 2000;
@@ -31,9 +31,8 @@ const FLUSH_POLL_MS = 10;
 
 interface LinkOptions extends StreamOptions<HubMessage> {
   join: Join;
-  /** Tells the conductor who this is. */
   hello: Hello;
-  /** The conductor has been away for `silentAfterMs`; or is back, and does not take this host any more. */
+  /** Called when the conductor has been unreachable for `silentAfterMs`, or refuses this host after a reconnect. */
   onLost(refusal?: Refusal): void;
   silentAfterMs: number;
   signal: AbortSignal;
@@ -41,13 +40,13 @@ interface LinkOptions extends StreamOptions<HubMessage> {
 
 export type ConductorLink = Awaited<ReturnType<typeof openConductorLink>>;
 
-/** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN, or why the conductor refuses this host; the signal's reason */
+/** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN or the conductor's refusal; the signal's reason */
 export async function openConductorLink(options: LinkOptions) {
   const { join, hello, onLost, silentAfterMs, signal } = options;
   await untilReached(join, signal);
   let run: string | undefined;
   const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
-    auth: (give) => give({ hello, run }),
+    auth: (callback) => callback({ hello, run }),
     extraHeaders: { authorization: `Bearer ${join.token}` },
     transports: ['websocket'],
     forceNew: true,
@@ -57,10 +56,10 @@ export async function openConductorLink(options: LinkOptions) {
     agent: new PinnedAgent(join) as never,
   });
   guardClient(socket.io);
-  // From the first moment on: the conductor may end the run while the clock is read.
+  // Attached before the clock is read: the conductor may end the run meanwhile.
   const stream = new Stream<AgentMessage, HubMessage>(options);
   stream.attach(socket as unknown as StreamSocket);
-  const readings = async () => {
+  const readFirstClock = async () => {
     await connected(socket, options);
     const first = await askTime(socket);
     run = first.run;
@@ -72,34 +71,34 @@ export async function openConductorLink(options: LinkOptions) {
     if (!Number.isFinite(line.boundUs)) throw new Error('its clock cannot be read');
     return line;
   };
-  const clock = await readings().catch((error) => {
+  const clock = await readFirstClock().catch((error) => {
     socket.disconnect();
     signal.throwIfAborted();
     throw error instanceof CapacityError ? error : unreachable(join, error);
   });
-  let silentTimer: NodeJS.Timeout | undefined;
-  const awaitBack = () => {
-    silentTimer = setTimeout(() => onLost(), silentAfterMs);
+  let lostTimer: NodeJS.Timeout | undefined;
+  const startLostTimer = () => {
+    lostTimer = setTimeout(() => onLost(), silentAfterMs);
   };
   socket.on('connect', () => {
-    clearTimeout(silentTimer);
+    clearTimeout(lostTimer);
     stream.resend();
   });
   socket.on('connect_error', (error) => {
     const refusal = refusalOf(error);
     if (refusal) onLost(refusal);
   });
-  socket.on('disconnect', awaitBack);
-  // While the clock was read.
-  if (!socket.connected) awaitBack();
+  socket.on('disconnect', startLostTimer);
+  // The connection may have dropped while the clock was read.
+  if (!socket.connected) startLostTimer();
   const unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
   return {
-    /** The conductor's. */
+    /** The conductor's clock. */
     clock: new ConvertingClock(clock),
 
     send: (message: AgentMessage) => stream.send(message),
 
-    /** Resolves when all that was sent has arrived, or after `timeoutMs`. */
+    /** Resolves when every sent message is acknowledged, or after `timeoutMs`. */
     async flushed(timeoutMs: number): Promise<void> {
       const deadlineMs = performance.now() + timeoutMs;
       while (stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
@@ -108,14 +107,14 @@ export async function openConductorLink(options: LinkOptions) {
     /** Idempotent. */
     close(): void {
       unfollow();
-      clearTimeout(silentTimer);
+      clearTimeout(lostTimer);
       socket.removeAllListeners();
       socket.disconnect();
     },
   };
 }
 
-/** Waits for a conductor that starts after its hosts. */
+/** Waits until the conductor accepts connections: it may start after its hosts. */
 async function untilReached(join: Join, signal: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
   for (;;) {
@@ -140,44 +139,43 @@ function unreachable({ host, port }: Join, cause: unknown): CapacityError {
   );
 }
 
-/** A refusal ends the attempts; a connection that fails is tried again, until the conductor has been silent for too long. */
+/** Resolves when connected. Failed attempts are repeated for `silentAfterMs`; a refusal rejects at once. */
 async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<true>();
-  let last = new Error('it does not answer');
+  let lastError = new Error('it does not answer');
   const aborted = addAbortListener(signal, () => reject(signal.reason));
   socket.once('connect', () => resolve(true));
   socket.on('connect_error', (error) => {
-    last = causeOf(error);
+    lastError = causeOf(error);
     const refusal = refusalOf(error);
     if (refusal) reject(new CapacityError(refusal.code, refusal.message, refusal.fix));
   });
   try {
-    if (!(await within(promise, silentAfterMs))) throw last;
+    if (!(await within(promise, silentAfterMs))) throw lastError;
   } finally {
     aborted[Symbol.dispose]();
   }
 }
 
-/** Returns the error of the connection itself, which socket.io-client calls `websocket error`. */
+/** Returns the underlying error, which socket.io-client wraps as `websocket error`. */
 function causeOf(error: Error & { description?: unknown }): Error {
   const { error: cause } = (error.description ?? {}) as { error?: unknown };
   return cause instanceof Error ? cause : error;
 }
 
-/** Returns why another attempt is useless: the conductor does not take this host, or is another one; undefined if it may help. */
+/** Returns why retrying is useless: the conductor refuses this host, or it is a different conductor. Undefined if a retry may help. */
 function refusalOf(error: Error & { data?: unknown }): Refusal | undefined {
   const refusal = refusalSchema.safeParse(error.data);
   if (refusal.success) return refusal.data;
   const cause = causeOf(error);
   if (cause instanceof CapacityError) return { code: cause.code, message: cause.message, fix: cause.fix };
-  // Without the token there is no WebSocket, and HTTP's status is all that the conductor says.
-  const { message } = cause;
-  if (!/\b400\b/.test(message)) return undefined;
-  const { message: wrong, fix } = new CapacityError('BAD_TOKEN', 'the token is not that of this run');
-  return { code: 'BAD_TOKEN', message: wrong, fix };
+  // A wrong token is refused before the WebSocket opens, with HTTP status 400 as the only sign.
+  if (!/\b400\b/.test(cause.message)) return undefined;
+  const { message, fix } = new CapacityError('BAD_TOKEN', 'the token is not that of this run');
+  return { code: 'BAD_TOKEN', message, fix };
 }
 
-/** What is asked for while the connection is broken would be answered late, and by nobody who could wait for it. */
+/** Reads the conductor's clock. Fails while disconnected: Socket.IO would buffer the request, and the reading would be late. */
 async function askTime(socket: Socket): Promise<Time> {
   if (!socket.connected) throw new Error('no connection');
   return timeSchema.parse(await socket.timeout(READING_TIMEOUT_MS).emitWithAck('time'));

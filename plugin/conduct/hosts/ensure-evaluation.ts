@@ -1,4 +1,4 @@
-/** The thresholds of `ensure` for the load of several hosts: Artillery's plugin evaluates them, on the metrics of all hosts together. */
+/** Evaluates the thresholds of `ensure` on the merged metrics of all hosts, with Artillery's own plugin. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -10,7 +10,7 @@ import { ensureOf, hasThresholds } from '../../script/ensure.ts';
 import type { Script } from '../../script/script.ts';
 import { type HostTotals, openMerge } from './host-totals.ts';
 
-/** Where Artillery has the plugin (2.0.34). */
+/** Path of the plugin in Artillery's package (2.0.34). */
 const PLUGIN = 'dist/builtin-packages/artillery-plugin-ensure/dist/plugin.js';
 
 interface EnsurePlugin {
@@ -18,11 +18,11 @@ interface EnsurePlugin {
   runChecks(settings: object, variables: object): Check[];
 }
 
-/** @param hosts totals of each; undefined of a host that ended without */
+/** @param hosts totals of each host; undefined for a host that sent none */
 export type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)[]) => Result['thresholds'];
 
 /**
- * Loads what the evaluation needs.
+ * Loads the evaluation from Artillery.
  * @param artillery folder of the package
  * @returns undefined for a scenario without thresholds
  * @throws CapacityError NOT_INSTALLED if Artillery's plugin cannot be loaded
@@ -32,9 +32,9 @@ export async function openEvaluation(script: Script, artillery: string): Promise
   const [, settings] = ensureOf(script);
   const { plugin, merge } = await load(artillery);
   return (result, hosts) => {
-    // A part of the sum is not the sum: without a host's totals, Artillery's own metrics are missing.
-    const known = hosts.flatMap((totals) => totals ?? []);
-    const stats = merge(known.length === hosts.length ? known : []);
+    // If one host's totals are missing, all of Artillery's own metrics are left out: a partial sum would be wrong.
+    const available = hosts.flatMap((totals) => totals ?? []);
+    const stats = merge(available.length === hosts.length ? available : []);
     addMetrics(stats, result);
     const checks = plugin.runChecks(settings, plugin.statsToVars({ report: stats }));
     return thresholdsOf(checks, stats);
@@ -45,7 +45,7 @@ async function load(artillery: string) {
   try {
     const { Plugin } = await import(pathToFileURL(join(artillery, PLUGIN)).href);
     const plugin = Plugin as EnsurePlugin;
-    // It logs each evaluation.
+    // The plugin logs each evaluation through this global.
     Object.assign(globalThis, { artillery: { ...Reflect.get(globalThis, 'artillery'), log: () => {} } });
     plugin.runChecks({}, plugin.statsToVars({ report: { counters: {}, rates: {}, summaries: {} } }));
     return { plugin, merge: await openMerge(artillery) };

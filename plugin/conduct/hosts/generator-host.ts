@@ -1,6 +1,6 @@
 /**
- * A generator host of a run that is conducted elsewhere: relays between the engines here and the conductor, and tells how the
- * machine is. Points in time are converted here, and only here.
+ * Agent on a generator host: relays messages between its engines and the conductor, and reports the load of the machine. Points in
+ * time are converted between the two clocks here, and only here.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { withInstants } from '../../../protocol/base/clock/instants.ts';
@@ -15,35 +15,35 @@ import type { HostTotals } from './host-totals.ts';
 import type { Join } from './join-line.ts';
 
 const ROW_INTERVAL_MS = 1000;
-/** For the conductor to learn that somebody has stopped this host. */
+/** Time to notify the conductor that the user stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
 
 interface AgentOptions {
   join: Join;
   hello: Hello;
-  /** To the engines here; the agent closes it. */
+  /** Connection to the engines of this host; the agent closes it. */
   carrier: Carrier<RunMessage, EngineMessage>;
-  /** Whether this host can bring its share. @throws CapacityError if it cannot */
+  /** Checks that this host can generate its share. @throws CapacityError if it cannot */
   admit(): Promise<void>;
-  /** The conductor wants Artillery to end here, or has gone. */
+  /** Called when the conductor ends the run on this host, or is lost. */
   onEnd(exitCode: number | undefined, why: CapacityError | string): void;
-  /** How long the conductor may be away. */
+  /** Time after which an unreachable conductor is lost. */
   silentAfterMs?: number;
 }
 
 export class Agent {
   readonly #options: AgentOptions;
   readonly #abort = new AbortController();
-  /** From engines that were ready before the conductor. */
-  readonly #early: EngineMessage[] = [];
+  /** Messages of engines that were ready before the conductor. */
+  readonly #earlyMessages: EngineMessage[] = [];
   readonly #machine = new MachineWatch(async () => [process.pid]);
   readonly #sampler: Sampler;
   readonly #silentAfterMs: number;
   #link: ConductorLink | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Arrivals that Artillery has not started so far. */
+  /** Arrivals that Artillery has skipped so far. */
   skippedUsers = 0;
-  /** Artillery's own metrics, once it is done. */
+  /** Artillery's own metrics; set when it has ended. */
   totals: HostTotals | undefined;
 
   constructor(options: AgentOptions) {
@@ -58,7 +58,7 @@ export class Agent {
     });
   }
 
-  /** Resolves when the conductor has taken this host. @throws CapacityError why it has not */
+  /** Joins the run, and reports this host as ready once `admit` has passed. @throws CapacityError if conductor or host refuses */
   async join(): Promise<void> {
     const { join, hello, onEnd, admit } = this.#options;
     const link: ConductorLink = await openConductorLink({
@@ -73,7 +73,7 @@ export class Agent {
     this.#link = link;
     this.#sampler.start();
     this.#timer = setInterval(() => this.#sendRow(link), ROW_INTERVAL_MS);
-    for (const message of this.#early.splice(0)) this.#fromEngine(message);
+    for (const message of this.#earlyMessages.splice(0)) this.#fromEngine(message);
     try {
       await admit();
     } catch (error) {
@@ -81,14 +81,17 @@ export class Agent {
       link.send({ type: 'refused', code, message, fix });
       throw error;
     }
-    link.send({ type: 'fits' });
+    link.send({ type: 'ready' });
   }
 
   phase(index: number, stage: 'started' | 'completed'): void {
     this.#link?.send({ type: 'phase', index, stage });
   }
 
-  /** Artillery is about to end. Resolves when the conductor knows, or has been away for too long: its run would wait for this host. */
+  /**
+   * Announces that Artillery is about to end, so that the run does not wait for this host. Resolves when the conductor has
+   * acknowledged it, or after the timeout.
+   */
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
     this.#sendRow(this.#link);
@@ -101,7 +104,7 @@ export class Agent {
     this.#abort.abort();
     clearInterval(this.#timer);
     this.#link?.close();
-    // Also where nobody else can tell the engines: the conductor has gone.
+    // The conductor may be lost, so it may not have closed the engines.
     this.#options.carrier.send({ type: 'close', requestId: 0 });
     this.#options.carrier.close();
     await this.#sampler.close();
@@ -109,7 +112,7 @@ export class Agent {
 
   #fromEngine(message: EngineMessage): void {
     const link = this.#link;
-    if (!link) this.#early.push(message);
+    if (!link) this.#earlyMessages.push(message);
     else link.send({ type: 'engine', message: withInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
   }
 
@@ -125,7 +128,7 @@ export class Agent {
     link.send({
       type: 'machine',
       row: {
-        // To the second: how well it is known does not matter.
+        // Whole seconds are enough, so the clock's error does not matter.
         atUs: monotonicUs() + offsetUs,
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         shares: this.#machine.takeShares(),
@@ -140,7 +143,7 @@ function conductorLost({ host, port }: Join, afterMs: number, refusal: Refusal |
   const what = refusal ? `goes on without this host (${refusal.message})` : `has not answered for ${afterMs / 1000} s`;
   return new CapacityError(
     'CONDUCTOR_UNREACHABLE',
-    `the conductor at ${host}:${port} ${what}: this host ends, so that no connection is left behind`,
-    'see its output; the result of the run, if there is one, is there',
+    `the conductor at ${host}:${port} ${what}: this host closes its connections and ends`,
+    'see the output of the conductor; it also has the result of the run, if there is one',
   );
 }

@@ -1,4 +1,4 @@
-/** Artillery's own metrics of one host, as the host sends them at its end, and the sums and distributions over all hosts. */
+/** Artillery's own metrics: each host sends its totals at its end, and the conductor merges them. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,12 +15,12 @@ const sketch = z.base64().max(MAX_SKETCH_LENGTH);
 export const hostTotalsSchema = z.object({
   counters: counts,
   rates: counts,
-  /** DDSketch of each metric that is a distribution. */
+  /** Encoded DDSketch of each distribution. */
   sketches: byName(sketch),
 });
 export type HostTotals = z.infer<typeof hostTotalsSchema>;
 
-/** Returns what can be sent: metrics can have any name, and any plugin can set them. */
+/** Returns the metrics in the form of the schema. Drops invalid ones: plugins can set any name and value. */
 export function totalsOf({ counters, rates, histograms = {} }: ArtilleryStats): HostTotals {
   const encoded = Object.entries(histograms).map(([key, value]) => {
     const bytes = attempt(() => value.toProto());
@@ -62,15 +62,15 @@ export async function openMerge(artillery: string): Promise<MergeTotals> {
   return (hosts) => {
     const merged = new Map<string, Sketch>();
     for (const [key, text] of hosts.flatMap(({ sketches }) => Object.entries(sketches))) {
-      const one = DDSketch.fromProto(Buffer.from(text, 'base64'));
-      const before = merged.get(key);
-      if (before) before.merge(one);
-      else merged.set(key, one);
+      const sketch = DDSketch.fromProto(Buffer.from(text, 'base64'));
+      const sum = merged.get(key);
+      if (sum) sum.merge(sketch);
+      else merged.set(key, sketch);
     }
     return {
       counters: sumCounts(hosts.map(({ counters }) => counters)),
       rates: sumCounts(hosts.map(({ rates }) => rates)),
-      summaries: Object.fromEntries([...merged].map(([key, one]) => [key, summarizeHistogram(one)])),
+      summaries: Object.fromEntries([...merged].map(([key, sketch]) => [key, summarizeHistogram(sketch)])),
     };
   };
 }

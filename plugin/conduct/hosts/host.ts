@@ -1,4 +1,4 @@
-/** One host of a run, as the conductor sees it: what it has told, and its engines, for which others answer once it is gone. */
+/** One generator host, as the conductor sees it: its reports and its engines. Stand-ins answer for the engines once it is lost. */
 import type { Socket } from 'socket.io';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
@@ -11,36 +11,35 @@ import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
 
 const AGENT_LOST = 'agent lost';
-/** Artillery has one for each core. */
+/** Far above what hosts need: Artillery starts one engine for each core. */
 const MAX_ENGINES = 10_000;
 
 export class Host {
-  /** Unique in the run: the host's name, with its index where there is one. */
+  /** Unique name in the run: the host name, with the host's index if it has one. */
   readonly name: string;
   readonly hello: Hello;
   readonly stream: Stream<HubMessage, AgentMessage>;
-  /** The latest one. */
+  /** The latest connection. */
   socket: Socket | undefined;
-  /** When its first phase began, on the conductor's clock: of its engines, the first one's. */
+  /** Earliest start of a first phase among its engines, on the conductor's clock. */
   beganAtUs: number | undefined;
-  /** Why it is gone, if it should not be. */
-  lost: string | undefined;
+  /** Why the run gave up the host; undefined if it did not. */
+  lostReason: string | undefined;
   clock: MachineRow['clock'] | undefined;
   readonly windows = new MachineWindows();
-  /** It can bring its share. */
-  fits = false;
-  /** Artillery has ended there, or nobody waits for it any more. */
-  left = false;
+  /** True once the host's doctor has passed it for its share. */
+  isReady = false;
+  /** True once Artillery has ended there, or the host is lost. */
+  hasLeft = false;
   hasSaidGoodbye = false;
-  /** Highest phase that has ended there. */
-  completed = -1;
+  /** Highest completed phase. */
+  completedPhase = -1;
   skippedUsers = 0;
-  /** Artillery's own metrics there, once it has ended. */
+  /** Artillery's own metrics of this host; set when it has ended. */
   totals: HostTotals | undefined;
-  /** It has sent an invalid message. */
-  garbled = false;
+  hasSentInvalidMessage = false;
   readonly #engines = new Map<string, StandIn>();
-  #silent: NodeJS.Timeout | undefined;
+  #lostTimer: NodeJS.Timeout | undefined;
 
   constructor(name: string, hello: Hello, stream: Stream<HubMessage, AgentMessage>) {
     this.name = name;
@@ -48,9 +47,8 @@ export class Host {
     this.stream = stream;
   }
 
-  /** For the result. */
   get measured(): GeneratorHost {
-    const { name, hello, beganAtUs, lost, clock } = this;
+    const { name, hello, beganAtUs, lostReason: lost, clock } = this;
     const { cpuIdlePercent, shares } = this.windows;
     const { cores, memoryLimitBytes, machine, kernel } = hello;
     const own = { cores, memoryLimitBytes, machine, kernel };
@@ -61,24 +59,26 @@ export class Host {
     return this.hello.arrivals.reduce((sum, count) => sum + count, 0);
   }
 
+  /** True while the host is disconnected, and the run waits for it to reconnect. */
   get isAwaited(): boolean {
-    return this.#silent !== undefined;
+    return this.#lostTimer !== undefined;
   }
 
-  awaitBack(afterMs: number, onLost: () => void): void {
-    this.#silent = setTimeout(onLost, afterMs);
+  startLostTimer(afterMs: number, onLost: () => void): void {
+    this.#lostTimer = setTimeout(onLost, afterMs);
   }
 
-  stopWaiting(): void {
-    clearTimeout(this.#silent);
-    this.#silent = undefined;
+  stopLostTimer(): void {
+    clearTimeout(this.#lostTimer);
+    this.#lostTimer = undefined;
   }
 
   /**
-   * An engine knows its host by the kernel, which several hosts of this run may share.
-   * @returns the message with the name that the host has in this run; undefined where there are too many engines
+   * Replaces the host's id in an engine's message: the engine identifies its host by the kernel, which several hosts of a run may
+   * share.
+   * @returns the message with the host's name in this run; undefined if the host has too many engines
    */
-  named({ from, ...report }: EngineMessage): EngineMessage | undefined {
+  withHostName({ from, ...report }: EngineMessage): EngineMessage | undefined {
     const named = { host: this.name, engine: from.engine };
     if (this.#engines.size >= MAX_ENGINES && !this.#engines.has(from.engine)) return undefined;
     getOrAdd(this.#engines, from.engine, () => new StandIn(named)).noteReport(report);
@@ -87,28 +87,28 @@ export class Host {
     return { from: named, ...report };
   }
 
-  ask(message: RunMessage): void {
-    for (const engine of this.#engines.values()) engine.noteAsked(message);
+  send(message: RunMessage): void {
+    for (const engine of this.#engines.values()) engine.noteRequest(message);
     this.stream.send({ type: 'run', message });
   }
 
-  /** @returns what its engines would answer; to be called once it has left */
+  /** Returns the replies of stand-ins for its engines; called once the host has left. */
   answersTo(message: RunMessage): EngineMessage[] {
     return [...this.#engines.values()].flatMap((engine) => engine.answer(message, this.#reason));
   }
 
-  /** @returns the last words of its engines, and the answers that they owe */
+  /** Marks the host as left. @returns the final status of its engines, and replies to the requests that are still open */
   leave(): EngineMessage[] {
-    this.left = true;
-    this.stopWaiting();
-    // Only the first one reports the share, so that sums stay right.
+    this.hasLeft = true;
+    this.stopLostTimer();
+    // Only the first engine reports the host's share, so that sums stay right.
     return [...this.#engines.values()].flatMap((engine, index) =>
       engine.takeOver(this.#reason, index === 0 ? this.#arrivals : 0),
     );
   }
 
-  /** By which its connections count as ended. */
+  /** Disconnect reason under which its connections count as closed. */
   get #reason(): string {
-    return this.lost === undefined ? OWN_DISCONNECT : AGENT_LOST;
+    return this.lostReason === undefined ? OWN_DISCONNECT : AGENT_LOST;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The conductor's end of the hosts: lets in those that the run expects, and no other; carries messages to and from their
- * engines; and notices when one is gone. For the run it is a carrier like that between the threads of one process.
+ * The conductor's connections to its hosts: admits the expected hosts only, carries messages to and from their engines, and detects
+ * lost hosts. To the run it is a carrier, like the one between the threads of one process.
  */
 import { addAbortListener } from 'node:events';
 import type { Socket } from 'socket.io';
@@ -8,7 +8,7 @@ import { within } from '../../../protocol/base/within.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
-import { type Expected, hostsMissing, whyNotAdmitted, whyNotTogether } from './admission.ts';
+import { admissionRefusal, type Expected, hostsMissing, shareMismatch } from './admission.ts';
 import { Host } from './host.ts';
 import {
   type AgentMessage,
@@ -24,16 +24,16 @@ import type { Listener } from './listener.ts';
 import { Stream, type StreamSocket } from './stream.ts';
 
 export interface HubEvents {
-  /** Printed for the user. */
+  /** Prints a message for the user. */
   onNote(text: string): void;
-  /** Before the load: the run cannot take place. */
+  /** Called when the run cannot take place, or an engine has failed. */
   onRefused(error: CapacityError): void;
-  /** A phase has begun on a first host; has ended on the last. */
+  /** Called when a phase starts on the first host, and when it has completed on the last. */
   onPhase(index: number, stage: 'started' | 'completed'): void;
-  /** The load has begun, and a host is gone. */
+  /** Called when a host is lost after the load has begun. */
   onLost(host: string, why: string): void;
   onMachine(host: Host, row: MachineRow): void;
-  /** All hosts together, so far. */
+  /** @param users skipped arrivals of all hosts so far */
   onSkipped(users: number): void;
 }
 
@@ -46,9 +46,10 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   readonly #known = new Map<string, Host>();
   readonly #joined = Promise.withResolvers<true>();
   readonly #left = Promise.withResolvers<void>();
-  /** Highest index that has begun anywhere. */
-  #phase = -1;
-  #completed = -1;
+  /** Highest phase that has started on any host. */
+  #startedPhase = -1;
+  /** Highest phase that has completed on all hosts. */
+  #completedPhase = -1;
   #started = false;
   #ending = false;
   #isOpen = true;
@@ -73,7 +74,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   /**
-   * Resolves when all hosts are there, each fits its share, and each knows the clock.
+   * Resolves when all hosts have joined and are ready.
    * @throws CapacityError HOSTS_MISSING, or the signal's reason
    */
   async joined(timeoutMs: number, signal: AbortSignal): Promise<void> {
@@ -86,7 +87,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
   }
 
-  /** Resolves when Artillery has ended on every host, or the host is gone. */
+  /** Resolves when every host has left: Artillery has ended there, or the host is lost. */
   left(): Promise<void> {
     return this.#left.promise;
   }
@@ -95,28 +96,28 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     if (!this.#isOpen) return;
     if (message.type === 'start') this.#started = true;
     for (const host of this.#all) {
-      if (!host.left) host.ask(message);
-      // After this turn, as no carrier answers before `send` has returned.
+      if (!host.hasLeft) host.send(message);
+      // Deferred: callers do not expect replies before `send` has returned.
       else queueMicrotask(() => this.#deliver(...host.answersTo(message)));
     }
   }
 
-  /** Ends Artillery on all hosts that are left. @param exitCode of theirs: none of them has done its part */
+  /** Ends Artillery on all remaining hosts. @param exitCode exit code of Artillery there */
   end(exitCode: number, why: string): void {
     this.#ending = true;
     if (this.#known.size === 0) this.#left.resolve();
-    for (const host of this.#all) if (!host.left) host.stream.send({ type: 'end', exitCode, why });
+    for (const host of this.#all) if (!host.hasLeft) host.stream.send({ type: 'end', exitCode, why });
   }
 
-  /** Closes the carrier: nothing reaches engines any more, or comes from them. Idempotent. */
+  /** Closes the carrier: no messages to or from engines any more. Idempotent. */
   close(): void {
     this.#isOpen = false;
   }
 
-  /** Waits for no host any more. Idempotent. */
+  /** Stops waiting for disconnected hosts. Idempotent. */
   stop(): void {
     this.#ending = true;
-    for (const host of this.#all) host.stopWaiting();
+    for (const host of this.#all) host.stopLostTimer();
   }
 
   get #all(): Host[] {
@@ -126,17 +127,17 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #refuse(socket: Socket): Refusal | undefined {
     const auth = authSchema.safeParse(socket.handshake.auth);
     if (!auth.success) {
-      const message = 'the host speaks another protocol';
+      const message = 'the host’s hello is invalid: it probably has another version';
       return { code: 'HOSTS_DISAGREE', message, fix: 'install the same version on all hosts' };
     }
     const { hello, run } = auth.data;
     socket.data = hello;
     const known = this.#known.get(hello.instance);
-    // Also one that has said goodbye, and has not heard that it came.
-    if (known && (known.lost === undefined || known.hasSaidGoodbye)) return undefined;
-    const others = this.#all.filter(({ left }) => !left || this.#started);
+    // A host may also reconnect after its goodbye, to send it again if it was not acknowledged.
+    if (known && (known.lostReason === undefined || known.hasSaidGoodbye)) return undefined;
+    const admitted = this.#all.filter(({ hasLeft }) => !hasLeft || this.#started);
     const isOld = run !== undefined && run !== this.#run;
-    const refusal = whyNotAdmitted(hello, this.#expected, others, known?.lost, isOld);
+    const refusal = admissionRefusal(hello, this.#expected, admitted, known?.lostReason, isOld);
     if (refusal === undefined) return undefined;
     this.#events.onNote(`Refused ${hello.host}: ${refusal.message}.`);
     if (refusal.endsRun && !this.#started) {
@@ -149,65 +150,66 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #connected(socket: Socket): void {
     const hello: Hello = socket.data;
     const host = this.#known.get(hello.instance) ?? this.#add(hello);
-    if (host.isAwaited) this.#events.onNote(`Host ${host.name} is back.`);
-    host.stopWaiting();
+    if (host.isAwaited) this.#events.onNote(`Host ${host.name} has reconnected.`);
+    host.stopLostTimer();
     host.socket = socket;
     host.stream.attach(socket as unknown as StreamSocket);
     socket.on('disconnect', () => {
-      if (host.socket === socket && !host.left) this.#disconnected(host);
+      if (host.socket === socket && !host.hasLeft) this.#disconnected(host);
     });
   }
 
   #add(hello: Hello): Host {
-    const taken = new Set(this.#all.map(({ name }) => name));
-    const wanted = hello.index === undefined ? hello.host : `${hello.host}/${hello.index}`;
-    let name = wanted;
-    for (let number = 2; taken.has(name); number++) name = `${wanted} (${number})`;
+    const usedNames = new Set(this.#all.map(({ name }) => name));
+    const baseName = hello.index === undefined ? hello.host : `${hello.host}/${hello.index}`;
+    let name = baseName;
+    for (let number = 2; usedNames.has(name); number++) name = `${baseName} (${number})`;
     const stream = new Stream<HubMessage, AgentMessage>({
       schema: agentMessageSchema,
       onMessage: (message) => this.#receive(host, message),
-      onMalformed: (problem) => this.#garbled(host, problem),
+      onMalformed: (problem) => this.#noteInvalid(host, problem),
     });
     const host = new Host(name, hello, stream);
     this.#known.set(hello.instance, host);
-    this.#events.onNote(`Host ${name} is here (${this.#known.size} of ${this.#expected.hosts}).`);
-    const disagreement = whyNotTogether(this.#all, this.#expected);
-    if (disagreement) this.#fail(disagreement);
+    this.#events.onNote(`Host ${name} has joined (${this.#known.size} of ${this.#expected.hosts}).`);
+    const mismatch = shareMismatch(this.#all, this.#expected);
+    if (mismatch) this.#fail(mismatch);
     return host;
   }
 
   #disconnected(host: Host): void {
     if (this.#ending) {
-      // Whoever has not heard why yet comes back for it.
+      // A host that has not yet received `end` reconnects for it.
       if (host.stream.pending === 0) this.#leave(host);
-    } else if (!this.#started) this.#lose(host, 'its connection to the conductor ended before the load');
+    } else if (!this.#started) this.#lose(host, 'its connection to the conductor closed before the load');
     else {
       this.#events.onNote(`Host ${host.name} does not answer; waiting for it.`);
       const why = `it has not answered for ${this.#lostAfterMs / 1000} s`;
-      host.awaitBack(this.#lostAfterMs, () => this.#lose(host, why));
+      host.startLostTimer(this.#lostAfterMs, () => this.#lose(host, why));
     }
   }
 
-  /** What it was asked for stays unanswered, which the run notices. */
-  #garbled(host: Host, problem: string): void {
-    if (!host.garbled) this.#events.onNote(`Ignored an invalid message of host ${host.name}: ${problem}`);
-    host.garbled = true;
+  /** Reports the first invalid message of a host. If it was a reply, the run notices that the reply is missing. */
+  #noteInvalid(host: Host, problem: string): void {
+    if (!host.hasSentInvalidMessage)
+      this.#events.onNote(`Ignored an invalid message from host ${host.name}: ${problem}`);
+    host.hasSentInvalidMessage = true;
   }
 
-  /** The host connects again: one that goes on sending such packets is reported once. */
+  /** Reports the first refused packet only: a host reconnects after each, and may send it again. */
   #refusedPacket(problem: string): void {
-    if (!this.#hasRefusedPacket) this.#events.onNote(`Closed the connection of a host, which sent ${problem}.`);
+    if (!this.#hasRefusedPacket) this.#events.onNote(`Closed the connection of a host that sent ${problem}.`);
     this.#hasRefusedPacket = true;
   }
 
   #receive(host: Host, message: AgentMessage): void {
-    if (host.left) return;
+    if (host.hasLeft) return;
     switch (message.type) {
       case 'engine':
         this.#fromEngine(host, message.message);
         return;
-      case 'fits':
-        host.fits = true;
+      case 'ready':
+        host.isReady = true;
         if (this.#isComplete) this.#joined.resolve(true);
         return;
       case 'refused':
@@ -225,35 +227,35 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
         host.hasSaidGoodbye = true;
         host.totals = message.totals;
         this.#skipped(host, message.skippedUsers);
-        if (message.stopped) this.#lose(host, 'somebody stopped Artillery there');
+        if (message.stopped) this.#lose(host, 'the user stopped Artillery there');
         else this.#leave(host);
     }
   }
 
   #fromEngine(host: Host, report: EngineMessage): void {
-    const message = host.named(report);
-    if (!message) this.#garbled(host, 'it has too many engines');
+    const message = host.withHostName(report);
+    if (!message) this.#noteInvalid(host, 'it has too many engines');
     else if (message.type === 'failed') {
       this.#fail(new CapacityError(message.code, `${host.name}: ${message.message}`, message.fix));
     } else if (message.type !== 'began') this.#deliver(message);
   }
 
   #phaseOf(host: Host, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
-    if (index >= this.#expected.arrivals.length) this.#garbled(host, `there is no phase ${index}`);
+    if (index >= this.#expected.arrivals.length) this.#noteInvalid(host, `there is no phase ${index}`);
     else if (stage === 'completed') {
-      host.completed = Math.max(host.completed, index);
-      this.#tellCompleted();
-    } else if (index > this.#phase) {
-      this.#phase = index;
+      host.completedPhase = Math.max(host.completedPhase, index);
+      this.#reportCompleted();
+    } else if (index > this.#startedPhase) {
+      this.#startedPhase = index;
       this.#events.onPhase(index, 'started');
     }
   }
 
-  #tellCompleted(): void {
-    const present = this.#all.filter(({ left }) => !left);
+  #reportCompleted(): void {
+    const present = this.#all.filter(({ hasLeft }) => !hasLeft);
     if (present.length === 0) return;
-    const least = Math.min(...present.map(({ completed }) => completed));
-    while (this.#completed < least) this.#events.onPhase(++this.#completed, 'completed');
+    const completed = Math.min(...present.map(({ completedPhase }) => completedPhase));
+    while (this.#completedPhase < completed) this.#events.onPhase(++this.#completedPhase, 'completed');
   }
 
   #skipped(host: Host, users: number): void {
@@ -262,19 +264,19 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   #lose(host: Host, why: string): void {
-    if (host.left) return;
-    host.lost = why;
+    if (host.hasLeft) return;
+    host.lostReason = why;
     if (!this.#started) {
       const fix = 'see the output of Artillery on that host, then start all hosts again';
-      this.#fail(new CapacityError('HOSTS_MISSING', `${host.name} is gone: ${why}`, fix));
+      this.#fail(new CapacityError('HOSTS_MISSING', `host ${host.name} is lost: ${why}`, fix));
     } else this.#events.onLost(host.name, why);
     this.#leave(host);
   }
 
   #leave(host: Host): void {
     this.#deliver(...host.leave());
-    this.#tellCompleted();
-    if (this.#all.every(({ left }) => left)) this.#left.resolve();
+    this.#reportCompleted();
+    if (this.#all.every(({ hasLeft }) => hasLeft)) this.#left.resolve();
   }
 
   #deliver(...messages: EngineMessage[]): void {
@@ -287,6 +289,6 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   get #isComplete(): boolean {
-    return this.#known.size === this.#expected.hosts && this.#all.every(({ fits }) => fits);
+    return this.#known.size === this.#expected.hosts && this.#all.every(({ isReady }) => isReady);
   }
 }

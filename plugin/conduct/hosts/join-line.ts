@@ -1,12 +1,12 @@
 /**
- * How a host joins a run: by the line `CAPACITY_CONDUCTOR=https://host:port#<token>.<sha256 of the certificate>`. Token and
- * certificate are made for one run, or read from a folder where several processes have to agree on them.
+ * Join token: the value of `CAPACITY_CONDUCTOR`, `https://host:port#<token>.<sha256 of the certificate>`, with which a host joins a
+ * run. Token and certificate are generated for one run, or read from a folder that several processes share.
  */
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { selfSigned } from '../../../server/stack/certificate.ts';
 
-/** Where the conductor listens, and what proves both sides to each other. */
+/** Address of the conductor, and what authenticates both sides. */
 export interface Join {
   host: string;
   port: number;
@@ -22,21 +22,21 @@ export interface Secret {
   key: string;
 }
 
-/** Without a dot, so that the line can be split. */
+/** Has no dot, which separates it from the fingerprint. */
 export const TOKEN = /^[\w-]{16,}$/;
-const LINE = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
+const JOIN_TOKEN = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 
-export function formatJoinLine({ host, port, token, fingerprint }: Join): string {
+export function formatJoinToken({ host, port, token, fingerprint }: Join): string {
   return `https://${inUrl(host)}:${port}#${token}.${fingerprint}`;
 }
 
-export function parseJoinLine(line: string): Join | undefined {
-  const [, host, port, token, fingerprint] = LINE.exec(line.trim()) ?? [];
+export function parseJoinToken(text: string): Join | undefined {
+  const [, host, port, token, fingerprint] = JOIN_TOKEN.exec(text.trim()) ?? [];
   if (!host || !port || !token || !fingerprint) return undefined;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, fingerprint };
 }
 
-/** @returns the host as URLs have it: an IPv6 address in brackets */
+/** Returns the host as written in a URL: an IPv6 address in brackets. */
 export function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
@@ -47,11 +47,11 @@ export function fingerprintOf(certificate: string | Buffer): string {
 }
 
 /**
- * @returns by which other hosts most likely reach this one: an IPv4 address, or an IPv6 address that is valid beyond its link;
- *   127.0.0.1 if there is neither
+ * Returns the address at which other hosts most likely reach this one: IPv4, else IPv6 that is not link-local; 127.0.0.1 if
+ * there is neither.
  */
 export function ownAddress(interfaces = networkInterfaces()): string {
-  const addresses = Object.values(interfaces).flatMap((some) => (some ?? []).filter(({ internal }) => !internal));
+  const addresses = Object.values(interfaces).flatMap((list) => (list ?? []).filter(({ internal }) => !internal));
   const reachable = addresses.filter(({ family, address }) => family === 'IPv4' || !/^fe[89ab]/i.test(address));
   return (reachable.find(({ family }) => family === 'IPv4') ?? reachable[0])?.address ?? '127.0.0.1';
 }

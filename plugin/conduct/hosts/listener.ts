@@ -1,6 +1,6 @@
 /**
- * The only port of a run over several hosts: the conductor listens, all others call it. The token of the join line comes with the
- * request for a WebSocket: without it there is none, and nothing that a stranger sends is ever read.
+ * The conductor's port, the only one of a run over several hosts. Hosts send the token with the WebSocket upgrade request; without
+ * it there is no WebSocket, so messages of unauthenticated clients are never read.
  */
 import { randomUUID } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
@@ -15,23 +15,23 @@ import { listen } from '../../../server/listen.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
 import { watchConnections } from '../../../server/strangers.ts';
 import type { Refusal, Time } from './host-messages.ts';
-import { fingerprintOf, formatJoinLine, type Secret } from './join-line.ts';
+import { fingerprintOf, formatJoinToken, type Secret } from './join-line.ts';
 
-/** A host that does not answer is noticed within 5 s. */
+/** Detects an unresponsive host within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
-/** The largest message of a host has histograms of many broadcasts. */
+/** The largest messages carry histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
 const FAREWELL_TIMEOUT_MS = 2000;
 
 export type Listener = Awaited<ReturnType<typeof openListener>>;
 
 /**
- * @param host empty for all addresses
- * @param port 0 for a free one
+ * @param host address to listen on; empty for all
+ * @param port 0 for a free port
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openListener(host: string, port: number, { token, certificate, key }: Secret) {
-  /** Tells this run from others with the same secret: their hosts have no place in it. */
+  /** Distinguishes this run from others with the same secret, whose hosts it refuses. */
   const run = randomUUID();
   const https = createServer({ cert: certificate, key });
   const connections = watchConnections(https);
@@ -53,15 +53,15 @@ export async function openListener(host: string, port: number, { token, certific
     run,
     port: own,
 
-    /** @param reached the host by which the others reach this one */
-    joinLine(reached: string): string {
-      return formatJoinLine({ host: reached, port: own, token, fingerprint: fingerprintOf(certificate) });
+    /** @param address address at which hosts reach the conductor */
+    joinToken(address: string): string {
+      return formatJoinToken({ host: address, port: own, token, fingerprint: fingerprintOf(certificate) });
     },
 
     /**
-     * To be called once. Every host can read this one's clock: `time`.
-     * @param refuse whether a host, which has the token, may not come in now
-     * @param onRefused gets why the connection of a host was closed
+     * Serves hosts, and answers their clock readings (`time`). To be called once.
+     * @param refuse returns why a host with the right token is refused; undefined admits it
+     * @param onRefused called with the reason when a host's connection is closed for an invalid packet
      */
     serve(
       refuse: (socket: Socket) => Refusal | undefined,
@@ -82,7 +82,7 @@ export async function openListener(host: string, port: number, { token, certific
       });
     },
 
-    /** Idempotent. Hosts that were refused, or told to end, disconnect themselves: closing at once would discard what they were told. */
+    /** Closes the port. Waits for hosts to disconnect themselves first, else pending refusals and `end` messages are lost. Idempotent. */
     async close(): Promise<void> {
       const { clients } = io.engine as unknown as { clients: Record<string, EventEmitter> };
       const gone = Promise.all(Object.values(clients).map((client) => once(client, 'close')));

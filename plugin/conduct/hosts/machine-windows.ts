@@ -1,4 +1,4 @@
-/** What a host that brings load tells of its machine, added up by the windows of the run. */
+/** A generator host's CPU readings, averaged by stage and selected by window of the run. */
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator-measured.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
@@ -9,17 +9,16 @@ import type { MachineRow } from './host-messages.ts';
 const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
 export class MachineWindows {
-  /** By the number of the stage in the run. */
+  /** Keyed by the index of the stage in the run. */
   readonly #idle = new Map<number, { window: GeneratorWindow; sum: number; rows: number }>();
   readonly #shares = new Map<number, { window: ShareWindow; mean: MachineShares }>();
 
-  /** @param run so far */
   add(
     { atUs, cpuIdlePercent, shares }: MachineRow,
     { stages, samplesBeganAtUs = atUs }: Pick<Measurements, 'stages' | 'samplesBeganAtUs'>,
   ): void {
     const stageAt = (timeUs: number) => stages.findLastIndex(({ t }) => t * 1e6 <= timeUs - samplesBeganAtUs);
-    const windowOf = (number: number) => WINDOWS[stages[number]?.name ?? ''];
+    const windowOf = (stage: number) => WINDOWS[stages[stage]?.name ?? ''];
     if (shares) {
       const middle = stageAt(atUs - (shares.seconds * 1e6) / 2);
       const window = windowOf(middle);
@@ -33,20 +32,21 @@ export class MachineWindows {
     this.#idle.set(stage, { window, sum: sum + cpuIdlePercent, rows: rows + 1 });
   }
 
-  /** An average over all ramps would hide the last one, in which most is connected. */
+  /** Mean idle CPU of the busiest stage of each window. An average over all ramps would hide the last, busiest one. */
   get cpuIdlePercent(): GeneratorHost['cpuIdlePercent'] {
-    const least: GeneratorHost['cpuIdlePercent'] = {};
-    for (const { window, sum, rows } of this.#idle.values()) least[window] = Math.min(least[window] ?? 100, sum / rows);
-    return least;
+    const lowest: GeneratorHost['cpuIdlePercent'] = {};
+    for (const { window, sum, rows } of this.#idle.values())
+      lowest[window] = Math.min(lowest[window] ?? 100, sum / rows);
+    return lowest;
   }
 
-  /** Of several ramps, that in which others took most. */
+  /** Shares of the stage of each window in which other programs took the most CPU. */
   get shares(): GeneratorHost['shares'] {
-    const most: GeneratorHost['shares'] = {};
+    const highest: GeneratorHost['shares'] = {};
     for (const { window, mean } of this.#shares.values()) {
-      const before = most[window];
-      if (!before || takenShare(mean) > takenShare(before)) most[window] = mean;
+      const before = highest[window];
+      if (!before || takenShare(mean) > takenShare(before)) highest[window] = mean;
     }
-    return most;
+    return highest;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * TLS connections to the conductor whose certificate is the one of the join line. The fingerprint is the whole trust: whoever signed
- * the certificate, by whatever name or at whatever time the conductor is reached. The conductor checks the rest when it starts.
+ * TLS connections to the conductor, pinned to the certificate fingerprint of the join token. Issuer, name and validity are not
+ * checked here; the conductor checks the validity of a given certificate when it starts.
  */
 import { once } from 'node:events';
 import { Agent, type AgentOptions } from 'node:https';
@@ -9,48 +9,47 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { fingerprintOf, type Join } from './join-line.ts';
 
 export const CONNECT_TIMEOUT_MS = 5000;
-/** OpenSSL's errors: the other side does not speak TLS, or not a version or cipher of ours. Another attempt has the same end. */
+/** OpenSSL errors that a retry cannot fix: the other side does not speak TLS, or shares no version or cipher. */
 const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
 
 /**
- * Opens a connection over which nothing has been sent yet.
- * @throws CapacityError BAD_TOKEN if the certificate is another one, CONDUCTOR_UNREACHABLE if TLS fails; Error if another attempt can
- *   succeed
+ * Opens a connection, and checks the certificate before anything is sent.
+ * @throws CapacityError BAD_TOKEN if the certificate differs, CONDUCTOR_UNREACHABLE if TLS fails; Error if a retry can succeed
  */
 export async function connectPinned({ host, port, fingerprint }: Join): Promise<TLSSocket> {
   const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-  const late = new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
-  const timer = setTimeout(() => socket.destroy(late), CONNECT_TIMEOUT_MS);
+  const timeout = new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
+  const timer = setTimeout(() => socket.destroy(timeout), CONNECT_TIMEOUT_MS);
   try {
     await once(socket, 'secureConnect');
     const certificate = socket.getPeerX509Certificate();
     if (certificate && fingerprintOf(certificate.raw) === fingerprint) return socket;
     throw new CapacityError(
       'BAD_TOKEN',
-      `${host}:${port} has another certificate than the one in CAPACITY_CONDUCTOR`,
-      'set CAPACITY_CONDUCTOR to the line that this run’s conductor has printed; does something between the hosts break TLS open?',
+      `${host}:${port} has a different certificate than the one in CAPACITY_CONDUCTOR`,
+      'set CAPACITY_CONDUCTOR to the value that this run’s conductor printed; if it is, look for a proxy that intercepts TLS',
     );
   } catch (error) {
     socket.on('error', () => {});
     socket.destroy();
-    throw lasting(error, `${host}:${port}`) ?? error;
+    throw permanentError(error, `${host}:${port}`) ?? error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-function lasting(error: unknown, place: string): CapacityError | undefined {
+function permanentError(error: unknown, address: string): CapacityError | undefined {
   const { code = '', reason, message } = error as NodeJS.ErrnoException & { reason?: string };
   if (error instanceof CapacityError || !TLS_ERROR.test(code)) return undefined;
   return new CapacityError(
     'CONDUCTOR_UNREACHABLE',
-    `TLS with the conductor at ${place} failed: ${reason ?? message} (${code})`,
-    'let the address and port in CAPACITY_CONDUCTOR lead to the conductor itself, not to a proxy that speaks HTTP',
+    `TLS with the conductor at ${address} failed: ${reason ?? message} (${code})`,
+    'point the address and port in CAPACITY_CONDUCTOR at the conductor itself, not at an HTTP proxy',
     { cause: error },
   );
 }
 
-/** For HTTP requests, which are sent only after the certificate has been checked. */
+/** HTTPS agent that checks the certificate before it sends a request. */
 export class PinnedAgent extends Agent {
   readonly #join: Join;
 

@@ -1,4 +1,4 @@
-/** The secret of a conductor as files, such as a Secret that Kubernetes mounts. It is checked as a whole when it is read. */
+/** A conductor's secret as files, such as a mounted Kubernetes Secret. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,21 +9,21 @@ import { type Secret, TOKEN } from './join-line.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const ENCRYPTED = /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/;
-const WHY_UNREADABLE: Record<string, string> = {
+const UNREADABLE: Record<string, string> = {
   ENOENT: 'is missing',
-  EACCES: 'may not be read by this user',
+  EACCES: 'is not readable by this user',
   EISDIR: 'is a folder',
   ENOTDIR: 'is missing',
 };
 
 /**
- * Reads a secret. A certificate that an authority signed comes before the certificates of its chain.
+ * Reads and checks a secret. In `tls.crt`, the conductor's certificate comes first, then the chain of its authority.
  * @param folder with `token`, `tls.crt` and `tls.key` (PEM)
  * @throws CapacityError CONFIG_INVALID with all problems
  */
 export function readSecret(folder: string, nowMs = Date.now()): Secret {
   const problems: Problem[] = [];
-  const say: Say = (path, message) => {
+  const report: Report = (path, message) => {
     problems.push({ path, message });
   };
   const read = (name: string): string | undefined => {
@@ -31,21 +31,21 @@ export function readSecret(folder: string, nowMs = Date.now()): Secret {
       return readFileSync(join(folder, name), 'utf8').trim();
     } catch (error) {
       const { code = '', message } = error as NodeJS.ErrnoException;
-      say(name, WHY_UNREADABLE[code] ?? `cannot be read: ${message}`);
+      report(name, UNREADABLE[code] ?? `cannot be read: ${message}`);
       return undefined;
     }
   };
   const [token, certificate, key] = [read('token'), read('tls.crt'), read('tls.key')];
   if (token !== undefined && !TOKEN.test(token)) {
-    say('token', token === '' ? 'is empty' : 'expected at least 16 letters, digits, - or _');
+    report('token', token === '' ? 'is empty' : 'expected at least 16 letters, digits, - or _');
   }
-  const chain = certificate === undefined ? [] : certificatesIn(certificate, say);
-  const privateKey = key === undefined ? undefined : keyIn(key, say);
+  const chain = certificate === undefined ? [] : certificatesIn(certificate, report);
+  const privateKey = key === undefined ? undefined : keyIn(key, report);
   const [leaf] = chain;
-  if (leaf) checkPeriod(leaf, nowMs, say);
+  if (leaf) checkPeriod(leaf, nowMs, report);
   if (leaf && privateKey && !leaf.checkPrivateKey(privateKey)) {
-    const isLater = chain.some((one) => one?.checkPrivateKey(privateKey));
-    say(
+    const isLater = chain.some((certificate) => certificate?.checkPrivateKey(privateKey));
+    report(
       'tls.key',
       isLater ? 'belongs to a certificate that is not the first in tls.crt' : 'does not belong to tls.crt',
     );
@@ -54,7 +54,7 @@ export function readSecret(folder: string, nowMs = Date.now()): Secret {
     try {
       createSecureContext({ cert: certificate, key });
     } catch (error) {
-      say('tls.crt', `cannot be used for TLS: ${(error as Error).message}`);
+      report('tls.crt', `cannot be used for TLS: ${(error as Error).message}`);
     }
   }
   if (token !== undefined && certificate !== undefined && key !== undefined && problems.length === 0) {
@@ -62,40 +62,40 @@ export function readSecret(folder: string, nowMs = Date.now()): Secret {
   }
   throw new CapacityError(
     'CONFIG_INVALID',
-    `${folder} is not the secret of a conductor\n${formatProblems(problems)}`,
-    'give it the files token, tls.crt and tls.key (PEM): docs/guide/several-hosts.md has the commands',
+    `${folder} is not a valid conductor secret\n${formatProblems(problems)}`,
+    'create the files token, tls.crt and tls.key (PEM) with the commands in docs/guide/several-hosts.md',
   );
 }
 
-type Say = (path: string, message: string) => void;
+type Report = (path: string, message: string) => void;
 
-function certificatesIn(text: string, say: Say): (X509Certificate | undefined)[] {
+function certificatesIn(text: string, report: Report): (X509Certificate | undefined)[] {
   const parts = text.match(CERTIFICATE) ?? [];
-  if (parts.length === 0) say('tls.crt', text === '' ? 'is empty' : 'has no certificate as PEM');
+  if (parts.length === 0) report('tls.crt', text === '' ? 'is empty' : 'contains no PEM certificate');
   return parts.map((part, index) => {
     try {
       return new X509Certificate(part);
     } catch {
-      say('tls.crt', `certificate ${index + 1} of ${parts.length} is damaged`);
+      report('tls.crt', `certificate ${index + 1} of ${parts.length} is damaged`);
       return undefined;
     }
   });
 }
 
-function keyIn(text: string, say: Say): KeyObject | undefined {
+function keyIn(text: string, report: Report): KeyObject | undefined {
   if (ENCRYPTED.test(text)) {
-    say('tls.key', 'is encrypted: decrypt it with `openssl pkey`');
+    report('tls.key', 'is encrypted: decrypt it with `openssl pkey`');
     return undefined;
   }
   try {
     return createPrivateKey(text);
   } catch {
-    say('tls.key', text === '' ? 'is empty' : 'is not a private key as PEM');
+    report('tls.key', text === '' ? 'is empty' : 'is not a PEM private key');
     return undefined;
   }
 }
 
-function checkPeriod({ validFrom, validTo }: X509Certificate, nowMs: number, say: Say): void {
-  if (Date.parse(validTo) <= nowMs) say('tls.crt', `expired at ${validTo}`);
-  else if (Date.parse(validFrom) > nowMs) say('tls.crt', `is not valid before ${validFrom}`);
+function checkPeriod({ validFrom, validTo }: X509Certificate, nowMs: number, report: Report): void {
+  if (Date.parse(validTo) <= nowMs) report('tls.crt', `expired at ${validTo}`);
+  else if (Date.parse(validFrom) > nowMs) report('tls.crt', `is not valid before ${validFrom}`);
 }

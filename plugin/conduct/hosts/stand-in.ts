@@ -1,4 +1,4 @@
-/** Answers for the engines of a host that has gone, with what was last known of them: nobody waits for them, and sums stay sums. */
+/** Replies for an engine of a host that has left, from its last reports: the run does not wait for it, and totals stay complete. */
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger-messages.ts';
@@ -10,38 +10,38 @@ export class StandIn {
   readonly #from: EngineMessage['from'];
   #status: FleetStatus | undefined;
   #snapshot: FleetSnapshot | undefined;
-  readonly #asked = new Map<number, RunMessage>();
+  readonly #openRequests = new Map<number, RunMessage>();
 
   constructor(from: EngineMessage['from']) {
     this.#from = from;
   }
 
-  noteAsked(message: RunMessage): void {
-    if ('requestId' in message) this.#asked.set(message.requestId, message);
+  noteRequest(message: RunMessage): void {
+    if ('requestId' in message) this.#openRequests.set(message.requestId, message);
   }
 
   noteReport(report: EngineReport): void {
     if (report.type === 'status') this.#status = report.status;
     if (report.type === 'snapshot') this.#snapshot = report.snapshot;
-    if ('requestId' in report) this.#asked.delete(report.requestId);
+    if ('requestId' in report) this.#openRequests.delete(report.requestId);
   }
 
   /**
-   * The host has gone.
-   * @param reason by which its connections count as ended
-   * @param arrivals of its share: none of them is still to come
-   * @returns its last status, and the answers to what it was asked
+   * Called when the host has left.
+   * @param reason disconnect reason under which its connections count as closed
+   * @param arrivals the host's share: all of it counts as started and failed, so that the run waits for none of it
+   * @returns its final status, and replies to its open requests
    */
   takeOver(reason: string, arrivals: number): EngineMessage[] {
-    const before = this.#status;
-    const gone: FleetStatus | undefined = before && {
-      ...before,
+    const last = this.#status;
+    const final: FleetStatus | undefined = last && {
+      ...last,
       ...{ started: arrivals, failed: arrivals, connecting: 0, connected: 0, joined: 0, holding: 0 },
       ...{ joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
-      ended: sumCounts([before.ended, before.connected > 0 ? { [reason]: before.connected } : {}]),
+      ended: sumCounts([last.ended, last.connected > 0 ? { [reason]: last.connected } : {}]),
     };
-    const reports: EngineReport[] = gone ? [{ type: 'status', status: gone }, { type: 'gone' }] : [];
-    const pending = [...this.#asked.values()].flatMap((message) => this.answer(message, reason));
+    const reports: EngineReport[] = final ? [{ type: 'status', status: final }, { type: 'gone' }] : [];
+    const pending = [...this.#openRequests.values()].flatMap((message) => this.answer(message, reason));
     return [...reports.map((report) => ({ from: this.#from, ...report })), ...pending];
   }
 
@@ -55,7 +55,7 @@ export class StandIn {
       case 'warm-up':
         return { type: 'warmed', requestId: message.requestId, failure: reason };
       case 'snapshot':
-        return this.#snapshot && { ...message, snapshot: ended(this.#snapshot, this.#status, reason) };
+        return this.#snapshot && { ...message, snapshot: closedSnapshot(this.#snapshot, this.#status, reason) };
       case 'freeze': {
         const rows = message.broadcasts.map((order) => lostRow(order, this.#status?.joined ?? 0));
         return { type: 'frozen', requestId: message.requestId, rows };
@@ -74,8 +74,11 @@ export class StandIn {
   }
 }
 
-/** The status is newer than the snapshot: connections that only it knows were asked for, and opened, too. */
-function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason: string): FleetSnapshot {
+/**
+ * Returns the last snapshot with all connections closed. The status is newer: connections that only it counts have been opened since
+ * the snapshot, so they come off its pending ones; any beyond those count as asked for, too.
+ */
+function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason: string): FleetSnapshot {
   const { accounts, disconnects } = snapshot;
   const lost = Math.max(accounts.alive, status?.connected ?? 0);
   const newer = lost - accounts.alive;
@@ -99,12 +102,12 @@ function ended(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason:
     failures: plus(snapshot.failures, pending),
     perWorker: {},
     perSessionPrefix: {},
-    // What its connections received has gone with it.
+    // The receipts of its connections are lost with the host.
     receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
   };
 }
 
-/** Nobody knows what its members received: all of it counts as lost. How many of its connections were members, the server knows. */
+/** Counts a broadcast as lost for all members: their receipts are unknown. `assumed`: the server's count corrects `expected`. */
 function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
   return { ...emptyRow(seq), expected: members, lostDisconnected: members, assumed: true };
 }

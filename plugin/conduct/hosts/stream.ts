@@ -1,10 +1,10 @@
 /**
- * Messages between two processes, over a connection that may break and come back: each arrives once, and in order. They are
- * numbered, kept until the other side has acknowledged them, and sent again after a break. What is no message is left out.
+ * Reliable messages between two processes: each is delivered once and in order, across reconnects. Messages are numbered, kept until
+ * the other side acknowledges them, and sent again after a reconnect. Invalid messages are skipped and reported.
  */
 import { z } from 'zod';
 
-/** The part of a Socket.IO socket, of either side, that a stream needs. */
+/** The parts of a Socket.IO socket, client or server, that a stream uses. */
 export interface StreamSocket {
   connected: boolean;
   emit(event: 'message', number: number, message: unknown, onReceived: () => void): unknown;
@@ -14,7 +14,7 @@ export interface StreamSocket {
 export interface StreamOptions<Received> {
   schema: z.ZodType<Received>;
   onMessage(message: Received): void;
-  /** The other side has sent something else. @param problem its first mistake, with its place */
+  /** @param problem first validation error of an invalid message, with its path */
   onMalformed(problem: string): void;
 }
 
@@ -22,8 +22,8 @@ export class Stream<Sent, Received> {
   readonly #options: StreamOptions<Received>;
   #socket: StreamSocket | undefined;
   #unacknowledged: { number: number; message: Sent }[] = [];
-  #sent = 0;
-  #received = 0;
+  #lastSent = 0;
+  #lastReceived = 0;
 
   constructor(options: StreamOptions<Received>) {
     this.#options = options;
@@ -35,22 +35,22 @@ export class Stream<Sent, Received> {
   }
 
   send(message: Sent): void {
-    const numbered = { number: ++this.#sent, message };
+    const numbered = { number: ++this.#lastSent, message };
     this.#unacknowledged.push(numbered);
     if (this.#socket?.connected) this.#emit(this.#socket, numbered);
   }
 
-  /** To be called for each new connection; those before it count no more. */
+  /** Must be called for each new connection; messages of earlier connections are ignored from then on. */
   attach(socket: StreamSocket): void {
     this.#socket = socket;
-    socket.on('message', (number, message, received) => {
-      if (typeof received === 'function') received();
+    socket.on('message', (number, message, acknowledge) => {
+      if (typeof acknowledge === 'function') acknowledge();
       if (socket === this.#socket) this.#receive(number, message);
     });
     this.resend();
   }
 
-  /** For a client's socket, which stays the same when it has connected again. */
+  /** Sends unacknowledged messages again. Called after a reconnect of a client, whose socket object stays the same. */
   resend(): void {
     const { connected = false } = this.#socket ?? {};
     if (connected) for (const numbered of this.#unacknowledged) this.#emit(this.#socket as StreamSocket, numbered);
@@ -58,13 +58,13 @@ export class Stream<Sent, Received> {
 
   #receive(number: unknown, message: unknown): void {
     const { schema, onMessage, onMalformed } = this.#options;
-    // Lower ones have arrived already; none can have been left out.
-    if (typeof number === 'number' && number <= this.#received) return;
-    if (number !== this.#received + 1) {
-      onMalformed('its number is not the next one');
+    // A resent message may be a duplicate, but a gap is impossible.
+    if (typeof number === 'number' && number <= this.#lastReceived) return;
+    if (number !== this.#lastReceived + 1) {
+      onMalformed('its sequence number is not the next one');
       return;
     }
-    this.#received = number;
+    this.#lastReceived = number;
     const parsed = schema.safeParse(message);
     if (parsed.success) onMessage(parsed.data);
     else onMalformed(z.prettifyError(parsed.error).split('\n').slice(0, 2).join(' '));
@@ -72,7 +72,7 @@ export class Stream<Sent, Received> {
 
   #emit(socket: StreamSocket, { number, message }: { number: number; message: Sent }): void {
     socket.emit('message', number, message, () => {
-      this.#unacknowledged = this.#unacknowledged.filter((one) => one.number > number);
+      this.#unacknowledged = this.#unacknowledged.filter((sent) => sent.number > number);
     });
   }
 }

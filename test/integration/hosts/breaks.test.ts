@@ -55,7 +55,7 @@ describe('a connection that breaks', { concurrency: true }, () => {
       const { hub, wire, told, second } = await loaded(t, 5000);
       wire.cutAnswers();
       const left = second.agent.bye(isStopped);
-      await eventually('the goodbye', () => hub.hosts[1]?.left);
+      await eventually('the goodbye', () => hub.hosts[1]?.hasLeft);
       wire.drop();
       wire.mend();
       await left;

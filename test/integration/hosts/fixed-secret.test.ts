@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';
-import { fingerprintOf, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
+import { fingerprintOf, parseJoinToken } from '../../../plugin/conduct/hosts/join-line.ts';
 import { readSecret } from '../../../plugin/conduct/hosts/secret-folder.ts';
 import { codeBlocks, page } from '../../helpers/pages.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -21,5 +21,5 @@ it('a secret by openssl is one that the conductor takes, and the line is its lin
   });
   const { token, certificate } = readSecret(folder);
   const fingerprint = fingerprintOf(certificate);
-  assert.deepEqual(parseJoinLine(line.trim()), { host: 'conductor', port: 3401, token, fingerprint });
+  assert.deepEqual(parseJoinToken(line.trim()), { host: 'conductor', port: 3401, token, fingerprint });
 });

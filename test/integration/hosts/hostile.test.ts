@@ -105,7 +105,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   const read = async () => {
     const answered = Promise.withResolvers<void>();
     bad.io.engine.on('data', (data) => String(data).startsWith(`3${number}[`) && answered.resolve());
-    write(`2${++number}["message",${number},{"type":"fits"}]`);
+    write(`2${++number}["message",${number},{"type":"ready"}]`);
     await answered.promise;
   };
   await read();

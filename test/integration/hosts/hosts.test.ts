@@ -45,7 +45,7 @@ describe('hosts that a run takes', () => {
     const { first, refusals } = await twoHosts(t);
     await first.agent.close();
     await eventually('the refusal', () => refusals.length > 0);
-    assert.deepEqual([refusals[0]?.code, /^a is gone/.test(refusals[0]?.message ?? '')], ['HOSTS_MISSING', true]);
+    assert.deepEqual([refusals[0]?.code, /^host a is lost/.test(refusals[0]?.message ?? '')], ['HOSTS_MISSING', true]);
   });
 });
 
@@ -72,7 +72,10 @@ describe('a host is refused', () => {
     assert.match(await refused(t, { version: '2' }), /^a: it has version 2 of the plugin, the conductor has 1/);
     const inputs = { scenarios: 'same', 'users.csv': 'other' };
     assert.match(await refused(t, { inputs }), /^a: .*: users\.csv$/);
-    assert.match(await refused(t, { hosts: 1 }, 3), /^a: it takes its share as one of 1 host, the conductor expects 3/);
+    assert.match(
+      await refused(t, { hosts: 1 }, 3),
+      /^a: it takes its share as one of 1 host, but the conductor expects 3/,
+    );
   });
 
   it('with a wrong token or certificate, before it says who it is', async (t) => {
@@ -91,7 +94,7 @@ describe('a host is refused', () => {
     await hub.joined(5000, NEVER);
     await assert.rejects(newAgent(t, join, { host: 'late' }).agent.join(), {
       code: 'HOSTS_DISAGREE',
-      message: 'the run has its 1 hosts: a',
+      message: 'the run already has its 1 hosts: a',
     });
     assert.deepEqual(refusals, []);
   });
@@ -100,7 +103,7 @@ describe('a host is refused', () => {
     const { hub, join } = await startHub(t, 2);
     const joined = assert.rejects(hub.joined(5000, NEVER), {
       code: 'HOSTS_DISAGREE',
-      message: 'the shares of phase 1 bring 21 arrivals, the scenario 20: a 10, b 11',
+      message: 'the hosts’ shares of phase 1 add up to 21 arrivals, the scenario has 20: a 10, b 11',
     });
     await newAgent(t, join, { hosts: 2 }).agent.join();
     await newAgent(t, join, { host: 'b', hosts: 2, arrivals: [11, 0] }).agent.join();
@@ -112,7 +115,7 @@ describe('a host is refused', () => {
     await newAgent(t, join, { hosts: 2 }).agent.join();
     await assert.rejects(hub.joined(50, NEVER), {
       code: 'HOSTS_MISSING',
-      message: /1 of 2 hosts did not come.* here is a$/,
+      message: /1 of 2 hosts did not join.* joined: a$/,
     });
   });
 });

@@ -64,7 +64,7 @@ const PROBLEMS: Record<string, [change: (folder: Folder) => void, ...problems: R
       for (const name of ['tls.key', 'tls.crt']) write(name, 'SECRET');
       write('token', '');
     },
-    ...[/token: is empty/, /tls\.crt: has no certificate as PEM/, /tls\.key: is not a private key as PEM/],
+    ...[/token: is empty/, /tls\.crt: contains no PEM certificate/, /tls\.key: is not a PEM private key/],
   ],
   'with a damaged certificate': [
     ({ read, write }) => write('tls.crt', read('tls.crt').replace(/\n[^-]{20}/, '\n')),
@@ -111,7 +111,7 @@ describe('a secret is refused with all its problems', { skip }, () => {
   it('with a file that this user may not read', { skip: process.getuid?.() === 0 && 'root may read all' }, (t) => {
     const { folder } = signed(t);
     chmodSync(join(folder, 'tls.key'), 0);
-    assert.match(refusal(folder), /tls\.key: may not be read by this user/);
+    assert.match(refusal(folder), /tls\.key: is not readable by this user/);
   });
 });
 
@@ -125,7 +125,7 @@ describe('a host reports at once', { skip }, () => {
   it('that the conductor has another certificate by the same authority', async (t) => {
     const { join: line } = await startHub(t, 1, undefined, readSecret(signed(t).folder));
     const { agent } = newAgent(t, { ...line, fingerprint: 'ab'.repeat(32) }, {});
-    await assert.rejects(agent.join(), { code: 'BAD_TOKEN', message: /has another certificate/ });
+    await assert.rejects(agent.join(), { code: 'BAD_TOKEN', message: /has a different certificate/ });
   });
 
   it('that nothing at the address speaks TLS', async (t) => {

@@ -6,7 +6,7 @@ import { it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { conductHosts } from '../../../plugin/conduct/hosts/conduct-hosts.ts';
 import type { Agent } from '../../../plugin/conduct/hosts/generator-host.ts';
-import { type Join, parseJoinLine } from '../../../plugin/conduct/hosts/join-line.ts';
+import { type Join, parseJoinToken } from '../../../plugin/conduct/hosts/join-line.ts';
 import { arrivalsOf } from '../../../plugin/script/load/phases.ts';
 import { inputsOf } from '../../../plugin/script/run-inputs.ts';
 import { ownRelease } from '../../../protocol/base/release.ts';
@@ -42,7 +42,7 @@ function conductor(t: TestContext, hosts: number) {
   const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
   /** A host that is taken. */
   const host = async () => {
-    const joinLine = parseJoinLine((await eventually('the line', line)) ?? '') as Join;
+    const joinLine = parseJoinToken((await eventually('the line', line)) ?? '') as Join;
     const inputs = inputsOf({ config: {} }, process.env);
     const hello = { version: ownRelease(), inputs, arrivals: config.phases.map(arrivalsOf), hosts };
     const { agent } = newAgent(t, joinLine, hello);
@@ -92,7 +92,7 @@ for (const [how, leave] of Object.entries(LEAVING)) {
     await leave(agent);
     assert.equal(await ended, 2);
     await agent.close();
-    assert.match(printed.join('\n'), /HOSTS_MISSING: .* is gone/);
+    assert.match(printed.join('\n'), /HOSTS_MISSING: host .* is lost/);
     assert.equal(existsSync(results), false);
   });
 }
