@@ -53,14 +53,14 @@ export const connectionsSchema = object({
   skipped: figure(count, 'virtual users not started, by `maxVusers`', {
     ...{ ...connections, noun: 'virtual users', threshold: true },
   }),
-  unknownAcks: figure(count, 'acknowledgements that match no message, or came twice', {
+  unknownAcks: figure(orNull(count), 'acknowledgements that match no message, or came twice', {
     ...{ ...connections, noun: 'acknowledgements', threshold: true },
   }),
-  acks: z._default(count, 0).describe('acknowledgements of messages of the virtual users'),
+  acks: z._default(orNull(count), null).describe('acknowledgements of messages of the virtual users'),
   ackErrors: z
     ._default(byName(count), {})
     .describe('of these, the ones that carry an error object, by its words; further ones without words'),
-  retries: count.describe('attempts after a failed one'),
+  retries: orNull(count).describe('attempts after a failed one'),
   reconnection: objectOrNull({
     dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
     returned: count.describe('times that one came back'),

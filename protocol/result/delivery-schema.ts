@@ -23,17 +23,33 @@ const receiptShape = {
   duplicates: figure(count, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
-  reordered: figure(count, 'first receipts by connections that had a later broadcast already', receipts),
+  reordered: figure(
+    orNull(count),
+    'first receipts by connections that had a later broadcast already; null for an own event',
+    receipts,
+  ),
   unexpected: figure(count, 'receipts by connections whose join was not acknowledged before the send', receipts),
   notMember: figure(count, 'first receipts by connections that never asked to join the room', receipts),
-  wrongSize: figure(count, 'copies whose payload has another length; no receipts', receipts),
-  wrongContent: figure(count, 'copies whose payload differs, among those compared; no receipts', receipts),
-  early: figure(count, 'first receipts before the send; part of the ones above', receipts),
+  wrongSize: figure(
+    orNull(count),
+    'copies whose payload has another length; no receipts; null for an own event without `bytes`',
+    receipts,
+  ),
+  wrongContent: figure(
+    orNull(count),
+    'copies whose payload differs, among those compared; no receipts; null for an own event',
+    receipts,
+  ),
+  early: figure(
+    orNull(count),
+    'first receipts before the send; part of the ones above; null where latency counts from the first receipt',
+    receipts,
+  ),
   missed: count.describe('expected, but away at the send; the server restored their session'),
   resent: count.describe('missed, and received when they came back; part of `received`'),
   // With the run's own receivers that left without a copy.
-  justJoined: count.describe('members that joined between order and send'),
-  justLeft: count.describe('members that left between order and send'),
+  justJoined: orNull(count).describe('members that joined between order and send; null for an own event'),
+  justLeft: orNull(count).describe('members that left between order and send; null for an own event'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** The counts that add up over fleet processes and broadcasts. */
@@ -73,9 +89,11 @@ export const deliverySchema = object({
   broadcasts: figure(count, 'broadcasts sent', {
     ...{ quantity: 'count', noun: 'broadcasts', answers: ['delivery'], live: { series: 'broadcasts_total' } },
   }),
-  unconfirmed: count.describe('broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`'),
-  unknown: count.describe(
-    'broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown',
+  unconfirmed: orNull(count).describe(
+    'broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`; null for an own event',
+  ),
+  unknown: orNull(count).describe(
+    'broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown; null for an own event',
   ),
   coverage: figure(z.number().nullable(), 'received ÷ expected', {
     ...{ ...share, title: 'Delivered', better: 'higher', compared: 'secondary' },
@@ -89,8 +107,14 @@ export const deliverySchema = object({
   ...receiptShape,
   late: figure(count, 'receipts after the ledger was finalized', receipts),
   unreadable: figure(count, 'frames with the event whose payload cannot be read', receipts),
-  neverOrdered: figure(count, 'receipts of broadcasts that the run did not send', receipts),
-  outside: count.describe('copies of an own event from before or after the measurement, or from others'),
+  neverOrdered: figure(
+    orNull(count),
+    'receipts of broadcasts that the run did not send; null for an own event, which has `outside`',
+    receipts,
+  ),
+  outside: orNull(count).describe(
+    'copies of an own event from before or after the measurement, or from others; null for the contract’s broadcasts',
+  ),
   frames: orNull(count).describe('all frames with the event'),
   rooms: objectOrNull({
     count,

@@ -7,7 +7,7 @@ export const NO_DELIVERY = 'this engine does not report which broadcasts arrive'
 export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
   if (delivery === null) return memory.overTime === null;
   const { expected, received, unexpected, outside, neverOrdered } = delivery;
-  return messages === null || expected + received + unexpected + outside + neverOrdered > 0;
+  return messages === null || expected + received + unexpected + (outside ?? 0) + (neverOrdered ?? 0) > 0;
 }
 
 /** @returns a figure of broadcasts that is not known; where messages were sent instead, they are no question */

@@ -62,10 +62,10 @@ function counts(found: Delivery): (Fact | false)[] {
     count('Lost while connected', found.lostConnected),
     count('Lost while disconnected', found.lostDisconnected),
     count('Duplicates', found.duplicates, 'copies after a connection’s first'),
-    count('Reordered', found.reordered, 'received after a later broadcast'),
+    found.reordered !== null && count('Reordered', found.reordered, 'received after a later broadcast'),
     count('Unexpected', found.unexpected, 'join not acknowledged before the send'),
     count('Late', found.late, 'received after the ledger was closed'),
-    ...others.filter(([, value]) => typeof value === 'object' && 'quantity' in value && value.value !== 0),
+    ...others.filter(([, value]) => typeof value === 'object' && 'quantity' in value && value.value),
     ['Payload received', amount('megabytes', received * payloadBytes)],
   ];
 }
@@ -97,7 +97,7 @@ function imperfect(batches: Batch[]) {
 
 function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {
   const agreed = serverMembers === null || serverMembers === expected;
-  return expected > 0 && received === expected && duplicates + reordered + unexpected === 0 && agreed;
+  return expected > 0 && received === expected && duplicates + (reordered ?? 0) + unexpected === 0 && agreed;
 }
 
 /** What the adapter's Redis did for the broadcasts. */

@@ -36,7 +36,7 @@ export function assertFoots({ connections, delivery, messages, generators }: Res
     assert.equal(sent, unasked + acknowledged + unansweredConnected + unansweredDisconnected, 'sent = answered or not');
   }
   if (delivery?.source === 'contract') {
-    assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column])), 'every frame is in one column');
+    assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column] ?? 0)), 'every frame is in one column');
   }
   for (const { seq, expected, received, lostConnected, lostDisconnected } of delivery?.batches ?? []) {
     assert.equal(expected, received + lostConnected + lostDisconnected, why ?? `broadcast ${seq}`);

@@ -152,7 +152,7 @@ export function perfectResult(): Result {
       unknown: 0,
       unreadable: 0,
       neverOrdered: 0,
-      outside: 0,
+      outside: null,
       rooms: null,
       leftOut: null,
       losses: null,

@@ -16,8 +16,8 @@ import { idsOfOneReceiver, leftOut } from './audience.ts';
 
 type Receipts = Record<ReceiptCount, number>;
 
-function totals(rows: Receipts[]): Receipts {
-  return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key]))])) as Receipts;
+function totals(rows: Pick<Batch, ReceiptCount>[]): Receipts {
+  return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key] ?? 0))])) as Receipts;
 }
 
 export function deliveryFigures(
@@ -27,26 +27,38 @@ export function deliveryFigures(
 ): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
   const { ownEvent, frozen, sent, unknown } = measurements;
+  const notLookedAt = notLookedAtOf(measurements, config);
   const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
   const { late, unreadable, neverOrdered, open, received, losses } = addSnapshots(measurements.snapshots).receipts;
   return {
     ...sourceOf(measurements, config),
     broadcasts: sum(batches.map((batch) => batch.broadcasts)),
-    unconfirmed: sent.filter((one) => one.unconfirmed).length,
-    unknown: unknown.length,
+    unconfirmed: ownEvent ? null : sent.filter((one) => one.unconfirmed).length,
+    unknown: ownEvent ? null : unknown.length,
     ...receipts,
+    ...notLookedAt,
     late,
     unreadable,
     // Once the run has finalized its own broadcasts, any other row was never ordered.
-    neverOrdered: ownEvent ? 0 : neverOrdered + (frozen.length > 0 ? open : 0),
-    outside: ownEvent ? neverOrdered + open : 0,
+    neverOrdered: ownEvent ? null : neverOrdered + (frozen.length > 0 ? open : 0),
+    outside: ownEvent ? neverOrdered + open : null,
     frames: received + unreadable,
     coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
     rooms: roomsOf(measurements, config.rooms),
     leftOut: areBroadcasts ? leftOut(measurements, batches) : null,
     losses: areBroadcasts ? spreadOf(losses) : null,
-    batches,
+    batches: batches.map((batch) => ({ ...batch, ...notLookedAt })),
+  };
+}
+
+/** Columns that no process fills in: an own event has contents and an order of its own, and nothing orders its sends. */
+function notLookedAtOf({ ownEvent }: Measurements, { delivery }: Settings) {
+  if (!ownEvent) return {};
+  return {
+    ...{ reordered: null, wrongContent: null, justJoined: null, justLeft: null },
+    ...(delivery?.bytes === undefined && { wrongSize: null }),
+    ...(ownEvent.latencyFrom === 'first receipt' && { early: null }),
   };
 }
 

@@ -41,9 +41,23 @@ test('what was counted, by whom it was published, and what latency counts from',
 
 test('copies of other ids are outside, and the columns add up', () => {
   const { delivery, codes } = ofOwnEvent({}, { received: 6 + 4 + 3, neverOrdered: 4, open: 3 });
-  assert.deepEqual([delivery.outside, delivery.neverOrdered, delivery.frames], [7, 0, 13]);
+  assert.deepEqual([delivery.outside, delivery.neverOrdered, delivery.frames], [7, null, 13]);
   assert.deepEqual(codes, []);
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
+});
+
+test('columns that nobody looked at are null, in all and in each broadcast', () => {
+  const columns = ['reordered', 'wrongContent', 'wrongSize', 'justJoined', 'justLeft'] as const;
+  const { delivery } = ofOwnEvent();
+  for (const row of [delivery, ...delivery.batches]) {
+    assert.deepEqual(
+      columns.map((column) => row[column]),
+      columns.map(() => null),
+    );
+    assert.equal(row.early, 0, 'the run itself knows when it sent them');
+  }
+  assert.deepEqual([delivery.unconfirmed, delivery.unknown], [null, null]);
+  assert.equal(ofOwnEvent({ latencyFrom: 'first receipt' }).delivery.early, null);
 });
 
 test('published messages without an acknowledgement are counted if the server acknowledges others, and fail nothing', () => {

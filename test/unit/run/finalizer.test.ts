@@ -114,7 +114,7 @@ test('500 broadcasts of the run in room for 40: nothing is lost from the sums, a
   assert.deepEqual([delivery.broadcasts, delivery.expected], [count, count * 4]);
   assert.deepEqual([delivery.received, delivery.lostConnected], [count * 4 - lostCopies, lostCopies]);
   assert.deepEqual([delivery.late, delivery.outside], [count / 50 - 2, count]);
-  assert.equal(delivery.frames, delivery.received + delivery.late + delivery.outside);
+  assert.equal(delivery.frames, delivery.received + delivery.late + Number(delivery.outside));
   assert.equal(latency.oneWayMs?.count, delivery.received);
   assert.equal(latency.completionMs?.count, count - lost.all);
   assert.equal(latency.sendDelayMs?.count, count);

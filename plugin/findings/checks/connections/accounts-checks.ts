@@ -27,12 +27,13 @@ const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
   // A process that is gone took its rows with it.
   const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
   if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
-  const { received, duplicates, unexpected, notMember, wrongSize, wrongContent } = delivery;
-  const { late, neverOrdered, unreadable, outside } = delivery;
-  const ofRun = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
-  return [
-    { what: 'frames with the event', all: delivery.frames, parts: { ...ofRun, neverOrdered, unreadable, outside } },
-  ];
+  const { received, duplicates, unexpected, notMember, late, unreadable } = delivery;
+  const { wrongSize, wrongContent, neverOrdered, outside } = delivery;
+  const all = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
+  const counts = Object.entries({ ...all, neverOrdered, unreadable, outside });
+  // What was not looked at is in no column.
+  const parts = Object.fromEntries(counts.flatMap(([name, count]) => (count === null ? [] : [[name, count]])));
+  return [{ what: 'frames with the event', all: delivery.frames, parts }];
 };
 
 /** The engines' accounts against what the fleet's processes count themselves. */

@@ -147,7 +147,7 @@ function membersDisagree(batches: Batch[], connections: Result['connections']): 
  */
 function isShort(batch: Batch): boolean {
   const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
-  const least = expected - unexpected - resent - lostDisconnected - justJoined;
+  const least = expected - unexpected - resent - lostDisconnected - (justJoined ?? 0);
   return serverMembers !== null && serverMembers < least;
 }
 
@@ -156,7 +156,7 @@ function isShort(batch: Batch): boolean {
  * count and the send was a member, and so is who left since the count before, until the server has noticed.
  */
 function excessOf({ justLeft, ...batch }: Batch): number {
-  return Math.max(0, surplusOf(batch) - justLeft);
+  return Math.max(0, surplusOf(batch) - (justLeft ?? 0));
 }
 
 function surplusOf({ serverMembers, expected, unexpected }: Omit<Batch, 'justLeft'>): number {

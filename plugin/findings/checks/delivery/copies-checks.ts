@@ -54,7 +54,7 @@ export const copies: Check[] = [
   }),
   ...WRONG.map(({ columns, what, fix, isOthers }) =>
     check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
-      const count = delivery ? sum(columns.map((column) => delivery[column])) : 0;
+      const count = delivery ? sum(columns.map((column) => delivery[column] ?? 0)) : 0;
       if (count === 0) return undefined;
       const isUnreadable = columns.includes('unreadable') && ownEvent;
       const example = isUnreadable
@@ -162,7 +162,7 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   const copiesOf = (batch: Batch) => batch.received + batch.unexpected + batch.notMember;
   const more = first && copiesOf(first) > 0 ? first.duplicates / copiesOf(first) : 0;
   const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
-  if (!Number.isInteger(more) || more === 0 || neverOrdered + notMember > 0 || !repeated.every(isWhole))
+  if (!Number.isInteger(more) || more === 0 || (neverOrdered ?? 0) + notMember > 0 || !repeated.every(isWhole))
     return hasOwnIds ? repeatedToSome(delivery, processes) : { message: repeatedText(delivery) };
   const times = TIMES[more + 1] ?? `${more + 1} times`;
   const all = sum(batches.map(({ broadcasts }) => broadcasts));

@@ -22,7 +22,7 @@ export const messages: Check[] = [
     };
   }),
   check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
-    unknownAcks > 0 ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
+    unknownAcks ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
   ),
   check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }) => {
     const asked = found ? found.sent - found.unasked : 0;
@@ -47,5 +47,5 @@ export function acksOf(
   { ownEvent }: Measurements,
 ) {
   const { unacknowledged: { asked, missing } = { asked: 0, missing: 0 }, ackErrors: published = {} } = ownEvent ?? {};
-  return { acks: acks + asked - missing, errors: sumCounts([ackErrors, published]) };
+  return { acks: (acks ?? 0) + asked - missing, errors: sumCounts([ackErrors, published]) };
 }

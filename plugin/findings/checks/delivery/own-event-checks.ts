@@ -61,7 +61,8 @@ export const ownEvent: Check[] = [
       ids && { message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only` }
     );
   }),
-  checkOwn('IDS_CHANGED', ({ givesIds }, { lostConnected, duplicates, outside }) => {
+  checkOwn('IDS_CHANGED', ({ givesIds }, { lostConnected, duplicates, ...delivery }) => {
+    const outside = delivery.outside ?? 0;
     if (!givesIds || lostConnected === 0 || duplicates + outside !== lostConnected) return undefined;
     const parts = [
       ...(duplicates > 0 ? [`${integer(duplicates)} came with the id of another broadcast`] : []),
