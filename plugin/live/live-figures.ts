@@ -3,7 +3,7 @@ import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
-import { otherReceivers } from '../run/receivers/other-receivers.ts';
+import { loadReceivers } from '../run/receivers/load-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 import type { LiveFacts } from './terminal-line.ts';
@@ -99,7 +99,7 @@ export function liveReader(conductor: Conductor, context: RunContext, hosts: () 
 type Measurements = RunContext['measurements'];
 
 function expectedOf(measurements: Measurements): number {
-  return measurements.sent.reduce((sum, one) => sum + (otherReceivers(one, measurements) ?? 0), 0);
+  return measurements.sent.reduce((sum, one) => sum + (loadReceivers(one, measurements) ?? 0), 0);
 }
 
 function sentinelMs({ sent, sentinel }: Measurements): number | null {

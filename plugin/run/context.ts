@@ -10,9 +10,9 @@ import type { DeploymentPart } from './measurements/deployment-parts.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import type { Holder } from './measurements/memory-measured.ts';
 import type { Population } from './population.ts';
-import type { OwnClients } from './receivers/own-clients.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Probe } from './receivers/round-trip-probe.ts';
+import type { RunClients } from './receivers/run-clients.ts';
 import type { Sentinel } from './receivers/sentinel.ts';
 import type { Collector, Control } from './target/control-client.ts';
 import type { Target } from './target/target.ts';
@@ -42,7 +42,7 @@ export interface RunContext {
       >
     | undefined;
   /** Those of the run itself. */
-  clients: Pick<OwnClients, 'nextPassing' | 'areUsers'>;
+  clients: Pick<RunClients, 'nextTemporary' | 'areUsers'>;
   population: Omit<Population, 'close'>;
   /** Parts of the deployment by name; unknown ones are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;

@@ -7,11 +7,11 @@ import { tryDelivery } from './broadcasts/trial.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event-measured.ts';
-import { come } from './receivers/come.ts';
+import { connectClient } from './receivers/connect-client.ts';
 import { Refused } from './receivers/explain-failure.ts';
-import type { OwnClients } from './receivers/own-clients.ts';
 import { Publishers } from './receivers/publishers.ts';
 import { noProbe, Probe } from './receivers/round-trip-probe.ts';
+import type { RunClients } from './receivers/run-clients.ts';
 import { Sentinel } from './receivers/sentinel.ts';
 import type { Target } from './target/target.ts';
 
@@ -26,13 +26,13 @@ type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
  * @throws CapacityError TARGET_UNREACHABLE; a server that refuses this client is measured without it
  */
 export async function openProbe(
-  clients: OwnClients,
+  clients: RunClients,
   target: Target,
   signal: AbortSignal,
 ): Promise<{ probe: RunContext['probe']; refusal?: Refused }> {
   try {
     if (target.control) return { probe: await Probe.connect(clients.next(), signal) };
-    const { socket } = await come(clients.next(), signal);
+    const { socket } = await connectClient(clients.next(), signal);
     await socket.disconnect();
     return { probe: noProbe() };
   } catch (error) {
@@ -44,7 +44,7 @@ export async function openProbe(
 /** The server lets none of them in. @returns the settings of a run that does without */
 export function withoutClients(
   settings: Settings,
-  { said, fix }: Refused,
+  { reason, fix }: Refused,
   run: Omit<Opening, 'closers' | 'signal'>,
 ): Settings {
   const { control, delivery, warmUp, broadcasts } = settings;
@@ -56,14 +56,14 @@ export function withoutClients(
       : []),
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
-  if (lost.length === 0) run.log(`Note: the server refused a client of the run: ${said}. The load is not affected.`);
-  else run.measurements.observations.note('clientsRefused', { error: said, fix, lost });
+  if (lost.length === 0) run.log(`Note: the server refused a client of the run: ${reason}. The load is not affected.`);
+  else run.measurements.observations.note('clientsRefused', { error: reason, fix, lost });
   const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }
 
 /** @returns undefined where the server lets no second client of the run in */
-export async function openSentinel(clients: OwnClients, options: Opening): Promise<Sentinel | undefined> {
+export async function openSentinel(clients: RunClients, options: Opening): Promise<Sentinel | undefined> {
   const { signal, measurements } = options;
   try {
     return await Sentinel.start(clients.next(), signal);
@@ -82,7 +82,7 @@ export async function openSentinel(clients: OwnClients, options: Opening): Promi
  */
 export async function openDelivery(
   delivery: Delivery,
-  clients: OwnClients | undefined,
+  clients: RunClients | undefined,
   { measurements, closers, signal, log }: Opening,
 ): Promise<Publishers | undefined> {
   const { event, id, publish, audience } = delivery;
@@ -103,7 +103,7 @@ export async function openDelivery(
     log(`A connection of the run got no \`${event}\` before the load${instead}.${answer}${rooms}`);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    log(`No client of the run could listen for \`${event}\` before the load: ${error.said}.`);
+    log(`No client of the run could listen for \`${event}\` before the load: ${error.reason}.`);
   }
   return publishers;
 }

@@ -36,8 +36,8 @@ import { Holders } from './memory/holders.ts';
 import { openDelivery, openProbe, openSentinel, withoutClients } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
-import { type OwnClient, OwnClients } from './receivers/own-clients.ts';
 import { Probe } from './receivers/round-trip-probe.ts';
+import { type RunClient, RunClients } from './receivers/run-clients.ts';
 import { type Control, NO_CONTROL, whilePermitted, withoutControl } from './target/control-client.ts';
 import { requireWorkers } from './target/require-workers.ts';
 import { connectInspectors, openTarget, type Target } from './target/target.ts';
@@ -70,7 +70,7 @@ export async function openResources(options: ResourceOptions) {
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
   // Engines begin when Artillery has played it.
   if (options.script.before) await link.ready(signal);
-  const clients = await OwnClients.open(settings, options.script, target.url);
+  const clients = await RunClients.open(settings, options.script, target.url);
   const { probe, refusal } = await openProbe(clients, target, signal);
   if (probe instanceof Probe) closers.add(() => probe.close());
   const config = refusal ? withoutClients(settings, refusal, options) : settings;
@@ -176,7 +176,7 @@ export async function openResources(options: ResourceOptions) {
 }
 
 /** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
-async function offerCompression(client: OwnClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
+async function offerCompression(client: RunClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(client, signal);
   if (!measurements.serverCompresses || measurements.compression) return;

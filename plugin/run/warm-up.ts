@@ -9,7 +9,7 @@ import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { WarmUpOrder } from '../../protocol/link/link-messages.ts';
 import type { RunContext } from './context.ts';
 import { connectionsOf } from './population.ts';
-import { come } from './receivers/come.ts';
+import { connectClient } from './receivers/connect-client.ts';
 import { joinRoom } from './receivers/join-room.ts';
 import { pause, until } from './wait.ts';
 
@@ -61,7 +61,7 @@ async function comeAndGo(context: RunContext, count: number): Promise<void> {
 function warmUpAlone({ clients, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
   return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
-    const { socket } = await come(clients.nextPassing(), signal);
+    const { socket } = await connectClient(clients.nextTemporary(), signal);
     try {
       if (room !== undefined) await joinRoom(socket, room);
     } finally {

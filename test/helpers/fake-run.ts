@@ -81,7 +81,7 @@ export class FakeRun {
       },
       sentinel: undefined,
       publishers: undefined,
-      clients: { nextPassing: () => ({ connection: config.connection }), areUsers: false },
+      clients: { nextTemporary: () => ({ connection: config.connection }), areUsers: false },
       population: new FleetPopulation(link),
       metrics: {},
       redis: undefined,

@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Server } from 'socket.io';
-import { come } from '../../plugin/run/receivers/come.ts';
-import { OwnClients } from '../../plugin/run/receivers/own-clients.ts';
+import { connectClient } from '../../plugin/run/receivers/connect-client.ts';
+import { RunClients } from '../../plugin/run/receivers/run-clients.ts';
 import type { ConnectionTarget } from '../../plugin/script/connection-target.ts';
 import { ENGINE, type Scenario, type Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
@@ -16,9 +16,9 @@ import { tempFolder } from './temp-folder.ts';
 export async function connectBare(
   connection: ConnectionTarget,
   signal: AbortSignal,
-  listeners?: Parameters<typeof come>[2],
+  listeners?: Parameters<typeof connectClient>[2],
 ) {
-  const { socket } = await come({ connection }, signal, listeners);
+  const { socket } = await connectClient({ connection }, signal, listeners);
   return socket;
 }
 
@@ -58,7 +58,7 @@ export function scenarioOf(
 
 export async function clientsOf(...given: Parameters<typeof scenarioOf>) {
   const { script, settings } = scenarioOf(...given);
-  return { script, settings, clients: await OwnClients.open(settings, script) };
+  return { script, settings, clients: await RunClients.open(settings, script) };
 }
 
 export const CSV = { payload: [{ path: 'tokens.csv', fields: ['user', 'token'] }] };

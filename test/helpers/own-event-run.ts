@@ -10,8 +10,8 @@ import { ownEventBroadcasts } from '../../plugin/run/broadcasts/own-event.ts';
 import { tryDelivery } from '../../plugin/run/broadcasts/trial.ts';
 import { measureBroadcasts } from '../../plugin/run/broadcasts/window.ts';
 import { newOwnEvent } from '../../plugin/run/measurements/own-event-measured.ts';
-import { OwnClients } from '../../plugin/run/receivers/own-clients.ts';
 import { Publishers } from '../../plugin/run/receivers/publishers.ts';
+import { RunClients } from '../../plugin/run/receivers/run-clients.ts';
 import { ENGINE } from '../../plugin/script/script.ts';
 import type { Delivery } from '../../plugin/script/settings.ts';
 import { openOptions } from '../../plugin/virtual-user/connection-changes.ts';
@@ -85,7 +85,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
     const namespace = namespaces.at(-1);
     const flow = [join === undefined ? { connect: { namespace } } : { emit: [join, 'room'], namespace }];
     const script = { config: { target: url }, scenarios: [{ engine: ENGINE, flow }] };
-    const clients = await OwnClients.open(context.config, script);
+    const clients = await RunClients.open(context.config, script);
     if (publish)
       publishers = await Publishers.connect(
         clients,

@@ -6,12 +6,12 @@ import { formatProblems, type Problem } from '../../../protocol/base/problems.ts
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
-import { come } from '../../run/receivers/come.ts';
+import { connectClient } from '../../run/receivers/connect-client.ts';
 import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/explain-failure.ts';
-import { lookAt as lookAtTarget } from '../../run/receivers/look-at-target.ts';
-import { OwnClients } from '../../run/receivers/own-clients.ts';
-import { type Acknowledged, type HeardByPublisher, Publishers } from '../../run/receivers/publishers.ts';
-import { recognize } from '../../run/receivers/what-answers.ts';
+import { type Acknowledged, Publishers, type ReceivedByPublisher } from '../../run/receivers/publishers.ts';
+import { requestHandshake } from '../../run/receivers/request-handshake.ts';
+import { RunClients } from '../../run/receivers/run-clients.ts';
+import { targetProblem } from '../../run/receivers/target-problem.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
 import { isTemplate } from '../../script/is-template.ts';
@@ -96,7 +96,7 @@ export async function requireSupported(url: string, path: string | undefined): P
   const { origin } = new URL(url);
   const engines = { [ENGINE]: engineOptionsOf(path === undefined ? {} : { path }) };
   const options = parseEngineOptions({ config: { target: origin, engines } }, []);
-  const answer = options && recognize(await lookAtTarget(connectionTargetOf(options)));
+  const answer = options && targetProblem(await requestHandshake(connectionTargetOf(options)));
   if (answer?.isUnsupported) throw new Unsupported(origin);
 }
 
@@ -171,7 +171,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
   /** What was tried as a room; undefined if no broadcast goes to one. */
   let told: Told[] | undefined;
   let publisher: Acknowledged[] = [];
-  let toPublisher: readonly HeardByPublisher[] = [];
+  let toPublisher: readonly ReceivedByPublisher[] = [];
   const found = new AbortController();
   const open = async () => {
     const messages: Message[] = [];
@@ -182,7 +182,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
       last = messages.at(-1);
       if (messages === first && told && published && ownRoom([{ args }], published, told)) found.abort();
     };
-    const { socket, learned = {} } = await come(clients.nextReceiver(), signal, {
+    const { socket, variables: learned = {} } = await connectClient(clients.nextReceiver(), signal, {
       onAny,
       onAck: heardBy(acknowledged),
     });
@@ -231,7 +231,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
     throw new CapacityError(
       error.code,
       error.message + words,
-      error instanceof Refused && error.asks
+      error instanceof Refused && error.dependsOnClient
         ? wanted
         : `${error.fix};
   ${MISSED}`,
@@ -253,11 +253,11 @@ const APART = `the client before it was let in: give each a user of its own, as 
 const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
 /** They come by the flow of the scenario to be. */
-function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promise<OwnClients> {
+function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promise<RunClients> {
   const { url: target } = engineOptions.connection;
   const connection = connectionTargetOf(engineOptions);
-  const asked = flow.flatMap((step) => eventOf(step) ?? []);
-  const settings = { connection, engineOptions, asked, target, tls: false, ...{ engine: ENGINE, external: false } };
+  const ackEvents = flow.flatMap((step) => eventOf(step) ?? []);
+  const settings = { connection, engineOptions, ackEvents, target, tls: false, ...{ engine: ENGINE, external: false } };
   const unset = { clients: undefined, delivery: undefined };
-  return OwnClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ flow }] });
+  return RunClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ flow }] });
 }

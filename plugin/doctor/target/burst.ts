@@ -6,8 +6,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { decimals } from '../../../report/text/format.ts';
-import { come } from '../../run/receivers/come.ts';
-import type { OwnSocket } from '../../run/receivers/own-connection.ts';
+import { connectClient } from '../../run/receivers/connect-client.ts';
+import type { RunSocket } from '../../run/receivers/run-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 const TRIES = { least: 3, most: 40 };
@@ -19,14 +19,14 @@ const REST_MS = 1000;
 
 export function checkBurst({ clients, signal }: Subject, connections: number): Promise<TargetCheck> {
   return check('burst', `${connections} connections at once`, async () => {
-    const held: OwnSocket[] = [];
+    const held: RunSocket[] = [];
     const failures: Error[] = [];
     // Of those at once, and of those one by one.
     const ended = { first: 0, later: 0 };
     let isLeaving = false;
     const open = async (when: keyof typeof ended) => {
       try {
-        const { socket } = await come(clients.nextPassing(), signal);
+        const { socket } = await connectClient(clients.nextTemporary(), signal);
         held.push(socket);
         void socket.ended.then(() => (ended[when] += isLeaving ? 0 : 1));
         return true;

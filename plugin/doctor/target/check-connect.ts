@@ -1,9 +1,9 @@
 /** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
-import { come } from '../../run/receivers/come.ts';
+import { connectClient } from '../../run/receivers/connect-client.ts';
 import { Refused } from '../../run/receivers/explain-failure.ts';
 import { joinRoom } from '../../run/receivers/join-room.ts';
-import type { OwnSocket } from '../../run/receivers/own-connection.ts';
+import type { RunSocket } from '../../run/receivers/run-connection.ts';
 import { until } from '../../run/wait.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
@@ -20,7 +20,7 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
   const connected = await check('connect', tried, async () => {
     const startMs = performance.now();
     try {
-      const { socket } = await come(clients.next(), signal);
+      const { socket } = await connectClient(clients.next(), signal);
       const found = `accepted after ${(performance.now() - startMs).toFixed(1)} ms`;
       asUser = socket.target;
       try {
@@ -32,7 +32,7 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
       const { remedy } = FINDINGS.NOT_UPGRADED;
       return { status: 'warning', found: `${found}, but it stayed on polling`, fix: remedy };
     } catch (error) {
-      if (clients.areUsers || room !== undefined || !(error instanceof Refused) || !error.asks) throw error;
+      if (clients.areUsers || room !== undefined || !(error instanceof Refused) || !error.dependsOnClient) throw error;
       return withoutScenario(error);
     }
   });
@@ -40,17 +40,17 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
 }
 
 /** A request for a WebSocket of a session can be refused where one of its own is not. */
-async function staysOnPolling(socket: OwnSocket, signal: AbortSignal): Promise<boolean> {
+async function staysOnPolling(socket: RunSocket, signal: AbortSignal): Promise<boolean> {
   const isSettled = async () => !(await socket.describe())?.isUpgrading;
   await until(isSettled, UPGRADE_MS, signal);
   return (await socket.describe())?.transport === 'polling';
 }
 
 /** Only a virtual user has what such a server asks for. */
-function withoutScenario({ said, fix }: Refused): Finding {
+function withoutScenario({ reason, fix }: Refused): Finding {
   return {
     status: 'warning',
-    found: `the server refused a connection without a virtual user's own values: ${said}`,
+    found: `the server refused a connection without a virtual user's own values: ${reason}`,
     fix: `${fix}; or name the scenario, so that doctor connects like its virtual users: doctor <scenario> --target <url>`,
   };
 }
@@ -59,9 +59,9 @@ function withoutScenario({ said, fix }: Refused): Finding {
 export async function checkPolling({ connection, clients, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('polling')) return [];
   const poll = async () => {
-    const client = clients.nextPassing();
+    const client = clients.nextTemporary();
     const polling = { ...client.connection, transports: ['polling' as const] };
-    const { socket } = await come({ ...client, connection: polling }, signal);
+    const { socket } = await connectClient({ ...client, connection: polling }, signal);
     await socket.disconnect();
   };
   const examine = async (): Promise<Finding> => {

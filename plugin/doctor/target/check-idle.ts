@@ -4,8 +4,8 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { endingOf } from '../../run/measurements/end-words.ts';
-import { come } from '../../run/receivers/come.ts';
-import type { End } from '../../run/receivers/own-connection.ts';
+import { connectClient } from '../../run/receivers/connect-client.ts';
+import type { End } from '../../run/receivers/run-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 /** Longer cycles are not waited for. */
@@ -40,7 +40,7 @@ interface Cut {
 /** @param onHold told how long it will take */
 export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
   return check('idle', 'one silent connection, held for longer than the ping cycle', async () => {
-    const { socket } = await come(clients.next(), signal);
+    const { socket } = await connectClient(clients.next(), signal);
     const openedAtMs = performance.now();
     const { heartbeat } = (await socket.describe()) ?? {};
     const cycle = { pingInterval: heartbeat?.pingIntervalMs ?? 0, pingTimeout: heartbeat?.pingTimeoutMs ?? 0 };

@@ -3,7 +3,7 @@ import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { integer, spaced } from '../../../report/text/format.ts';
 import { singleRoom } from '../../run/broadcasts/round-trips.ts';
-import { OwnClients } from '../../run/receivers/own-clients.ts';
+import { RunClients } from '../../run/receivers/run-clients.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
@@ -43,7 +43,7 @@ export async function examineTarget(
   };
   const { named, addresses } = await checkName(new URL(settings.target));
   add(named);
-  const clients = await OwnClients.open(settings, script);
+  const clients = await RunClients.open(settings, script);
   const subject = { connection: clients.connection, clients, addresses, signal };
   let isConnected = false;
   if (addresses.length > 0) {

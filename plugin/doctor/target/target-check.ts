@@ -2,8 +2,8 @@
 import type { LookupAddress } from 'node:dns';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { wrap } from '../../../report/text/format.ts';
-import type { OwnClients } from '../../run/receivers/own-clients.ts';
-import { answerBy } from '../../run/receivers/what-answers.ts';
+import type { RunClients } from '../../run/receivers/run-clients.ts';
+import { tlsProblem } from '../../run/receivers/target-problem.ts';
 import { portOf } from '../../run/target/target-listeners.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../doctor-checks.ts';
@@ -24,7 +24,7 @@ export interface TargetCheck extends Finding {
 export interface Subject {
   connection: ConnectionTarget;
   /** Who comes by the flow. */
-  clients: Pick<OwnClients, 'next' | 'nextPassing' | 'areUsers'>;
+  clients: Pick<RunClients, 'next' | 'nextTemporary' | 'areUsers'>;
   /** What the target's name resolves to. */
   addresses: LookupAddress[];
   signal: AbortSignal;
@@ -50,7 +50,7 @@ export async function check(
       return { name, tried, status: 'failed', found: error.message, fix: error.fix ?? usualFix };
     }
     const { code, message } = error as NodeJS.ErrnoException;
-    const { found, fix } = answerBy(error) ?? { found: code ?? message, fix: usualFix };
+    const { found, fix } = tlsProblem(error) ?? { found: code ?? message, fix: usualFix };
     return { name, tried, status: 'failed', found, fix };
   }
 }

@@ -1,10 +1,10 @@
 /** Whether the request for a WebSocket reaches the server as such, through everything in between. */
 import type { LookupAddress } from 'node:dns';
 import { printable } from '../../../protocol/base/printable.ts';
-import { come } from '../../run/receivers/come.ts';
-import { lookAt } from '../../run/receivers/look-at-target.ts';
-import type { OwnClient } from '../../run/receivers/own-clients.ts';
-import { recognize } from '../../run/receivers/what-answers.ts';
+import { connectClient } from '../../run/receivers/connect-client.ts';
+import { requestHandshake } from '../../run/receivers/request-handshake.ts';
+import type { RunClient } from '../../run/receivers/run-clients.ts';
+import { targetProblem } from '../../run/receivers/target-problem.ts';
 import { check, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
 
 /** A login may be good for one handshake: each is a user of its own, and only of one that is refused is the answer read. */
@@ -14,11 +14,11 @@ export async function checkUpgrades({ connection, clients, addresses, signal }: 
   return Promise.all(
     addresses.map((address) =>
       check('websocket', `the upgrade to WebSocket at ${placeOf(url, address)}`, async () => {
-        if (clients.areUsers && (await letsIn(clients.nextPassing(), address, signal))) {
+        if (clients.areUsers && (await letsIn(clients.nextTemporary(), address, signal))) {
           return { status: 'ok', found: 'granted to a virtual user' };
         }
-        const seen = await lookAt(connection, 'websocket', { address, timeoutMs: TIMEOUT_MS });
-        const answer = recognize(seen);
+        const seen = await requestHandshake(connection, 'websocket', { address, timeoutMs: TIMEOUT_MS });
+        const answer = targetProblem(seen);
         if (answer) return { status: 'failed', found: answer.found, fix: answer.fix };
         const by = seen.server === undefined ? '' : `, by ${printable(String(seen.server), 40)}`;
         return { status: 'ok', found: `granted${by}` };
@@ -27,9 +27,9 @@ export async function checkUpgrades({ connection, clients, addresses, signal }: 
   );
 }
 
-async function letsIn(client: OwnClient, address: LookupAddress, signal: AbortSignal): Promise<boolean> {
+async function letsIn(client: RunClient, address: LookupAddress, signal: AbortSignal): Promise<boolean> {
   const connection = { ...client.connection, address, transports: ['websocket' as const] };
-  const { socket } = (await come({ ...client, connection }, signal).catch(() => undefined)) ?? {};
+  const { socket } = (await connectClient({ ...client, connection }, signal).catch(() => undefined)) ?? {};
   void socket?.disconnect();
   signal.throwIfAborted();
   return socket !== undefined;

@@ -9,7 +9,7 @@ import { readPlace } from '../../../protocol/wire/counted-as.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/wire/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { endedMeanwhile, otherReceivers } from '../../run/receivers/other-receivers.ts';
+import { loadReceivers, uncertainMembers } from '../../run/receivers/load-receivers.ts';
 import type { Settings } from '../../script/settings.ts';
 import { merged, sum } from '../sums.ts';
 import { idsOfOneReceiver, leftOut } from './audience.ts';
@@ -119,14 +119,14 @@ export function batchRows(measurements: Measurements): Batch[] {
       const timedFromUs = one.latencyFromAtUs ?? Math.min(sentAtUs, intendedAtUs);
       const rows = rowsOf.get(seq) ?? [];
       const counts = totals(rows);
-      const own = endedMeanwhile(one, measurements);
+      const own = uncertainMembers(one, measurements);
       const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
       const reached = rows.filter(({ received, untimed }) => received > 0 && !untimed);
       return {
         seq,
         broadcasts,
         room: shown(room),
-        serverMembers: otherReceivers(one, measurements),
+        serverMembers: loadReceivers(one, measurements),
         ...counts,
         justJoined: counts.justJoined + own.after,
         justLeft: counts.justLeft + own.before,

@@ -5,7 +5,7 @@ import { destinationOf, roomName } from '../../../protocol/wire/rooms.ts';
 import type { RunContext } from '../context.ts';
 import { isDuring, isOn } from '../fault/fault-times.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
-import { otherReceivers } from '../receivers/other-receivers.ts';
+import { loadReceivers } from '../receivers/load-receivers.ts';
 import { within } from '../wait.ts';
 import { Orders, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
 import { ordersOf, withLostMembers } from './read-ledger.ts';
@@ -102,7 +102,7 @@ function expectedCopies({ measurements, link }: RunContext, unconfirmed: number)
   let members = 0;
   let copies = 0;
   for (const one of measurements.sent) {
-    members = otherReceivers(one, measurements) ?? members;
+    members = loadReceivers(one, measurements) ?? members;
     copies += Math.min(members, most);
   }
   return copies + unconfirmed * Math.min(members, most);

@@ -2,7 +2,7 @@
 import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import type { HostedRow } from '../link.ts';
 import type { Measurements } from '../measurements/measurements.ts';
-import { otherReceivers } from '../receivers/other-receivers.ts';
+import { loadReceivers } from '../receivers/load-receivers.ts';
 import type { SentBroadcast } from './publish.ts';
 
 /**
@@ -23,7 +23,7 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
     });
 }
 
-type Known = Parameters<typeof otherReceivers>[1] & Pick<Measurements, 'sent'>;
+type Known = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>;
 
 /**
  * How many members a host that is gone had at a broadcast: nobody but the server can tell. Who left before the broadcast was no member any more, and a broadcast to one of several rooms is not for all.
@@ -37,7 +37,7 @@ export function withLostMembers(rows: HostedRow[], { sent, ...known }: Known): H
 }
 
 function bounded(pages: HostedRow[], sent: SentBroadcast | undefined, known: Omit<Known, 'sent'>): HostedRow[] {
-  const members = sent && otherReceivers(sent, known);
+  const members = sent && loadReceivers(sent, known);
   if (members === null || members === undefined) return pages;
   const told = pages.filter(({ assumed }) => !assumed);
   let left = told.reduce((rest, { expected, unexpected }) => rest - expected - unexpected, members);

@@ -6,12 +6,12 @@ import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
 import { ANY } from '../../fleet/fleet-messages.ts';
 import type { Delivery } from '../../script/settings.ts';
-import { come } from '../receivers/come.ts';
-import { lookAt } from '../receivers/look-at-target.ts';
-import type { OwnClient } from '../receivers/own-clients.ts';
-import type { Came, OwnSocket } from '../receivers/own-connection.ts';
+import { connectClient } from '../receivers/connect-client.ts';
 import type { Publishers } from '../receivers/publishers.ts';
-import { recognize } from '../receivers/what-answers.ts';
+import { requestHandshake } from '../receivers/request-handshake.ts';
+import type { RunClient } from '../receivers/run-clients.ts';
+import type { ConnectedClient, RunSocket } from '../receivers/run-connection.ts';
+import { targetProblem } from '../receivers/target-problem.ts';
 import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
 import { pathUnmatched, roomMissing } from './own-event.ts';
@@ -30,12 +30,12 @@ const TRIES_UNASKED = 3;
  * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
-  client: OwnClient,
+  client: RunClient,
   delivery: Delivery,
   publishers: Publishers | undefined,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
-  const listener = await come(client, signal);
+  const listener = await connectClient(client, signal);
   const { audience } = delivery;
   const [room] = audience ? roomsOf(listener, audience) : [AUDIENCE];
   try {
@@ -52,20 +52,20 @@ export async function tryDelivery(
 
 type Audience = NonNullable<Delivery['audience']>;
 
-function roomsOf({ socket: { rooms = [], joined = [] } }: Came, { client }: Audience): string[] {
-  return typeof client === 'string' ? rooms : roomNames(valuesAt(joined, client));
+function roomsOf({ socket: { rooms = [], joinArgs = [] } }: ConnectedClient, { client }: Audience): string[] {
+  return typeof client === 'string' ? rooms : roomNames(valuesAt(joinArgs, client));
 }
 
 /** @param audience undefined where rooms do not matter @returns whether what one of them sends can come to the other */
-function meet(one: Came, other: Came, audience: Audience | undefined): boolean {
+function meet(one: ConnectedClient, other: ConnectedClient, audience: Audience | undefined): boolean {
   if (one.socket.target.namespace !== other.socket.target.namespace) return false;
   return audience === undefined || roomsOf(one, audience).some((room) => roomsOf(other, audience).includes(room));
 }
 
 async function listen(
-  listener: OwnSocket,
+  listener: RunSocket,
   delivery: Delivery,
-  attempt: { publishers: Publishers; by: Came; room: string } | undefined,
+  attempt: { publishers: Publishers; by: ConnectedClient; room: string } | undefined,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
   const { event, id: path, sentAt } = delivery;
@@ -94,7 +94,7 @@ async function listen(
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
-    const id = attempt?.publishers.tryOne(attempt.by, attempt.room, tried >= TRIES_UNASKED);
+    const id = attempt?.publishers.publishTrial(attempt.by, attempt.room, tried >= TRIES_UNASKED);
     if (id !== undefined) own.add(id);
     if (id !== undefined || !attempt) await pause(TRY_MS, untilDone);
     if (attempt && !untilDone.aborted && !attempt.by.socket.connected)
@@ -110,9 +110,9 @@ async function listen(
 }
 
 /** @param socket of a publisher, which has ended @param event that it emits @param isEmitted it has, before that */
-export async function publisherClosed(socket: OwnSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
+export async function publisherClosed(socket: RunSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
   const { text = 'it ended', fix, isExplained = false } = socket.ending ?? {};
-  const answer = recognize(await lookAt(socket.target));
+  const answer = targetProblem(await requestHandshake(socket.target));
   const since = answer ? `; since then, the target does not answer as before: ${answer.found}` : '';
   const when = isEmitted ? `after its first \`${event}\`` : `before it emitted \`${event}\``;
   return new CapacityError(

@@ -2,7 +2,7 @@
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
 import type { Holding } from '../../samplers/index.ts';
 import type { Rows } from '../broadcasts/rows.ts';
-import type { Acknowledged, HeardByPublisher, Unacknowledged } from '../receivers/publishers.ts';
+import type { Acknowledged, ReceivedByPublisher, Unacknowledged } from '../receivers/publishers.ts';
 
 export interface OwnEventMeasured {
   event: string;
@@ -38,7 +38,7 @@ export interface OwnEventMeasured {
   /** Other events that the run's own client received while it waited for this one before the load. */
   others?: string[];
   /** What the publishers received then, after they had published. */
-  toPublisher?: HeardByPublisher[];
+  toPublisher?: ReceivedByPublisher[];
   /** Where copies are missing: processes of this machine that hold the connections, if all can be seen. */
   holdings?: (Holding & { command: string })[] | undefined;
   /** Where copies have further ids, which are not counted. */

@@ -1,18 +1,18 @@
-/** Explains why a client does not accept a server's certificate, by the code of Node. The only place that judges it. */
+/** Translates Node's certificate error codes into a problem and a fix. */
 import type { PeerCertificate } from 'node:tls';
 import { ENGINE } from '../../script/script.ts';
 
 const TLS = `config.engines.${ENGINE}.tls`;
 
-/** Parts of a certificate that Node gives; all but the code of the problem can be unknown. */
+/** The fields of a certificate that the explanation uses; any of them may be unknown. */
 export type Certificate = Partial<
   Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname' | 'issuer'>
 >;
 
 /**
  * @param code such as `CERT_HAS_EXPIRED`
- * @param name that the certificate must be for
- * @returns undefined if the code is not about a certificate
+ * @param name host name that the certificate must match
+ * @returns undefined for a code that does not concern certificates
  */
 export function certificateProblem(
   code: string,

@@ -1,18 +1,18 @@
-/** What ordinary clients would get and a load may not ask for: browsers offer compression with every WebSocket. */
-import { come } from './come.ts';
-import type { OwnClient } from './own-clients.ts';
+/** Checks whether the server would compress for browsers, which offer compression with every WebSocket; the load may not. */
+import { connectClient } from './connect-client.ts';
+import type { RunClient } from './run-clients.ts';
 
 const TIMEOUT_MS = 5000;
 
 /**
- * One client offers permessage-deflate, and leaves.
- * @returns whether the server granted it; null if there was no WebSocket. Never rejects
+ * Opens one connection that offers permessage-deflate, and closes it.
+ * @returns whether the server granted it; null if no WebSocket opened. Never rejects
  */
-export async function grantsCompression(client: OwnClient, signal: AbortSignal): Promise<boolean | null> {
+export async function grantsCompression(client: RunClient, signal: AbortSignal): Promise<boolean | null> {
   if (signal.aborted) return null;
   const deadline = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
   const connection = { ...client.connection, transports: ['websocket' as const], compression: true };
-  const { socket } = (await come({ ...client, connection }, deadline).catch(() => undefined)) ?? {};
+  const { socket } = (await connectClient({ ...client, connection }, deadline).catch(() => undefined)) ?? {};
   const granted = (await socket?.describe())?.isCompressed ?? null;
   await socket?.disconnect();
   return granted;

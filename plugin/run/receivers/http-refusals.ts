@@ -1,4 +1,4 @@
-/** Fixes for HTTP statuses with which a server or a proxy answers Engine.IO's handshake. */
+/** Fixes for HTTP error statuses in answer to Engine.IO's handshake. */
 import { ENGINE } from '../../script/script.ts';
 
 const OPTIONS = `config.engines.${ENGINE}`;
@@ -36,7 +36,7 @@ const FIXES: Record<number, string> = {
   504: 'the workers behind the proxy did not answer in time: see their logs, and the time-out of the proxy',
 };
 
-/** @returns undefined for a status that names no cause */
+/** @returns undefined for a status without a typical cause */
 export function httpFix(status: number): string | undefined {
   return FIXES[status] ?? (status >= 520 && status <= 530 ? CLOUDFLARE : undefined);
 }

@@ -1,20 +1,20 @@
-/** Makes a client of the run a member of a room of the wire contract. */
+/** Lets a client of the run join a room by the wire contract's event `join_room`. */
 
 import { printable } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { EVENTS, type Joined, type Refusal } from '../../../protocol/wire/events.ts';
 import { nameOf } from '../../fleet/server-name.ts';
-import type { OwnSocket } from './own-connection.ts';
+import type { RunSocket } from './run-connection.ts';
 
 const JOIN_TIMEOUT_MS = 10_000;
-/** Characters of what the server says when it refuses. */
+/** Characters kept of the server's refusal. */
 const MAX_REASON_LENGTH = 300;
 
 /**
- * @returns the worker of the connection; `''` if the server's own handler, which decides what it acknowledges, names none
- * @throws CapacityError JOIN_REFUSED when the server does not know `join_room`
+ * @returns name of the worker that holds the connection; `''` if the acknowledgement of the user's handler has none
+ * @throws CapacityError JOIN_REFUSED if the server refuses or does not acknowledge, TARGET_UNREACHABLE if the connection closed
  */
-export async function joinRoom(socket: OwnSocket, room: string): Promise<string> {
+export async function joinRoom(socket: RunSocket, room: string): Promise<string> {
   const answer = ((await askToJoin(socket, room)) ?? {}) as Partial<Joined & Refusal>;
   const { error, code, fix, worker } = answer;
   if (code !== 'JOIN_REFUSED') return nameOf(worker) ?? '';
@@ -25,7 +25,7 @@ export async function joinRoom(socket: OwnSocket, room: string): Promise<string>
   );
 }
 
-async function askToJoin(socket: OwnSocket, room: string): Promise<unknown> {
+async function askToJoin(socket: RunSocket, room: string): Promise<unknown> {
   try {
     const [answer] = await socket.ask(EVENTS.joinRoom, [{ clientKey: room }], JOIN_TIMEOUT_MS);
     return answer;

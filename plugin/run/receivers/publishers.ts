@@ -11,9 +11,9 @@ import { countAckError } from '../../fleet/client/ack-errors.ts';
 import { ANY } from '../../fleet/fleet-messages.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
 import { onSchedule } from '../broadcasts/publish.ts';
-import { comeOneOf } from './come.ts';
-import type { OwnClients } from './own-clients.ts';
-import type { Came, OwnSocket } from './own-connection.ts';
+import { connectFirstAccepted } from './connect-client.ts';
+import type { RunClients } from './run-clients.ts';
+import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
 /** Times on CLOCK_MONOTONIC. */
 export interface Published {
@@ -38,7 +38,7 @@ export interface Acknowledged {
 }
 
 /** The first event of a name that a publisher received after it had published. */
-export interface HeardByPublisher {
+export interface ReceivedByPublisher {
   event: string;
   /** Beginning of its arguments, as JSON. */
   text: string;
@@ -64,20 +64,20 @@ type Options = PublishOptions & { hasRooms?: boolean };
 
 export class Publishers {
   /** In the order of their turns. */
-  readonly came: readonly Came[];
+  readonly came: readonly ConnectedClient[];
   readonly #options: Options;
   /** Before the number in each id, which no other run has: short, as servers cut texts. */
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   #asks: boolean;
   readonly #acknowledged = new Map<string, number>();
   readonly ackErrors: Record<string, number> = {};
-  readonly #listening = new Set<OwnSocket>();
+  readonly #listening = new Set<RunSocket>();
   /** What the server sent them beside acknowledgements, since they publish. */
-  readonly heard: HeardByPublisher[] = [];
+  readonly heard: ReceivedByPublisher[] = [];
   #asked = 0;
   #answered = 0;
 
-  private constructor(options: Options, came: Came[], asks: boolean) {
+  private constructor(options: Options, came: ConnectedClient[], asks: boolean) {
     this.#options = options;
     this.#asks = asks;
     this.came = came;
@@ -87,11 +87,13 @@ export class Publishers {
    * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
   static async connect(
-    clients: Pick<OwnClients, 'nextReceiver' | 'asksFor'>,
+    clients: Pick<RunClients, 'nextReceiver' | 'asksFor'>,
     options: Options,
     signal: AbortSignal,
   ): Promise<Publishers> {
-    const opening = Array.from({ length: options.users }, () => comeOneOf(() => clients.nextReceiver(), signal));
+    const opening = Array.from({ length: options.users }, () =>
+      connectFirstAccepted(() => clients.nextReceiver(), signal),
+    );
     const opened = await Promise.allSettled(opening);
     const came = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
     const publishers = new Publishers(options, came, options.acknowledge ?? clients.asksFor(options.emit.event));
@@ -133,7 +135,7 @@ export class Publishers {
    * @param asks ask for an acknowledgement, unless the options forbid it; if one comes, the schedule asks for them, too
    * @returns its id; undefined if its connection has ended
    */
-  tryOne({ socket }: Came, room: string, asks: boolean): string | undefined {
+  publishTrial({ socket }: ConnectedClient, room: string, asks: boolean): string | undefined {
     const id = `${this.prefix}trial`;
     const isAsked = this.#asks || (asks && this.#options.acknowledge !== false);
     const onAck = isAsked ? () => (this.#asks = true) : undefined;
@@ -147,7 +149,7 @@ export class Publishers {
    */
   async publish(
     onSent: (sent: Published) => void,
-    onFailed: (seq: number, socket: OwnSocket) => void,
+    onFailed: (seq: number, socket: RunSocket) => void,
     signal: AbortSignal,
     places: string[] = [],
   ): Promise<void> {
@@ -155,7 +157,7 @@ export class Publishers {
     const roomsOf = new Map(this.came.map(({ socket }) => [socket, roomsFor(socket.target.namespace, places)]));
     const send = (seq: number, intendedAtUs: number) => {
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
-      const { socket } = this.came[(seq - 1) % users] as Came;
+      const { socket } = this.came[(seq - 1) % users] as ConnectedClient;
       const rooms = roomsOf.get(socket) ?? [];
       const room = (this.givesRooms && rooms[(seq - 1) % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: socket.target.namespace, room, id });
@@ -174,7 +176,7 @@ export class Publishers {
   }
 
   /** @returns false if the publisher is not connected: the client would keep the event and send it later */
-  #emit(socket: OwnSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
+  #emit(socket: RunSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     this.#listenTo(socket);
     const { event, args } = this.#options.emit;
@@ -185,7 +187,7 @@ export class Publishers {
     return true;
   }
 
-  #listenTo(socket: OwnSocket): void {
+  #listenTo(socket: RunSocket): void {
     if (this.#listening.has(socket)) return;
     this.#listening.add(socket);
     let events = 0;

@@ -1,47 +1,48 @@
 /**
- * The Techracers study's browser page: one connection like any other that sends each broadcast back, so that the server
- * times the round trip on its own clock. Half of it is the study's propagation delay.
+ * The probe: one connection that sends each broadcast back, so that the server times the round trip on its own clock. It stands
+ * for the browser page of the Techracers study, whose “propagation delay” is half the round trip.
  */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
 import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/wire/events.ts';
 import type { Ending } from '../measurements/end-words.ts';
-import { come } from './come.ts';
+import { connectClient } from './connect-client.ts';
 import { joinRoom } from './join-room.ts';
-import type { OwnClient } from './own-clients.ts';
-import type { Came, OwnSocket } from './own-connection.ts';
+import type { RunClient } from './run-clients.ts';
+import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
-/** A broadcast that the server has timed, with what the probe itself knows of it. */
+/** A round trip that the server timed, with the probe's own times of it. */
 export interface Echo {
   seq: number;
-  /** By the clock of the worker that answered; NaN if it is no number. */
+  /** Measured by the worker that answered; NaN if its answer has no number. */
   roundTripUs: number;
-  /** By the clock of the worker that published. */
+  /** On the clock of the worker that published. */
   sentAtUs: number;
-  /** The broadcast, and the acknowledgement of its echo, on our clock. */
+  /** When the broadcast arrived, on this process's clock. */
   receivedAtUs: number;
+  /** When the acknowledgement of the echo arrived, on this process's clock. */
   acknowledgedAtUs: number;
 }
 
-/** Where nobody publishes, or the server lets none in: no connection, and nothing to echo. */
+/** Stands in for the probe if the server has no control ports or refused it. */
 export function noProbe(): Omit<Probe, 'close'> {
-  const isNoMember = { ending: undefined, connected: false, leftAtUs: 0, receivedAtUs: undefined };
-  return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...isNoMember };
+  const state = { ending: undefined, connected: false, leftAtUs: 0, receivedAtUs: undefined };
+  return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...state };
 }
 
 export class Probe {
-  /** Which one holds its connection, as the answer to the last join says; `''` if that names none. */
+  /** Name of the worker that holds its connection, from the answer to the last join; `''` if that has none. */
   worker = '';
   /** Set by each measuring window. */
   onRoundTrip: (echo: Echo) => void = () => {};
-  /** When its connection ended other than by `close()`, on CLOCK_MONOTONIC. */
+  /** When its connection closed other than by `close()`, on CLOCK_MONOTONIC. */
   leftAtUs: number | undefined;
-  /** Its last broadcast, likewise. */
+  /** When its last broadcast arrived, on CLOCK_MONOTONIC. */
   receivedAtUs: number | undefined;
-  readonly #socket: OwnSocket;
+  readonly #socket: RunSocket;
 
-  private constructor({ socket }: Came) {
+  private constructor({ socket }: ConnectedClient) {
     this.#socket = socket;
     void socket.ended.then(({ reason }) => {
       if (reason !== OWN_DISCONNECT) this.leftAtUs ??= monotonicUs();
@@ -49,15 +50,12 @@ export class Probe {
     socket.on(EVENTS.broadcast, ([message], { atUs }) => this.#echo(message, atUs));
   }
 
-  /**
-   * Comes through the target, as the load will.
-   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
-   */
-  static async connect(client: OwnClient, signal: AbortSignal): Promise<Probe> {
-    return new Probe(await come(client, signal));
+  /** Connects to the target as the load does. @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason */
+  static async connect(client: RunClient, signal: AbortSignal): Promise<Probe> {
+    return new Probe(await connectClient(client, signal));
   }
 
-  /** How its connection ended; undefined while it is open. */
+  /** Why its connection closed; undefined while it is open, or if the run closed it. */
   get ending(): Ending | undefined {
     return this.#socket.ending;
   }
@@ -66,7 +64,7 @@ export class Probe {
     return this.#socket.connected;
   }
 
-  /** @throws CapacityError JOIN_REFUSED when the server does not know `join_room` */
+  /** @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE */
   async join(room: string): Promise<void> {
     this.worker = await joinRoom(this.#socket, room);
   }
@@ -82,7 +80,7 @@ export class Probe {
       const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
       this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
     };
-    // The end of the connection is noted by itself.
+    // It rejects if the connection closes, which is recorded separately.
     this.#socket.ask(EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
   }
 

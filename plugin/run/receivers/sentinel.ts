@@ -1,36 +1,35 @@
 /**
- * The sentinel: one receiver with nothing else to do, in its own process. It joins the room after everybody else,
- * so that its worker serves it last. A receiver on that worker that gets a broadcast after the sentinel has not waited for
- * the server.
+ * The reference receiver (`sentinel` in result keys): one receiver in its own process, with nothing else to do. It joins the room
+ * last, so its worker sends to it last. A receiver of the same worker that reads a broadcast later was delayed after the server.
  */
 import { addAbortListener } from 'node:events';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { EVENTS, isBroadcast } from '../../../protocol/wire/events.ts';
 import { Fleet } from '../../fleet/fleet.ts';
 import type { Ending } from '../measurements/end-words.ts';
-import { come, OWN_FLEET } from './come.ts';
+import { connectClient, RUN_CLIENT_FLEET } from './connect-client.ts';
 import { joinRoom } from './join-room.ts';
-import type { OwnClient } from './own-clients.ts';
-import type { OwnSocket } from './own-connection.ts';
+import type { RunClient } from './run-clients.ts';
+import type { RunSocket } from './run-connection.ts';
 
-/** What the sentinel has received. */
+/** The reference receiver's receipts; grows as broadcasts arrive. */
 export interface SentinelReceipts {
   worker: string;
   joinedAtUs: number;
-  /** Its connection, or its process, ended before `close()`. */
+  /** When its connection or its process ended before `close()`. */
   leftAtUs: number | undefined;
-  /** Broadcast → first receipt. */
+  /** Time of the first copy, by `seq`. */
   receivedAtUs: Map<number, number>;
 }
 
 export class Sentinel {
   readonly #fleet: Fleet;
-  readonly #socket: OwnSocket;
+  readonly #socket: RunSocket;
   readonly #receivedAtUs = new Map<number, number>();
   #receipts: SentinelReceipts | undefined;
   #isClosing = false;
 
-  private constructor(fleet: Fleet, socket: OwnSocket) {
+  private constructor(fleet: Fleet, socket: RunSocket) {
     this.#fleet = fleet;
     this.#socket = socket;
     socket.on(EVENTS.broadcast, ([message], { atUs }) => {
@@ -41,14 +40,11 @@ export class Sentinel {
     });
   }
 
-  /**
-   * Starts the process, and lets it connect as the load will.
-   * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
-   */
-  static async start(client: OwnClient, signal: AbortSignal): Promise<Sentinel> {
-    const fleet = await Fleet.start(OWN_FLEET, 1);
+  /** Starts the process and connects as the load does. @throws CapacityError TARGET_UNREACHABLE, or the signal's reason */
+  static async start(client: RunClient, signal: AbortSignal): Promise<Sentinel> {
+    const fleet = await Fleet.start(RUN_CLIENT_FLEET, 1);
     try {
-      const { socket } = await come(client, signal, {}, fleet);
+      const { socket } = await connectClient(client, signal, {}, fleet);
       return new Sentinel(fleet, socket);
     } catch (error) {
       await fleet.close();
@@ -56,19 +52,17 @@ export class Sentinel {
     }
   }
 
-  /** How its connection ended; undefined while it is open. */
+  /** Why its connection closed; undefined while it is open, or if the run closed it. */
   get ending(): Ending | undefined {
     return this.#socket.ending;
   }
-
-  /** To the target, now. */
   get connected(): boolean {
     return this.#socket.connected;
   }
 
   /**
-   * Makes it a member of the room.
-   * @returns what it sees from now on; it grows as broadcasts arrive
+   * Joins the room.
+   * @returns receipts, to which later broadcasts are added
    * @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE, or the signal's reason
    */
   async join(room: string, signal: AbortSignal): Promise<SentinelReceipts> {
@@ -80,7 +74,7 @@ export class Sentinel {
       this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: this.#receivedAtUs };
       return this.#receipts;
     } catch (error) {
-      // A join without an answer may still be carried out, and would make a member that the run does not know.
+      // The server may still carry out a join that it has not acknowledged, which would add an uncounted member.
       void this.#socket.disconnect();
       throw error;
     } finally {
@@ -88,7 +82,7 @@ export class Sentinel {
     }
   }
 
-  /** Idempotent; resolves when the process is gone. */
+  /** Idempotent; resolves when the process has exited. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#socket.disconnect();
@@ -96,7 +90,7 @@ export class Sentinel {
   }
 }
 
-/** @returns whether the server counted it among the room's members when it sent at that time */
+/** @returns whether the reference receiver was a member of its room at that time */
 export function isMember(sentinel: SentinelReceipts | undefined, sentAtUs: number): boolean {
   if (!sentinel || sentinel.joinedAtUs >= sentAtUs) return false;
   return sentinel.leftAtUs === undefined || sentinel.leftAtUs >= sentAtUs;

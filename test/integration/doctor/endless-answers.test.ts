@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
-import { lookAt } from '../../../plugin/run/receivers/look-at-target.ts';
+import { requestHandshake } from '../../../plugin/run/receivers/request-handshake.ts';
 import { connectionTargetOf } from '../../../plugin/script/connection-target.ts';
 import { parseEngineOptions } from '../../../plugin/script/options/engine-options.ts';
 import { listen } from '../../helpers/raw-listen.ts';
@@ -25,7 +25,7 @@ async function setUp(t: TestContext, begins: string, goesOn: string) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const addresses = [{ address: '127.0.0.1', family: 4 }];
   const subject = { connection, addresses, signal: t.signal, clients: {} as never };
-  const asked = { words: lookAt(connection), upgrade: checkUpgrades(subject) };
+  const asked = { words: requestHandshake(connection), upgrade: checkUpgrades(subject) };
   for (let drops = 0; drops < 20; drops++) await once(server, 'drop');
   t.mock.timers.tick(LONGEST_MS);
   const { status, body, error } = await asked.words;

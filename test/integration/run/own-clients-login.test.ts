@@ -8,8 +8,8 @@ import type { Server } from 'socket.io';
 import { checkBurst } from '../../../plugin/doctor/target/burst.ts';
 import { checkPolling } from '../../../plugin/doctor/target/check-connect.ts';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
-import { come } from '../../../plugin/run/receivers/come.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
+import { connectClient } from '../../../plugin/run/receivers/connect-client.ts';
 import { Refused } from '../../../plugin/run/receivers/explain-failure.ts';
 import type { Scenario } from '../../../plugin/script/script.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -46,7 +46,7 @@ test('a login that is good for one handshake', async (t) => {
   const login = { post: { url: '/login', capture: { json: '$.token', as: 'token' } } };
   const flow = [login, { connect: { headers: { authorization: '{{ token }}' } } }, HOLD];
   const { clients } = await clientsOf(t, url, { flow });
-  const { socket } = await come(clients.next(), signal);
+  const { socket } = await connectClient(clients.next(), signal);
   const { target: connection } = socket;
   socket.disconnect();
   assert.equal(await grantsCompression(clients.next(), signal), true);
@@ -70,7 +70,7 @@ test('a client that has logged in keeps no connection but that of Socket.IO', as
   const connections = promisify((done: (error: Error | null, count: number) => void) => http.getConnections(done));
   const flow = [{ post: { url: '/login', json: { user: 'ann' } } }, { get: { url: '/me' } }, JOIN, HOLD];
   const { clients } = await clientsOf(t, url, { flow });
-  const { socket } = await come(clients.next(), new AbortController().signal);
+  const { socket } = await connectClient(clients.next(), new AbortController().signal);
   await eventually('that one is left', async () => (await connections()) === 1, BEFORE_THEY_WOULD_MS);
   socket.disconnect();
   await eventually('none is', async () => (await connections()) === 0);
@@ -121,9 +121,9 @@ for (const [what, setUp, scenario, said] of REFUSALS) {
         response.writeHead(401, { 'retry-after': '60' }).end('{"message":"account locked"}'),
     });
     const { clients } = await clientsOf(t, url, scenario, CSV);
-    await assert.rejects(come(clients.next(), signal), (error) => {
+    await assert.rejects(connectClient(clients.next(), signal), (error) => {
       assert.ok(error instanceof Refused);
-      assert.equal(error.said, said);
+      assert.equal(error.reason, said);
       return true;
     });
     await eventually('nothing stays open', () => io.engine.clientsCount === 0);
@@ -156,6 +156,9 @@ test('a payload or a processor that cannot be read is named, and no server is ac
   for (const processor of ['nowhere.js', 'tokens.csv']) {
     const scenario = { flow: [{ function: 'login' }, JOIN, HOLD] };
     const { clients } = await clientsOf(t, 'http://127.0.0.1:1', scenario, { processor });
-    await assert.rejects(come(clients.next(), signal), { code: 'FILE_UNREADABLE', message: new RegExp(processor) });
+    await assert.rejects(connectClient(clients.next(), signal), {
+      code: 'FILE_UNREADABLE',
+      message: new RegExp(processor),
+    });
   }
 });

@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
 import { tryDelivery } from '../../../plugin/run/broadcasts/trial.ts';
-import { come } from '../../../plugin/run/receivers/come.ts';
-import type { OwnClients } from '../../../plugin/run/receivers/own-clients.ts';
+import { connectClient } from '../../../plugin/run/receivers/connect-client.ts';
 import { Publishers } from '../../../plugin/run/receivers/publishers.ts';
 import { Probe } from '../../../plugin/run/receivers/round-trip-probe.ts';
+import type { RunClients } from '../../../plugin/run/receivers/run-clients.ts';
 import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
 import { openTarget } from '../../../plugin/run/target/target.ts';
 import type { Settings } from '../../../plugin/script/settings.ts';
@@ -31,7 +31,7 @@ import { eventually } from '../../helpers/poll.ts';
 const { signal } = new AbortController();
 
 /** A probe that has come by the flow, and joined. */
-async function joined(t: TestContext, clients: OwnClients): Promise<Probe> {
+async function joined(t: TestContext, clients: RunClients): Promise<Probe> {
   const probe = await Probe.connect(clients.next(), signal);
   t.after(() => probe.close());
   await probe.join('capacity');
@@ -51,7 +51,7 @@ for (const [name, setUp] of Object.entries(SERVERS)) {
     const tokens = [...io.sockets.sockets.values()].map(({ handshake }) => handshake.headers.authorization);
     assert.deepEqual(tokens.toSorted(), ['Bearer token-2', 'Bearer token-3'], 'rows from the end, one for each');
     assert.equal(clients.areUsers, true, 'so they warm up, and not the fleet');
-    const { socket } = await come(clients.nextPassing(), signal);
+    const { socket } = await connectClient(clients.nextTemporary(), signal);
     socket.disconnect();
     const stop = new AbortController();
     const watching = { onCheck: () => {}, onHold: () => stop.abort() };
@@ -72,7 +72,7 @@ test('a token from a processor function', async (t) => {
     { flow: [{ function: 'login' }, { connect: { headers: { authorization: 'Bearer {{ token }}' } } }, JOIN, HOLD] },
   ]) {
     const { clients } = await clientsOf(t, url, scenario, CODE);
-    const { socket } = await come(clients.next(), signal);
+    const { socket } = await connectClient(clients.next(), signal);
     assert.equal(socket.connected, true);
     socket.disconnect();
   }
@@ -128,7 +128,7 @@ test('another scenario for them, of which the load has nothing', async (t) => {
   const options = { clients: 'moderator' };
   const { clients, settings } = await clientsOf(t, url, scenarios, {}, options);
   assert.equal(settings.load.stays, true);
-  const { socket } = await come(clients.next(), signal);
+  const { socket } = await connectClient(clients.next(), signal);
   assert.equal(io.sockets.sockets.size, 1);
   socket.disconnect();
   assert.throws(() => scenarioOf(t, url, scenarios, {}, { clients: 'admin' }), /no scenario has the name admin/);
@@ -248,7 +248,7 @@ test('each has a row of its own, and passing ones none of the load while there a
   const flow = [{ connect: { auth: { user: '{{ user }}' } } }, HOLD];
   const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow }, config);
   const own = [clients.next(), clients.next(), clients.nextReceiver()];
-  const passing = Array.from({ length: 10 }, () => clients.nextPassing());
+  const passing = Array.from({ length: 10 }, () => clients.nextTemporary());
   const [rows, others] = [own, passing].map((some) => some.map(({ user }) => user?.vars.user));
   assert.deepEqual(rows, ['user-11', 'user-10', 'user-9']);
   assert.deepEqual(new Set(others), new Set(['user-8', 'user-7', 'user-6', 'user-5', 'user-4']));
@@ -268,7 +268,7 @@ test('one that receives sends again and again what the flow does, as a game ends
   });
   const flow = [{ connect: {} }, { every: { emit: ['alive', 1], seconds: 0.02, acknowledge: true } }, HOLD];
   const { clients } = await clientsOf(t, url, { flow });
-  const { socket } = await come(clients.nextReceiver(), signal);
+  const { socket } = await connectClient(clients.nextReceiver(), signal);
   await eventually('it is alive for longer than a silent one', () => beats >= 30);
   assert.equal(socket.connected, true);
   socket.disconnect();

@@ -10,8 +10,8 @@ import type { Server } from 'socket.io';
 import * as msgpack from 'socket.io-msgpack-parser';
 import { WebSocketServer } from 'ws';
 import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
-import { lookAt } from '../../../plugin/run/receivers/look-at-target.ts';
-import { answerBy, recognize } from '../../../plugin/run/receivers/what-answers.ts';
+import { requestHandshake } from '../../../plugin/run/receivers/request-handshake.ts';
+import { targetProblem, tlsProblem } from '../../../plugin/run/receivers/target-problem.ts';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
@@ -134,8 +134,8 @@ test('a server that closes the WebSocket after the first packet may have another
 test('the day on which a certificate expired is named, which Node’s error does not have', async (t) => {
   const [cert, key] = ['expired', 'expired-key'].map((name) => readFileSync(`test/fixtures/tls/${name}.pem`));
   const port = await listen(t, createSecureServer({ cert, key }));
-  const seen = await lookAt({ ...connectionOf(`https://localhost:${port}`), tls: { ca: String(cert) } });
-  assert.match(recognize(seen)?.found ?? '', /it expired on 2025-02-01/);
+  const seen = await requestHandshake({ ...connectionOf(`https://localhost:${port}`), tls: { ca: String(cert) } });
+  assert.match(targetProblem(seen)?.found ?? '', /it expired on 2025-02-01/);
 });
 
 test('clients that fail together ask once why, as each request counts for a limit', async (t) => {
@@ -191,7 +191,7 @@ test('each cause has a sentence and a fix of its own', () => {
     { error: { code: 'ETIMEDOUT' }, isAccepted: true },
     ...[...statuses, ...errors, 302].map((status) => ({ status, location: status === 302 ? '/login' : undefined })),
   ];
-  const answers = seen.map((one) => recognize({ asked: 'polling', url: 'http://a', path: '/socket.io/', ...one }));
+  const answers = seen.map((one) => targetProblem({ asked: 'polling', url: 'http://a', path: '/socket.io/', ...one }));
   for (const key of ['found', 'fix'] as const) {
     const texts = answers.map((answer) => answer?.[key] ?? '');
     assert.deepEqual(texts, [...new Set(texts)], key);
@@ -229,7 +229,7 @@ test('the doctor’s WebSocket check judges answers by the same words', async (t
     [400, '', /proxy_set_header/],
     [505, '', /HTTP\/1\.1/],
   ] as const)
-    assert.match(recognize({ ...about, status, body })?.fix ?? '', fix);
-  assert.equal(recognize({ ...about, status: 101 }), undefined);
-  assert.equal(answerBy(new Error('nothing of the kind')), undefined);
+    assert.match(targetProblem({ ...about, status, body })?.fix ?? '', fix);
+  assert.equal(targetProblem({ ...about, status: 101 }), undefined);
+  assert.equal(tlsProblem(new Error('nothing of the kind')), undefined);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
-import { otherReceivers } from '../../../plugin/run/receivers/other-receivers.ts';
+import { loadReceivers } from '../../../plugin/run/receivers/load-receivers.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
@@ -119,7 +119,7 @@ describe('broadcasts', () => {
     const rooms = ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1'];
     assert.deepEqual(columns(measured.sent, 'room', 'via'), { room: rooms, via: [0, 1, 1, 0] });
     assert.deepEqual(column(frozen, 'room'), rooms);
-    assertEach(measured.sent, (one) => otherReceivers(one, measured), [5, 5, 5, 5]);
+    assertEach(measured.sent, (one) => loadReceivers(one, measured), [5, 5, 5, 5]);
     assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
     assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
     assertNames(window.run.noticed[0]?.message, ['2 of 2']);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext, test } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import { withLostMembers } from '../../../plugin/run/broadcasts/read-ledger.ts';
-import { endedMeanwhile } from '../../../plugin/run/receivers/other-receivers.ts';
+import { uncertainMembers } from '../../../plugin/run/receivers/load-receivers.ts';
 import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { column } from '../../helpers/columns.ts';
@@ -161,7 +161,7 @@ for (const [what, left, before, after] of OWN) {
     const sentinel = { worker: 'w0', joinedAtUs: 1, leftAtUs, receivedAtUs };
     const receivers = { receiversRoom: 'capacity', probeLeftAtUs, probeReceivedAtUs, sentinel };
     const broadcast = { expected: 10, room, orderedAtUs: 100, sentAtUs: 300 };
-    assert.deepEqual(endedMeanwhile(broadcast, receivers), { before, after });
+    assert.deepEqual(uncertainMembers(broadcast, receivers), { before, after });
   });
 }
 

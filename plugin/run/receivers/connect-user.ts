@@ -1,4 +1,4 @@
-/** Lets one client of the run come as a virtual user: it plays its part of the flow, and keeps the connection. */
+/** Connects a client of the run as a virtual user: it plays its part of the flow and keeps the connection open. */
 
 import { printable } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -18,51 +18,52 @@ import { newTally, secretsOf } from '../../virtual-user/tally.ts';
 import type { UserContext } from '../../virtual-user/user-types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
 import type { Ending } from '../measurements/end-words.ts';
-import { explain, notConnected, Refused } from './explain-failure.ts';
-import type { OwnClient, OwnUser } from './own-clients.ts';
-import type { Came, OwnConnection } from './own-connection.ts';
+import { explainFailure, notConnected, Refused } from './explain-failure.ts';
+import type { RunClient, RunUser } from './run-clients.ts';
+import type { ConnectedClient, RunConnection } from './run-connection.ts';
 
-const MAX_SAID = 300;
+const MAX_REASON_LENGTH = 300;
 
-/** @throws as `come` */
-export async function playUser(client: OwnClient, newConnection: () => OwnConnection): Promise<Came> {
+/** @throws see `connectClient` */
+export async function connectUser(client: RunClient, newConnection: () => RunConnection): Promise<ConnectedClient> {
   const { connection } = client;
-  const user = client.user as OwnUser;
-  const made: OwnConnection[] = [];
+  const user = client.user as RunUser;
+  const connections: RunConnection[] = [];
   let player: VirtualUser | undefined;
   try {
     const { compiled, context } = await prepare(client, user, () => {
-      const one = newConnection();
-      made.push(one);
-      return one;
+      const added = newConnection();
+      connections.push(added);
+      return added;
     });
-    const given = { ...context.vars };
+    const initialVars = { ...context.vars };
     player = compiled.newUser(context, { emit: () => {} });
     await runSteps([...compiled.before, ...compiled.flow], player);
     const namespace = await compiled.use(player, user.arrival.home);
-    const socket = made.map((one) => one.sockets.get(namespace)).findLast((one) => one !== undefined);
+    const socket = connections.map(({ sockets }) => sockets.get(namespace)).findLast((found) => found !== undefined);
     if (!socket) throw new Error(`it has no connection to ${namespace}`);
-    const learned = Object.entries(context.vars).filter(([name, value]) => given[name] !== value);
-    return { socket, learned: Object.fromEntries(learned) };
+    const variables = Object.entries(context.vars).filter(([name, value]) => initialVars[name] !== value);
+    return { socket, variables: Object.fromEntries(variables) };
   } catch (error) {
     if (error instanceof CapacityError) throw error;
-    const { failure } = made.find((one) => one.failure) ?? {};
+    const { failure } = connections.find((tried) => tried.failure) ?? {};
     if (!failure) {
-      const ending = made.flatMap((one) => [...one.sockets.values()]).find((one) => one.ending)?.ending;
-      throw stopped(connection.url, toFlowError(error), ending, player?.context);
+      const sockets = connections.flatMap((opened) => [...opened.sockets.values()]);
+      const ending = sockets.find((socket) => socket.ending)?.ending;
+      throw stepError(connection.url, toFlowError(error), ending, player?.context);
     }
-    const explained = await explain(failure.target, failure.error);
-    throw player?.refusal === undefined ? explained : afterLogin(connection.url, player.refusal, explained);
+    const explained = await explainFailure(failure.target, failure.error);
+    throw player?.refusal === undefined ? explained : loginError(connection.url, player.refusal, explained);
   } finally {
-    // Hundreds log in to warm up: the server would hold a socket of each for some seconds more.
+    // Otherwise the server would hold the HTTP sockets of hundreds of warm-up logins for some seconds.
     if (player) endRequests(player.context);
   }
 }
 
 async function prepare(
-  { connection }: OwnClient,
-  { script, arrival, vars, timeoutMs, roomsVariable, artillery }: OwnUser,
-  newConnection: () => OwnConnection,
+  { connection }: RunClient,
+  { script, arrival, vars, timeoutMs, roomsVariable, artillery }: RunUser,
+  newConnection: () => RunConnection,
 ) {
   const helpers = await loadHelpers(artillery);
   const config: EngineOptions = {
@@ -80,8 +81,8 @@ async function prepare(
   return { compiled, context: contextOf(script, helpers, vars) };
 }
 
-/** A step of the flow has failed. */
-function stopped(
+/** Error for a flow whose step failed although every connection attempt succeeded. */
+function stepError(
   target: string,
   { code, message }: FlowError,
   ending: Ending | undefined,
@@ -89,11 +90,11 @@ function stopped(
 ): CapacityError {
   if (ending?.isOwn) return notConnected(target, ending.text, ending.fix);
   const why = [...(message === code ? [code] : [code, message]), ...(ending ? [ending.text] : [])].join(': ');
-  return new Refused(target, printable(why, MAX_SAID, context && secretsOf(context)), ending?.fix);
+  return new Refused(target, printable(why, MAX_REASON_LENGTH, context && secretsOf(context)), ending?.fix);
 }
 
-/** A login by HTTP was refused before, which no step noticed. */
-function afterLogin(target: string, refusal: string, failure: CapacityError): Refused {
+/** Error for a connection that failed after an HTTP login that was refused. */
+function loginError(target: string, refusal: string, failure: CapacityError): Refused {
   const { fix, message } = failure;
-  return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.said : message}`, fix);
+  return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.reason : message}`, fix);
 }

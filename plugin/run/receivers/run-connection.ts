@@ -1,4 +1,4 @@
-/** A connection of one of the run's own clients: a fleet's, with what the run has to know of it beside the flow. */
+/** A fleet connection of one of the run's own clients. It records failures, rooms and why each namespace closed. */
 import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
 import type { ClientState } from '../../fleet/client/client.ts';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
@@ -15,13 +15,13 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { type Ending, endingOf } from '../measurements/end-words.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Longer than any run: the end of the connection ends the wait. */
+/** Longer than any run: the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
 export interface Listeners {
-  /** Gets all events, also those that the server sends at once. */
+  /** Receives all events, including those that the server sends on connection. */
   onAny?: ((event: string, args: unknown[]) => void) | undefined;
-  /** Gets the acknowledgements of events for which the run asks for one. */
+  /** Receives the acknowledgements that the run requests. */
   onAck?: ((event: string, args: unknown[]) => void) | undefined;
 }
 
@@ -30,17 +30,17 @@ export type { End };
 interface Options {
   defaults: ConnectionTarget;
   listeners: Listeners;
-  /** Events whose acknowledgement the run asks for, whether or not the flow does. */
-  asked: readonly string[];
+  /** Events for which the run requests an acknowledgement even if the flow does not. */
+  ackEvents: readonly string[];
 }
 
-export class OwnConnection implements FleetConnection {
-  /** The last attempt that failed. */
+export class RunConnection implements FleetConnection {
+  /** The last failed attempt. */
   failure: { target: ConnectionTarget; error: FleetError } | undefined;
-  /** By namespace, in the order in which they were opened. */
-  readonly sockets = new Map<string, OwnSocket>();
+  /** Sockets by namespace, in the order in which they were opened. */
+  readonly sockets = new Map<string, RunSocket>();
   readonly remote: RemoteConnection;
-  /** The run detects the loss of its own clients separately, so it is no loss of the load. */
+  /** Always false: the run detects the loss of its own clients separately from losses of the load. */
   readonly isLost = false;
   readonly #options: Options;
   #watcher: Partial<Watcher> = {};
@@ -48,7 +48,7 @@ export class OwnConnection implements FleetConnection {
   constructor(remote: RemoteConnection, options: Options) {
     this.remote = remote;
     this.#options = options;
-    // It does not reconnect, and no report of its user counts what was displaced.
+    // `returned` and `displaced` are not needed: it does not reconnect, and its displaced events are not counted.
     remote.watch({
       opened: (namespace) => this.#watcher.opened?.(namespace, this),
       dropped: (reason, namespace, _returns, _remote, end) => this.#dropped(reason, namespace, end),
@@ -61,7 +61,7 @@ export class OwnConnection implements FleetConnection {
     const target = { ...defaults, ...overrides, namespace };
     const { onAny } = listeners;
     if (onAny) this.listen(namespace, ANY, (args, { event }) => onAny(event, args))('take');
-    this.sockets.set(namespace, new OwnSocket(this, target));
+    this.sockets.set(namespace, new RunSocket(this, target));
     const { namespace: _, ...connecting } = { ...target, connectTimeoutMs: CONNECT_TIMEOUT_MS };
     try {
       const opened = await this.remote.open(namespace, { overrides: connecting });
@@ -75,20 +75,20 @@ export class OwnConnection implements FleetConnection {
   }
 
   emit(namespace: string, event: string, args: unknown[]): void {
-    const { asked, listeners } = this.#options;
-    if (!asked.includes(event)) {
+    const { ackEvents, listeners } = this.#options;
+    if (!ackEvents.includes(event)) {
       this.remote.emit(namespace, event, args);
       return;
     }
     this.emitWithAck(namespace, event, args, NO_TIMEOUT_MS).then(
       (answer) => listeners.onAck?.(event, answer),
-      () => {}, // The connection has ended, which is reported by itself.
+      () => {}, // The connection closed, which is reported separately.
     );
   }
 
   emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs = NO_TIMEOUT_MS): Promise<unknown[]> {
     const socket = this.sockets.get(namespace);
-    if (socket && this.#options.asked.includes(event)) socket.joined = args;
+    if (socket && this.#options.ackEvents.includes(event)) socket.joinArgs = args;
     return this.remote.emitWithAck(namespace, event, args, timeoutMs);
   }
 
@@ -123,22 +123,22 @@ export class OwnConnection implements FleetConnection {
   }
 }
 
-/** One namespace of a client of the run. */
-export class OwnSocket {
-  /** How it was made, with what the flow has brought. */
+/** One namespace of a run client's connection. */
+export class RunSocket {
+  /** Options of the connection, including those that the flow set. */
   readonly target: ConnectionTarget;
-  /** Arguments of the event by which it joined. */
-  joined: unknown[] | undefined;
-  /** Rooms that its user has named. */
+  /** Arguments of the last event in `ackEvents` that was sent, such as the join. */
+  joinArgs: unknown[] | undefined;
+  /** Rooms that the virtual user says it has joined. */
   rooms: string[] | undefined;
-  /** Socket.IO's reason of its end; undefined while it is open. */
+  /** Socket.IO's disconnect reason; undefined while it is open. */
   endReason: string | undefined;
-  /** What is known of its end beside the reason. */
+  /** Details of the disconnect. */
   #end: End | undefined;
-  readonly #connection: OwnConnection;
+  readonly #connection: RunConnection;
   readonly #ended = Promise.withResolvers<{ reason: string; end: End | undefined }>();
 
-  constructor(connection: OwnConnection, target: ConnectionTarget) {
+  constructor(connection: RunConnection, target: ConnectionTarget) {
     this.#connection = connection;
     this.target = target;
   }
@@ -147,7 +147,7 @@ export class OwnSocket {
     return this.endReason === undefined;
   }
 
-  /** Undefined while it is open, or if it was the run that closed it. */
+  /** Why it closed; undefined while it is open, or if the run closed it. */
   get ending(): Ending | undefined {
     if (this.#end) return endingOf(this.#end.found);
     const { endReason } = this;
@@ -155,12 +155,12 @@ export class OwnSocket {
     return { text: `it ended (${endReason})`, isExplained: false };
   }
 
-  /** Resolves when it has ended, whichever side ended it. */
+  /** Resolves when it has closed, whichever side closed it. */
   get ended(): Promise<{ reason: string; end: End | undefined }> {
     return this.#ended.promise;
   }
 
-  /** @returns ends it */
+  /** @returns stops listening */
   on(event: string, listener: EventListener): () => void {
     const change = this.#connection.listen(this.target.namespace, event, listener);
     change('take');
@@ -171,12 +171,12 @@ export class OwnSocket {
     this.#connection.remote.emit(this.target.namespace, event, args);
   }
 
-  /** @throws FleetError `ack_timeout`, or the end of the connection */
+  /** Emits and waits for the acknowledgement. @throws FleetError `ack_timeout`, or the reason why the connection closed */
   ask(event: string, args: unknown[], timeoutMs = NO_TIMEOUT_MS): Promise<unknown[]> {
     return this.#connection.remote.emitWithAck(this.target.namespace, event, args, timeoutMs);
   }
 
-  /** @returns undefined if it is not open */
+  /** @returns the client's state; undefined if it is not open */
   describe(): Promise<ClientState | undefined> {
     return this.#connection.remote.describe();
   }
@@ -187,16 +187,15 @@ export class OwnSocket {
     this.#ended.resolve({ reason, end });
   }
 
-  /** Closes the connection, with all its namespaces. Idempotent. */
+  /** Closes the whole connection, all namespaces included. Idempotent. */
   disconnect(): Promise<void> {
     return this.#connection.close();
   }
 }
 
-/** A client that has connected. */
-export interface Came {
-  /** In the namespace of its flow. When it is disconnected, all that the client has opened is. */
-  socket: OwnSocket;
-  /** Variables that its flow has set. */
-  learned?: Record<string, unknown>;
+export interface ConnectedClient {
+  /** The socket in the namespace of its flow. Closing it closes all connections of the client. */
+  socket: RunSocket;
+  /** Variables that its flow set or changed. */
+  variables?: Record<string, unknown>;
 }

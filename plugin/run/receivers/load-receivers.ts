@@ -1,14 +1,14 @@
-/** The run's own receivers are members of the room, too: the server counts them, and no ledger does. */
+/** Subtracts the run's own receivers from the server's count of a room's members: no ledger counts their copies. */
 import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import { isMember } from './sentinel.ts';
 
-type Own = Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receiversRoom'>;
+type RunReceivers = Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receiversRoom'>;
 
-/** @returns members of the room when it was sent, as the server counted them, without the probe and the sentinel; null if it did not */
-export function otherReceivers(
+/** @returns the server's count of a broadcast's room members, less the probe and the reference receiver; null if it counted none */
+export function loadReceivers(
   { expected, room, sentAtUs }: Pick<SentBroadcast, 'expected' | 'room' | 'sentAtUs'>,
-  { sentinel, probeLeftAtUs, receiversRoom }: Own,
+  { sentinel, probeLeftAtUs, receiversRoom }: RunReceivers,
 ): number | null {
   if (expected === null || room !== receiversRoom) return expected;
   const hasProbe = probeLeftAtUs === undefined || probeLeftAtUs >= sentAtUs;
@@ -16,12 +16,12 @@ export function otherReceivers(
 }
 
 /**
- * Counts the run's own receivers whose connection ended about when the server counted the members.
- * @returns how many it may have counted although they are not subtracted, and how many are although it may not have
+ * Counts the run's own receivers that closed about when the server counted the members, so that the subtraction may be wrong.
+ * @returns `before`: not subtracted, although the server may have counted them; `after`: subtracted, although it may not have
  */
-export function endedMeanwhile(
-  { expected, room, sentAtUs, orderedAtUs = sentAtUs }: Parameters<typeof otherReceivers>[0] & { orderedAtUs?: number },
-  { sentinel, probeLeftAtUs, probeReceivedAtUs, receiversRoom }: Own & Pick<Measurements, 'probeReceivedAtUs'>,
+export function uncertainMembers(
+  { expected, room, sentAtUs, orderedAtUs = sentAtUs }: Parameters<typeof loadReceivers>[0] & { orderedAtUs?: number },
+  { sentinel, probeLeftAtUs, probeReceivedAtUs, receiversRoom }: RunReceivers & Pick<Measurements, 'probeReceivedAtUs'>,
 ): { before: number; after: number } {
   if (expected === null || room !== receiversRoom) return { before: 0, after: 0 };
   const ends = [
@@ -29,7 +29,7 @@ export function endedMeanwhile(
     { leftAtUs: sentinel?.leftAtUs, receivedAtUs: [...(sentinel?.receivedAtUs.values() ?? [])].at(-1) },
   ];
   const before = ends.filter(({ leftAtUs = 0 }) => orderedAtUs <= leftAtUs && leftAtUs < sentAtUs).length;
-  // Who has no copy may have been gone to the server before we noticed.
+  // A receiver without a copy may have been gone for the server before the run noticed.
   const after = ends.filter(
     ({ leftAtUs = 0, receivedAtUs = 0 }) => leftAtUs >= sentAtUs && receivedAtUs < sentAtUs,
   ).length;

@@ -1,7 +1,7 @@
 /**
- * The run's own clients come as the scenario's virtual users do, since a server may let in nobody else: probe, reference
- * receiver, publishers, listener of the trial, warm-up, and the checks of the doctor. Each is a virtual user that plays the
- * flow up to the place where it joins, or stays, and has a row of the payload to itself.
+ * The run's own clients: probe, reference receiver, publishers, listener of the trial, warm-up and the checks of the doctor.
+ * They connect as virtual users, since a server may refuse any other client. Each plays the flow up to its join, or up to the
+ * step that holds the connection, with a payload row of its own.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -17,23 +17,23 @@ import type { Settings } from '../../script/settings.ts';
 import { type Arrival, acknowledges, arrivalOf } from '../../virtual-user/arrival.ts';
 import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
 
-/** One of them, before it connects. */
-export interface OwnClient {
+/** A client of the run, before it connects. */
+export interface RunClient {
   connection: ConnectionTarget;
   /** Undefined for a bare connection. */
-  user?: OwnUser | undefined;
+  user?: RunUser | undefined;
 }
 
-export interface OwnUser {
-  /** Without its payload. */
+export interface RunUser {
+  /** The script without its payload. */
   script: Script;
   arrival: Arrival;
   vars: Record<string, unknown>;
   timeoutMs: number;
   roomsVariable: string | undefined;
-  /** Events of which an acknowledgement is asked for, whether or not the flow does. */
-  asked: string[];
-  /** Folder of Artillery. */
+  /** Events for which the run requests an acknowledgement even if the flow does not. */
+  ackEvents: string[];
+  /** Artillery's folder. */
   artillery: string;
 }
 
@@ -50,26 +50,26 @@ interface PayloadSpec {
   options?: object;
 }
 
-type Of = Pick<
+type ClientSettings = Pick<
   Settings,
   'connection' | 'engine' | 'engineOptions' | 'external' | 'clients' | 'delivery' | 'target' | 'tls'
 > & {
-  /** Further events of which an acknowledgement is asked for. */
-  asked?: string[];
+  /** Further events for which an acknowledgement is requested. */
+  ackEvents?: string[];
   load?: Pick<Settings['load'], 'connections'>;
 };
 
-export class OwnClients {
-  /** To the target, before anything of a virtual user. */
+export class RunClients {
+  /** Connection options before the virtual user's own values. */
   readonly connection: ConnectionTarget;
-  readonly #settings: Of;
+  readonly #settings: ClientSettings;
   readonly #script: Script;
   readonly #scenario: Scenario | undefined;
   readonly #payload: PayloadSpec[];
-  #taken = 0;
-  #passed = 0;
+  #permanentCount = 0;
+  #temporaryCount = 0;
 
-  private constructor(settings: Of, script: Script, payload: PayloadSpec[]) {
+  private constructor(settings: ClientSettings, script: Script, payload: PayloadSpec[]) {
     const { connection, engineOptions, target, tls, engine, external } = settings;
     const { payload: _, ...config } = script.config;
     this.#settings = settings;
@@ -78,33 +78,36 @@ export class OwnClients {
     this.#payload = payload;
     if (engine === ENGINE || external) this.#scenario = scenarioOf(script, settings.clients);
     const { origin: url } = new URL(target);
-    // A user brings the options of its own scenario.
+    // A virtual user connects with its scenario's engine options.
     const own = this.#scenario && engineOptions ? { ...connection, ...engineOptions.connection } : connection;
     this.connection = { ...own, url };
   }
 
-  /** @param url of the target */
-  static async open(settings: Of, script: Script, url = settings.target): Promise<OwnClients> {
-    return new OwnClients({ ...settings, target: url }, script, await readPayload(script));
+  /** @param url the target's URL */
+  static async open(settings: ClientSettings, script: Script, url = settings.target): Promise<RunClients> {
+    return new RunClients({ ...settings, target: url }, script, await readPayload(script));
   }
 
-  /** What they bring is more than a bare connection. */
+  /** Whether the clients play steps, or add values of a virtual user, rather than just connect. */
   get areUsers(): boolean {
     return this.#scenario !== undefined && !arrivalOf(this.#scenario, { before: EVENTS.joinRoom }).isBare;
   }
 
-  /** @returns one that stops before it joins the contract's room, which it does by itself later */
-  next(): OwnClient {
+  /** @returns a client that stops before the event `join_room`, which the run sends itself */
+  next(): RunClient {
     return this.#client({ before: EVENTS.joinRoom });
   }
 
-  /** @returns one of many that do not stay; its row is none of those who do, nor of the load while there are others */
-  nextPassing(): OwnClient {
-    return this.#client({ before: EVENTS.joinRoom }, this.#taken + this.#passed++);
+  /**
+   * @returns a client for a short connection. If the payload has enough rows, its row is used neither by the run's permanent
+   * clients nor by the load
+   */
+  nextTemporary(): RunClient {
+    return this.#client({ before: EVENTS.joinRoom }, this.#permanentCount + this.#temporaryCount++);
   }
 
-  /** @returns one that joins as the flow does: it receives the server's own event */
-  nextReceiver(): OwnClient {
+  /** @returns a client that joins as the flow does, so that it receives the user's own event */
+  nextReceiver(): RunClient {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
@@ -114,12 +117,12 @@ export class OwnClients {
     return acknowledges(this.#script.scenarios ?? [], event) ?? true;
   }
 
-  #client(until: Parameters<typeof arrivalOf>[1], index = this.#taken++): OwnClient {
+  #client(until: Parameters<typeof arrivalOf>[1], index = this.#permanentCount++): RunClient {
     const { connection } = this;
     if (!this.#scenario) return { connection };
-    const { engineOptions, delivery, asked = [] } = this.#settings;
+    const { engineOptions, delivery, ackEvents = [] } = this.#settings;
     const arrival = arrivalOf(this.#scenario, until);
-    // Artillery need not be loaded for it.
+    // Avoids loading Artillery.
     if (arrival.isBare) return { connection };
     const user = {
       script: { ...this.#script, scenarios: [] },
@@ -127,34 +130,35 @@ export class OwnClients {
       vars: { ...variablesOfBefore(), ...this.#row(index) },
       timeoutMs: engineOptions?.timeoutMs ?? 10_000,
       roomsVariable: engineOptions?.roomsVariable,
-      asked: [EVENTS.joinRoom, ...asked, ...(delivery?.join === undefined ? [] : [delivery.join])],
+      ackEvents: [EVENTS.joinRoom, ...ackEvents, ...(delivery?.join === undefined ? [] : [delivery.join])],
       artillery: artilleryFolder(),
     };
     return { connection, user };
   }
 
-  /** From the end: a load that takes them in turn begins at the other one. */
+  /** Takes rows from the end of the payload: a load that takes them in order begins at the other end. */
   #row(index: number): Record<string, unknown> {
     const entries = this.#payload.flatMap(({ fields = [], data = [], loadAll, name = '' }) => {
       const named = (row: unknown[] = []) => fields.map((field, column) => [field, row[column]]);
       if (loadAll) return [[name, fields.length > 0 ? data.map((row) => Object.fromEntries(named(row))) : data]];
-      const left = data.length - this.#taken;
+      const reserved = this.#permanentCount;
+      const left = data.length - reserved;
       const [free = 0] = [left - (this.#settings.load?.connections ?? 0), left].filter((rows) => rows > 0);
-      const passes = index >= this.#taken && free > 0;
-      const fromEnd = passes ? this.#taken + ((index - this.#taken) % free) : index % Math.max(1, data.length);
+      const isTemporary = index >= reserved && free > 0;
+      const fromEnd = isTemporary ? reserved + ((index - reserved) % free) : index % Math.max(1, data.length);
       return named(data.at(-1 - fromEnd));
     });
     return Object.fromEntries(entries);
   }
 }
 
-/** @returns the one that the option names; by default, the first that virtual users play */
+/** @returns the scenario that the option `clients` names; by default the first whose weight is not 0 */
 function scenarioOf({ scenarios = [] }: Script, name: string | undefined): Scenario | undefined {
   if (name !== undefined) return scenarios.find((scenario) => scenario.name === name);
   return scenarios.find(({ weight }) => Number(weight ?? 1) !== 0) ?? scenarios[0];
 }
 
-/** Artillery has read it where it runs the script. */
+/** Reads the payload's rows, unless Artillery has already put them into the script. */
 async function readPayload({ config, ...script }: Script): Promise<PayloadSpec[]> {
   const specs = [config.payload ?? []].flat() as PayloadSpec[];
   return Promise.all(

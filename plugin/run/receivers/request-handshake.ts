@@ -1,6 +1,6 @@
 /**
- * Asks a target for an Engine.IO session by polling, where a client could not connect. A refused WebSocket tells little: `ws`
- * keeps the body of the answer to itself, and a middleware of Engine.IO that refuses a WebSocket ends by hanging up.
+ * Requests an Engine.IO session by plain HTTP, to find out why a client could not connect. Polling shows more than a WebSocket:
+ * `ws` hides the body of a refusal, and Engine.IO middleware refuses a WebSocket by closing the socket.
  */
 import { randomBytes } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
@@ -13,42 +13,42 @@ import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/wire/ht
 import { beginningOf, limitTime } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { portOf } from '../target/target-listeners.ts';
-import type { Seen } from './what-answers.ts';
+import type { HandshakeResult } from './target-problem.ts';
 
 const TIMEOUT_MS = 5000;
 const MAX_BODY_LENGTH = 1000;
 
-/** @param asked transport of the session @param options.address of several that the target's name has @returns what was seen; never rejects */
-export async function lookAt(
+/** @param options.address IP address to connect to, if the host name has several @returns the answer or the error; never rejects */
+export async function requestHandshake(
   { url: target, path, query, headers, tls, localAddress }: ConnectionTarget,
-  asked: Seen['asked'] = 'polling',
+  asked: HandshakeResult['asked'] = 'polling',
   { address, timeoutMs = TIMEOUT_MS }: { address?: LookupAddress; timeoutMs?: number } = {},
-): Promise<Seen> {
+): Promise<HandshakeResult> {
   const url = new URL(target.replace(/^ws/, 'http'));
-  const about = { asked, url: url.origin, path };
+  const sent = { asked, url: url.origin, path };
   let isAccepted = false;
   try {
     const search = new URLSearchParams({ ...query, EIO: '4', transport: asked });
-    const place = new URL(`${path}?${search}`, url);
+    const requestUrl = new URL(`${path}?${search}`, url);
     const asking = asked === 'polling' ? headers : { ...headers, ...upgradeHeaders() };
     const options = { headers: asking, agent: agentTo(url, tls, { address, localAddress }) };
     const { get } = speaksTls(url) ? https : http;
-    const request = get(place, options);
+    const request = get(requestUrl, options);
     request.once('socket', (socket) => socket.once('connect', () => (isAccepted = true)));
     limitTime(request, timeoutMs);
     const answer = await Promise.race([once(request, 'upgrade'), once(request, 'response')]);
     const [response, upgraded] = answer as [IncomingMessage, Socket?];
     upgraded?.destroy();
     const body = upgraded ? '' : await beginningOf(response, MAX_BODY_LENGTH);
-    if (asked === 'polling') await leaveSession(place, body, options);
+    if (asked === 'polling') await closeSession(requestUrl, body, options);
     const { statusCode: status, headers: answered } = response;
     const { location, server, 'retry-after': retryAfter } = answered;
-    return { ...about, status, location, server, retryAfter, body };
+    return { ...sent, status, location, server, retryAfter, body };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await certificateAt(url)) !== undefined;
     const certificate = /CERT/.test(code) && speaksTls(url) ? await certificateAt(url, tls) : undefined;
-    return { ...about, error, hasTls, isAccepted, ...(certificate && { certificate }) };
+    return { ...sent, error, hasTls, isAccepted, ...(certificate && { certificate }) };
   }
 }
 
@@ -58,9 +58,9 @@ function upgradeHeaders() {
 }
 
 /**
- * Asks for the certificate: Node's error about its dates does not have it, and a TLS server of Node's closes a connection that
- * speaks plain HTTP without a word.
- * @returns undefined if there is no TLS
+ * Fetches the certificate, since Node's error about an expired one does not contain it. Also shows whether the target speaks TLS:
+ * Node's TLS servers close a plain HTTP connection without an answer.
+ * @returns undefined if the TLS handshake fails
  */
 async function certificateAt(url: URL, tls: ConnectionTarget['tls'] = {}): Promise<PeerCertificate | undefined> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -75,19 +75,16 @@ async function certificateAt(url: URL, tls: ConnectionTarget['tls'] = {}): Promi
   return certificate;
 }
 
-/**
- * Ends the session that a request by polling has opened, if it has: the server would count it as a connection until a ping of it
- * is overdue. Never rejects.
- */
-async function leaveSession(address: URL, answer: string, options: RequestOptions): Promise<void> {
+/** Closes the polling session, if one opened: the server would count it until its ping timeout. Never rejects. */
+async function closeSession(address: URL, answer: string, options: RequestOptions): Promise<void> {
   const [, sid] = /^0\{"sid":"([^"]+)"/.exec(answer) ?? [];
   if (sid === undefined) return;
-  const own = new URL(address);
-  own.searchParams.set('sid', sid);
-  const { request: begin } = speaksTls(own) ? https : http;
-  const request = begin(own, { ...options, method: 'POST' });
+  const sessionUrl = new URL(address);
+  sessionUrl.searchParams.set('sid', sid);
+  const { request: begin } = speaksTls(sessionUrl) ? https : http;
+  const request = begin(sessionUrl, { ...options, method: 'POST' });
   limitTime(request, TIMEOUT_MS);
-  // The packet `close`.
+  // Engine.IO's `close` packet.
   request.end('1');
   const [response] = (await once(request, 'response').catch(() => [])) as [IncomingMessage?];
   response?.resume();

@@ -1,0 +1,96 @@
+/** Connects one client of the run, either bare or as a virtual user. */
+import { addAbortListener } from 'node:events';
+import { Fleet } from '../../fleet/fleet.ts';
+import type { FleetSettings } from '../../fleet/fleet-messages.ts';
+import { explainFailure, Refused } from './explain-failure.ts';
+import type { RunClient } from './run-clients.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  type ConnectedClient,
+  type Listeners,
+  RunConnection,
+  type RunSocket,
+} from './run-connection.ts';
+
+/**
+ * Fleet settings for the run's own clients. They use `socket.io-client`, so they do not share the light client's code, and keep
+ * no ledger.
+ */
+export const RUN_CLIENT_FLEET: FleetSettings = {
+  client: 'official',
+  // Placeholders: each connection overrides all of these options.
+  defaults: {
+    ...{ url: '', path: '', transports: [], query: {}, headers: {}, auth: undefined, tls: {}, localAddress: undefined },
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+  },
+  localAddresses: [],
+  ledger: false,
+  broadcasts: { count: 0, bytes: undefined },
+  fleet: { index: 0, of: 1 },
+  disconnectRatePerSec: 1000,
+};
+
+/** Fleet in this process, shared by the run's clients. It has no timer that keeps the process alive. */
+let localFleet: Promise<Fleet> | undefined;
+
+/** Refusals after which the server counts as refusing every client. */
+const TRIES = 3;
+
+/** Connects the first of up to `TRIES` clients that the server does not refuse. The caller disconnects it. @throws see `connectClient` */
+export async function connectFirstAccepted(next: () => RunClient, signal: AbortSignal): Promise<ConnectedClient> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await connectClient(next(), signal);
+    } catch (error) {
+      if (!(error instanceof Refused) || tries === TRIES) throw error;
+    }
+  }
+}
+
+/**
+ * Connects a client, which the caller disconnects.
+ * @param fleet holds the connections; by default the one in this process
+ * @throws Refused if the server refuses the connection or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or the signal's reason
+ */
+export async function connectClient(
+  client: RunClient,
+  signal: AbortSignal,
+  listeners: Listeners = {},
+  fleet?: Fleet,
+): Promise<ConnectedClient> {
+  const { connection: defaults, user } = client;
+  signal.throwIfAborted();
+  localFleet ??= fleet ? undefined : Fleet.here(RUN_CLIENT_FLEET);
+  const holder = fleet ?? ((await localFleet) as Fleet);
+  const connections: RunConnection[] = [];
+  const newConnection = () => {
+    const added = new RunConnection(holder.connection(), { defaults, listeners, ackEvents: user?.ackEvents ?? [] });
+    connections.push(added);
+    return added;
+  };
+  const close = () => void Promise.all(connections.map((connection) => connection.close()));
+  const aborted = addAbortListener(signal, close);
+  try {
+    // A dynamic import, so that bare clients do not load Artillery.
+    const { connectUser } = user ? await import('./connect-user.ts') : { connectUser: connectBare };
+    const connected = await connectUser(client, newConnection);
+    void connected.socket.ended.then(close);
+    signal.throwIfAborted();
+    return connected;
+  } catch (error) {
+    close();
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    aborted[Symbol.dispose]();
+  }
+}
+
+async function connectBare({ connection }: RunClient, newConnection: () => RunConnection): Promise<ConnectedClient> {
+  const opened = newConnection();
+  const { namespace } = connection;
+  await opened.open(namespace).catch(async (error) => {
+    throw await explainFailure(connection, error);
+  });
+  return { socket: opened.sockets.get(namespace) as RunSocket };
+}
