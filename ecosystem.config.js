@@ -1,8 +1,7 @@
-// The deployment under PM2: the nodes of Redis, the Socket.IO workers and nginx. Each worker is an app in fork mode, on a port of
-// its own. That is what lets nginx send a session back to its worker; PM2's cluster mode shares one port and needs extra
-// software for that.
-// `npx socketio-capacity stack up` writes the configuration of Redis and nginx, and sets the STACK_* variables.
-// `pm2 start ecosystem.config.js` by hand works without them, and starts workers only.
+// The deployment under PM2: Redis nodes, Socket.IO workers and nginx. Each worker is an app in fork mode with its own port, so that nginx
+// can route a session to its worker. PM2's cluster mode shares one port and would need extra software for that. `npx socketio-capacity
+// stack up` writes the configuration of Redis and nginx, and sets the STACK_* variables. Without them (`pm2 start ecosystem.config.js`),
+// only workers are started.
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -15,17 +14,17 @@ const numbers = (list) => list?.split(',').map(Number);
 const ports = numbers(STACK_PORTS);
 const controlPorts = numbers(STACK_CONTROL_PORTS);
 const redisUrl = STACK_REDIS_URL ?? process.env.REDIS_URL;
-// Without Redis several workers could not see each other's rooms.
+// Without Redis, workers do not share rooms, so only one is started.
 const count = ports?.length ?? (redisUrl ? availableParallelism() : 1);
-// By hand: `pm2 env 0` shows it.
+// A generated token is shown by `pm2 env 0`.
 const token = STACK_TOKEN ?? randomBytes(24).toString('base64url');
 
 const app = (name, options) => ({
   name,
   exec_mode: 'fork',
-  // No search with `ps` for children on stopping: a worker has none, and nginx stops its own.
+  // Skips the search for child processes with `ps`: workers have none, and nginx stops its own.
   treekill: false,
-  // No agent of PM2's inside the process: it would cost memory that is not the server's.
+  // Disables PM2's agent inside the process, whose memory would count as the server's.
   pmx: false,
   vizion: false,
   ...(STACK_HOME && {
@@ -36,7 +35,7 @@ const app = (name, options) => ({
   ...options,
 });
 
-/** A crash of Redis or nginx must show in a run, so PM2 does not start them again. */
+/** Options of Redis and nginx. PM2 does not restart them, so that a crash shows in the run. */
 const server = (name, namespace, script, cwd, args) =>
   app(name, { namespace, script, interpreter: 'none', cwd, args, autorestart: false, kill_timeout: 5_000 });
 
@@ -53,16 +52,16 @@ const workers = Array.from({ length: count }, (_, index) => {
     // TypeScript in a checkout, JavaScript in the published package.
     script: ['server/main.ts', 'server/main.js'].find((file) => existsSync(join(import.meta.dirname, file))),
     interpreter: STACK_NODE ?? process.execPath,
-    // One helper thread of V8 for each worker, not four: several workers on a few cores would wait for each other's.
+    // One V8 helper thread per worker instead of four, because several workers share few cores.
     node_args: ['--v8-pool-size=1'],
-    // Online means listening, and not only spawned.
+    // A worker counts as online once it listens.
     wait_ready: true,
     listen_timeout: 20_000,
-    // Longer than the worker's own limit for letting its connections go.
+    // Longer than the worker's own shutdown timeout.
     kill_timeout: 15_000,
-    // A worker that crashes comes back, and PM2's restart count tells.
+    // PM2 restarts a crashed worker and counts the restarts.
     autorestart: true,
-    // Stripping types moves nothing, so stack traces are right without maps, which cost 10 MB a worker.
+    // Type stripping keeps positions, so stack traces are right without source maps, which take 10 MB per worker.
     disable_source_map_support: true,
     env: {
       CAPACITY_WORKER: id,

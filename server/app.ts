@@ -13,7 +13,7 @@ import { WEBSOCKETS } from './websockets/index.ts';
 
 export type App = Awaited<ReturnType<typeof createApp>>;
 
-/** Opens nothing yet. @throws CapacityError NOT_INSTALLED */
+/** Creates the server without opening a port. @throws CapacityError NOT_INSTALLED */
 export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const tunings = tuningsInForce(config.tunings, config.websockets);
   const { recoverySeconds } = config;
@@ -29,7 +29,7 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   const { io } = server;
   nameSessions(io, config.worker);
 
-  /** Newest last. */
+  /** Resources to close, in reverse order. */
   const opened: { close(): void | Promise<void> }[] = [{ close: applyTunings(io, tunings) }];
 
   /**
@@ -42,7 +42,7 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
       opened.push(adapter);
       const options = {
         token: config.token,
-        // Nobody but the run uses this server.
+        // This server has no users besides the run.
         rooms: 'any' as const,
         worker: config.worker,
         controlHost: config.controlHost,
@@ -78,17 +78,14 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   return { io, start, close };
 }
 
-/**
- * Session ids become `<worker>-<random>`, by which nginx finds the worker: all requests of a session must reach the one
- * that opened it, as polling takes several.
- */
+/** Prefixes session ids with the worker's name. nginx routes by it: all requests of a polling session must reach the same worker. */
 function nameSessions(io: Server, worker: string): void {
   const { engine } = io;
   const randomId = engine.generateId;
   engine.generateId = (request: Parameters<typeof randomId>[0]) => `${worker}-${randomId.call(engine, request)}`;
 }
 
-/** A WebSocket whose client does not answer the close frame stays open for half a minute: hence the limit. */
+/** Closes the server, and after `drainMs` terminates the rest: a WebSocket without an answer to its close frame stays open for 30 s. */
 async function drain(server: AttachedServer, drainMs: number, log: Logger): Promise<void> {
   const closed = server.close().then(() => true);
   if (!(await within(closed, drainMs))) {

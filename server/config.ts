@@ -1,4 +1,4 @@
-/** A worker's configuration, from its environment. Read once, at the start; all problems are reported together. */
+/** Parses a worker's configuration from its environment, once at the start, and reports all problems together. */
 import { z } from 'zod';
 import { isSecretName } from '../protocol/base/secrets/secret-names.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
@@ -18,9 +18,7 @@ const transports = z
   .transform((list) => [...new Set(list.split(',').map((name) => name.trim()))])
   .pipe(z.array(z.enum(TRANSPORTS)).min(1));
 
-/**
- * The variables of every worker; adapters define further ones. Not a strictObject, as the environment has many others.
- */
+/** Variables that all workers read; adapters define more. Not a strictObject because the environment has unrelated variables. */
 export const environmentSchema = z.object({
   CAPACITY_WORKER: workerSchema
     .default('w0')
@@ -58,7 +56,7 @@ const tuningsSchema = z.object(
   Object.fromEntries(tuningEntries().map(([, { variable, byDefault }]) => [variable, onOff.default(byDefault)])),
 );
 
-/** Every variable that some worker reads, with what it accepts. */
+/** All variables that any worker reads, each with its schema. */
 export const VARIABLES: Record<string, z.ZodType> = Object.assign(
   {},
   ...Object.values(ADAPTERS).map(({ environment }) => environment.shape),
@@ -78,15 +76,15 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   const tunings = tuningsSchema.safeParse(given);
   const adapterName = chosenAdapter(given);
   const adapter = ADAPTERS[adapterName].environment.safeParse(given);
-  const superfluous = superfluousForPlain(given, settings.data?.CAPACITY_RECOVERY_SECONDS);
+  const unsupported = unsupportedByPlain(given, settings.data?.CAPACITY_RECOVERY_SECONDS);
   const unrecoverable = settings.data?.CAPACITY_RECOVERY_SECONDS && !ADAPTERS[adapterName].recovers;
-  if (!settings.success || !tunings.success || !adapter.success || superfluous.length > 0 || unrecoverable) {
+  if (!settings.success || !tunings.success || !adapter.success || unsupported.length > 0 || unrecoverable) {
     const problems = [
       ...(unrecoverable ? [`CAPACITY_RECOVERY_SECONDS: the adapter ${adapterName} cannot restore sessions`] : []),
       ...describe(settings.error, given),
       ...describe(tunings.error, given),
       ...describe(adapter.error, given, `, but CAPACITY_ADAPTER=${adapterName} needs it`),
-      ...superfluous,
+      ...unsupported,
     ];
     const list = problems.map((problem) => `\n  ${problem}`).join('');
     throw new CapacityError('CONFIG_INVALID', `the server's environment has errors:${list}`, 'correct these variables');
@@ -99,10 +97,9 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     controlHost: env.CAPACITY_CONTROL_HOST,
     controlPort: env.CAPACITY_CONTROL_PORT,
     token: env.CAPACITY_TOKEN,
-    /** With what the adapter's own `environment` parsed. */
     adapter: { name: adapterName, settings: adapter.data },
     websockets: env.CAPACITY_WEBSOCKETS === PLAIN ? 'ws' : env.CAPACITY_WEBSOCKETS,
-    /** On the WebSocket server alone, without Socket.IO. It has no adapter, no transports and no tunings. */
+    /** True for `ws` without Socket.IO: no adapter, no transports, no tunings. */
     plain: env.CAPACITY_WEBSOCKETS === PLAIN,
     modules: env.CAPACITY_MODULES,
     drainMs: env.CAPACITY_DRAIN_MS,
@@ -110,7 +107,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
     recoverySeconds: env.CAPACITY_RECOVERY_SECONDS,
     transports: env.CAPACITY_TRANSPORTS,
-    /** As chosen; `tuningsInForce` has those that also apply. */
+    /** The configured tunings; `tuningsInForce` removes those that the WebSocket server does not support. */
     tunings: Object.fromEntries(
       tuningEntries().map(([name, { variable }]) => [name, tunings.data[variable]]),
     ) as Tunings,
@@ -118,8 +115,8 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** @returns what a plain server cannot do, because it is Socket.IO that does it */
-function superfluousForPlain(given: Record<string, string | undefined>, recoverySeconds = 0): string[] {
+/** Returns errors for settings that need Socket.IO, which a plain server lacks. */
+function unsupportedByPlain(given: Record<string, string | undefined>, recoverySeconds = 0): string[] {
   const { CAPACITY_WEBSOCKETS, CAPACITY_ADAPTER = 'in-memory' } = given;
   if (CAPACITY_WEBSOCKETS !== PLAIN) return [];
   return [
@@ -128,7 +125,7 @@ function superfluousForPlain(given: Record<string, string | undefined>, recovery
   ];
 }
 
-/** Without a valid choice: Redis if its URL is set, otherwise in-memory. A plain server needs none. */
+/** Falls back to Redis if `REDIS_URL` is set, else to in-memory. A plain server always gets in-memory. */
 function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
   if (given.CAPACITY_WEBSOCKETS === PLAIN) return 'in-memory';
   const { data } = environmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
@@ -136,7 +133,7 @@ function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
 }
 
 /**
- * @returns for each problem the variable, what is wrong and, except for secrets, its value; `ifMissing` adds a reason
+ * Describes each problem with the variable, its value unless secret, and the error. `ifMissing` explains why an unset variable is required.
  */
 function describe(error: z.ZodError | undefined, given: Record<string, string | undefined>, ifMissing = ''): string[] {
   return (error?.issues ?? []).map((issue) => {

@@ -1,16 +1,16 @@
 /**
- * Keeps our faults to ourselves: in somebody else's process, whatever a handler of ours throws, at once or later, ends here. Logs at
- * most one line a minute, and closes a connection that goes on sending malformed messages: each costs the process some time.
+ * Isolates faults of our handlers from the user's process: catches what they throw or reject, logs at most one line a minute, and closes
+ * connections that keep sending malformed messages.
  */
 import { printable } from '../protocol/base/printable.ts';
 
 const QUIET_MS = 60_000;
 const MAX_LINE_LENGTH = 300;
 
-/** Malformed messages of one connection, after which it is closed. */
+/** A connection is closed after this many malformed messages. */
 export const MAX_MALFORMED = 100;
 
-/** A connection of Socket.IO, or one of `ws`. */
+/** A Socket.IO socket or a `ws` WebSocket. */
 type Sender = { disconnect(close: boolean): unknown } | { terminate(): void };
 
 interface Counters {
@@ -20,8 +20,8 @@ interface Counters {
 
 export class Guard {
   readonly #counters: Counters;
-  /** Malformed messages by sender; those that send none take no memory. */
-  readonly #ofSender = new WeakMap<object, number>();
+  /** Malformed messages by sender. Senders without any have no entry. */
+  readonly #malformedBySender = new WeakMap<object, number>();
   #quietUntilMs = 0;
 
   constructor(counters: Counters) {
@@ -29,14 +29,14 @@ export class Guard {
   }
 
   /**
-   * Counts a message that violates the contract, and closes the connection of its sender if it is one too many.
-   * @param event one of a fixed set: never a text that came from a client
+   * Counts a message that violates the contract, and closes the sender's connection at `MAX_MALFORMED`.
+   * @param event one of a fixed set (it becomes a metric label), never text from a client
    */
   malformed(event: string, sender?: unknown): void {
     this.#counters.malformed(event);
     if (!isSender(sender)) return;
-    const count = (this.#ofSender.get(sender) ?? 0) + 1;
-    this.#ofSender.set(sender, count);
+    const count = (this.#malformedBySender.get(sender) ?? 0) + 1;
+    this.#malformedBySender.set(sender, count);
     if (count !== MAX_MALFORMED) return;
     this.#counters.closed?.();
     this.complain(`closed a connection after ${MAX_MALFORMED} malformed messages, the last one: ${event}`);
@@ -44,7 +44,7 @@ export class Guard {
     else sender.disconnect(true);
   }
 
-  /** @returns the handler, which neither throws nor rejects now: a fault counts as a malformed `event` */
+  /** Returns a handler that never throws or rejects: each fault counts as a malformed `event`. */
   wrap<This, Args extends unknown[]>(
     event: string,
     handler: (this: This, ...args: Args) => unknown,
@@ -63,7 +63,7 @@ export class Guard {
     };
   }
 
-  /** Writes one line to the log of the process, unless there was one within the last minute. */
+  /** Logs one line to stderr, at most once a minute. */
   complain(text: string): void {
     const nowMs = performance.now();
     if (nowMs < this.#quietUntilMs) return;

@@ -1,19 +1,18 @@
 /**
- * Engine.IO's heartbeat from one timer for all connections: pings that are due within the same tenth of a second are
- * sent together. With a timer per connection, each ping wakes worker, proxy and client separately, and so does each
- * pong, which costs far more than the ping itself.
+ * Sends Engine.IO's pings for all connections from one timer, so that those due within the same 100 ms leave together. With a timer per
+ * connection, each ping and each pong wakes worker, proxy and client separately, which costs far more than the ping itself.
  */
 import type { Server } from 'socket.io';
 
 const STEP_MS = 100;
 
 /**
- * Engine.IO's ping, `2`, as a whole WebSocket frame, which it writes to a `ws` socket as it is; on any other transport, and
- * with compression, it encodes the ping itself. Engine.IO notes in the options whether to compress.
+ * Engine.IO's ping (`2`) as a complete WebSocket frame, which Engine.IO writes to a `ws` socket unchanged. On other transports, or with
+ * compression, Engine.IO encodes the ping itself. Engine.IO sets `compress` in this object.
  */
 const PING_OPTIONS = { compress: false, wsPreEncodedFrame: [Buffer.from([0x81, 0x01, 0x32])] };
 
-/** The parts of an Engine.IO connection that have no public names. */
+/** Private members of an Engine.IO connection. */
 interface Connection {
   id: string;
   protocol: number;
@@ -31,13 +30,13 @@ interface Engine {
   on(event: 'connection', listener: (connection: Connection) => void): void;
 }
 
-/** To be called before the first connection. @returns a function that stops the timer */
+/** Takes over the pings; call it before the first connection. @returns a function that stops the timer */
 export function sharePingTimer(io: Server): () => void {
   const engine = io.engine as unknown as Engine;
   const { pingInterval } = engine.opts;
   const steps = Math.max(1, Math.floor(pingInterval / STEP_MS));
   const stepMs = pingInterval / steps;
-  // By the step at which they are pinged. Session ids rather than connections, so that closed ones can be collected.
+  // Session ids by the step in which they are pinged. Ids, not connections, so that closed connections can be garbage-collected.
   const schedule: string[][] = Array.from({ length: steps }, () => []);
   const startMs = performance.now();
   let step = 0;
@@ -59,7 +58,7 @@ export function sharePingTimer(io: Server): () => void {
   return () => clearInterval(timer);
 }
 
-/** Does what Engine.IO's own timer does. @returns false if the connection has closed */
+/** Pings as Engine.IO's own timer does. @returns false if the connection has closed */
 function ping(connection: Connection | undefined): boolean {
   if (connection === undefined) return false;
   if (connection.pingTimeoutTimer !== null) return true; // the last ping is not answered yet

@@ -1,26 +1,26 @@
-/** An HTTP server of ours: who has not given a token takes little of the process that it is in, and not for long. */
+/** HTTP server inside the user's process that limits what unauthenticated clients can use of it. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { onlyOnce } from '../protocol/base/only-once.ts';
 import type { Guard } from './guard.ts';
 import { listen } from './listen.ts';
-import { watchConnections } from './strangers.ts';
+import { watchConnections } from './unauthenticated.ts';
 
 interface HttpListenerOptions {
-  /** 0 chooses a free one. */
+  /** 0 lets the system choose. */
   port: number;
   host: string;
   /** PEM. */
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** What the port is for, for the error message. */
+  /** Name of the port in error messages. */
   purpose: string;
 }
 
 export type HttpListener = Awaited<ReturnType<typeof openHttp>>;
 
 /**
- * @param answer may throw, or reject: the request is answered with 500 then
+ * @param answer the request handler; if it throws or rejects, the client gets a 500
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openHttp(
@@ -29,7 +29,7 @@ export async function openHttp(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ) {
   const http = tls ? createTlsServer(tls) : createServer();
-  // Node answers all requests at once that come in one piece, hundreds of them.
+  // A packet can hold hundreds of pipelined requests, which Node would handle at once.
   http.maxRequestsPerSocket = 1;
   http.on('dropRequest', (_request: IncomingMessage, socket: Socket) => socket.destroy());
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -43,12 +43,12 @@ export async function openHttp(
   };
   http.on('request', guard.wrap('http', serve));
   const connections = watchConnections(http);
-  const chosen = await listen(http, port, host, purpose);
-  /** Also ends connections that have not said anything yet. Idempotent. */
+  const boundPort = await listen(http, port, host, purpose);
+  /** Also closes connections that have not sent anything yet. Idempotent. */
   const close = onlyOnce(() => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     connections.end();
     return closed;
   });
-  return { http, port: chosen, admit: connections.admit, close };
+  return { http, port: boundPort, admit: connections.admit, close };
 }

@@ -1,6 +1,6 @@
 /**
- * Gives a Socket.IO server the whole wire contract: the events of the main namespace, and on a separate port the
- * control namespace, `/metrics` and `/healthz`. Our own server uses it, too; there is no second implementation.
+ * Adds the wire contract to a Socket.IO server: events of the main namespace, and on a separate port the control namespace, `/metrics` and
+ * `/healthz`. The bundled server uses it, too.
  */
 import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
@@ -21,11 +21,11 @@ import { boundPackets, MAX_ARGUMENTS } from './packet-bounds.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 
 export interface InstrumentOptions {
-  /** At least 16 characters. Everyone who has it can publish and read statistics. Without it, nothing is instrumented. */
+  /** At least 16 characters. It allows publishing and reading statistics, so keep it secret. Without it, nothing is instrumented. */
   token?: string | undefined;
   /**
-   * Rooms that clients can join by `join_room`; a name includes those that begin with it and a colon. `'any'` allows every
-   * room: only for a server without users.
+   * Rooms that clients can join by `join_room`. A name also allows all rooms that begin with it and a colon. `'any'` allows every room: use
+   * it only on a server without users.
    */
   rooms?: string[] | 'any' | undefined;
   /** A number, or a string as in environment variables; 0, the default, chooses a free port. */
@@ -34,13 +34,13 @@ export interface InstrumentOptions {
   controlHost?: string | undefined;
   /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** Arguments of one packet that a client may send; the connection of one with more is closed. Default: 1000. */
+  /** Most arguments that a client may send in one packet; a connection that sends more is closed. Default: 1000. */
   maxArguments?: number | undefined;
   /** This process's name in all reports: lower-case letters and digits. Default: host name and process id, as `web1p4711`. */
   worker?: string | undefined;
 }
 
-/** @internal not among the types of the published packages */
+/** @internal left out of the published types */
 export const optionsSchema = z.strictObject({
   token: z.literal('').or(tokenSchema).optional(),
   rooms: roomsSchema.default(['capacity']),
@@ -52,17 +52,17 @@ export const optionsSchema = z.strictObject({
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
 export interface Instrumentation {
-  /** 0 if there is no token, and nothing is instrumented. */
+  /** 0 without a token, as nothing is instrumented then. */
   controlPort: number;
-  /** What `/metrics` serves: add your own metrics here. */
+  /** Metrics served at `/metrics`; add your own metrics here. */
   registry: Registry;
   /** Removes everything from the server and frees the control port. Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * @param io a Socket.IO server, attached to its HTTP server; rooms are those of its main namespace. Where it handles
- *   `join_room` itself, its handler decides who joins, and we only send the acknowledgement if it sends none.
+ * @param io a Socket.IO server, attached to its HTTP server. Only rooms of its main namespace are measured. If the server has its own
+ * handler of `join_room`, that handler decides, and we acknowledge only if it does not.
  * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_UNAVAILABLE
  */
 export async function instrument(
@@ -73,7 +73,7 @@ export async function instrument(
   return instrumentServer(io, options);
 }
 
-/** @internal as `instrument`, for the included server, which describes itself */
+/** @internal `instrument` for the bundled server, which passes its own description */
 export async function instrumentServer(
   io: AnyServer,
   options: InstrumentOptions,

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import type { AddressInfo, Server } from 'node:net';
 import { CapacityError } from '../protocol/codes/errors.ts';
 
-/** Connections that the kernel queues while the event loop is busy; it caps this at `somaxconn`. */
+/** Length of the kernel's queue of connections while the event loop is busy; the kernel caps it at `somaxconn`. */
 const BACKLOG = 4096;
 
 /**
- * @param host empty for all addresses, of IPv6 as well where there are any
- * @param purpose what the port is for, for the error message
+ * @param host empty for all IPv4 and IPv6 addresses
+ * @param purpose name of the port in the error message
  * @returns the port, chosen by the system if `port` is 0
  * @throws CapacityError PORT_UNAVAILABLE
  */
@@ -17,15 +17,15 @@ export async function listen(server: Server, port: number, host: string, purpose
     await once(server, 'listening');
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const place = `${host || '*'}:${port}`;
+    const address = `${host || '*'}:${port}`;
     const [problem, fix] =
       code === 'EADDRINUSE'
         ? [
-            `${place} is in use by another program`,
+            `${address} is in use by another program`,
             `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
           ]
         : [
-            `cannot listen on ${place}: ${message}`,
+            `cannot listen on ${address}: ${message}`,
             'choose an address of this machine, and a port on which this user can listen',
           ];
     throw new CapacityError('PORT_UNAVAILABLE', `${purpose}: ${problem}`, fix, { cause });

@@ -15,7 +15,7 @@ try {
 
   let stopping = false;
   const stop = () => {
-    // A second signal means: at once.
+    // A second signal exits at once.
     if (stopping) process.exit(1);
     stopping = true;
     setTimeout(() => process.exit(1), config.drainMs + SHUTDOWN_GRACE_MS).unref();
@@ -23,7 +23,7 @@ try {
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
-  // PM2's daemon has died: nothing else would ever stop this worker.
+  // PM2's daemon has died, so nothing else will stop this worker.
   process.on('disconnect', stop);
 
   await app.start();

@@ -1,6 +1,6 @@
 /**
- * Packages of which the user installs those that a study needs. They have native code for one version of Node, so they
- * can be in a folder of their own, beside the Node that runs the workers.
+ * Loads packages that users install only for certain studies. They have native code for one version of Node, so they can be in a folder of
+ * their own, next to the Node that runs the workers.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,9 +15,9 @@ interface Manifest {
 }
 
 /**
- * @param wanted a package with the version that has been tried: `eiows@11.1.1`
- * @param folder whose node_modules has it; by default it is installed beside this package
- * @throws CapacityError NOT_INSTALLED, also if it has no code for this Node
+ * @param wanted a package and its tested version: `eiows@11.1.1`
+ * @param folder folder whose node_modules contains it; by default it is looked for next to this package
+ * @throws CapacityError NOT_INSTALLED, also if it does not support this version of Node
  */
 export async function importOptional<T>(
   wanted: string,
@@ -29,7 +29,7 @@ export async function importOptional<T>(
       ? (createRequire(import.meta.filename).resolve.paths(name) ?? [])
       : [resolve(folder, 'node_modules')];
   const path = folders.map((modules) => join(modules, name)).find((path) => existsSync(join(path, 'package.json')));
-  const fix = `for the Node of the workers (${process.version} now), npm install ${wanted}; if you do so in a folder of its own (--prefix <folder>), name it: CAPACITY_MODULES=<folder>`;
+  const fix = `for the Node of the workers (${process.version} now), npm install ${wanted}; if you use a separate folder (--prefix <folder>), set CAPACITY_MODULES=<folder>`;
   if (path === undefined) {
     const where = folder === undefined ? 'beside this package' : `in ${resolve(folder)}`;
     throw new CapacityError('NOT_INSTALLED', `${name} is not installed ${where}`, fix);
@@ -44,7 +44,7 @@ export async function importOptional<T>(
   }
 }
 
-/** `require.resolve` refuses packages that can only be imported, and `import.meta.resolve` knows no other folder. */
+/** Finds the entry file by hand: `require.resolve` refuses ESM-only packages, and `import.meta.resolve` takes no other folder. */
 function entryOf({ exports, main = 'index.js' }: Manifest): string {
   return exports?.import ?? exports?.['.']?.import ?? main;
 }

@@ -1,13 +1,13 @@
 /**
- * Bounds what a packet may hold before Socket.IO dispatches it. Socket.IO hands each element of a packet to the listeners as an
- * argument of its own: some ten thousand of them overflow the stack outside of any handler, which ends the process.
+ * Limits the elements of a packet before Socket.IO dispatches it. Socket.IO passes each element to the listeners as an argument of its own:
+ * some ten thousand of them overflow the stack outside of any handler, which crashes the process.
  */
 import type { AnyServer } from './any-server.ts';
 
-/** Elements of a packet, its event's name included, and attachments. */
+/** Default limit of a packet's elements, event name included, and of its attachments. */
 export const MAX_ARGUMENTS = 1000;
 
-/** The packet type with which no client may begin: Socket.IO closes the connection. */
+/** Packet type that clients may not send: Socket.IO closes a connection that does. */
 const CONNECT_ERROR = 4;
 
 interface Packet {
@@ -16,7 +16,7 @@ interface Packet {
   attachments?: number;
 }
 
-/** That of any parser; `decodeString` is Socket.IO's own. */
+/** Decoder of any parser; only Socket.IO's own has `decodeString`. */
 interface Decoder {
   on(event: 'decoded', listener: (packet: Packet) => void): unknown;
   decodeString?(text: string): Packet;
@@ -38,9 +38,9 @@ interface ServerPrivates {
 type OnRefused = (event: 'packet' | 'server_side_emit', problem: string) => void;
 
 /**
- * Closes each connection that sends a larger packet, and drops larger messages of other servers, in all namespaces. Takes no memory
- * per connection. Connections that are open already keep what they have.
- * @param max elements of a packet, and attachments
+ * Closes connections that send a larger packet, and drops larger messages from other servers, in all namespaces. Takes no memory per
+ * connection. Connections that are already open are not limited.
+ * @param max limit of elements and of attachments
  * @returns a function that undoes it
  */
 export function boundPackets(io: AnyServer, max: number, onRefused: OnRefused): () => void {
@@ -71,7 +71,7 @@ export function boundPackets(io: AnyServer, max: number, onRefused: OnRefused): 
 }
 
 function boundedDecoder(Original: Parser['Decoder'], max: number, onRefused: OnRefused): Parser['Decoder'] {
-  /** Nothing is thrown here: a parser of the user's own may emit at any time. */
+  /** Invalidates the packet instead of throwing, because a custom parser can emit at any time. */
   function inspect(packet: Packet): void {
     const { data } = packet;
     if (!Array.isArray(data) || data.length <= max) return;
@@ -86,7 +86,7 @@ function boundedDecoder(Original: Parser['Decoder'], max: number, onRefused: OnR
       this.on('decoded', inspect);
     }
 
-    /** Socket.IO catches what this throws, and closes the connection. */
+    /** Throws on too many attachments; Socket.IO then closes the connection. */
     override decodeString(text: string): Packet {
       const packet = (super.decodeString as (text: string) => Packet)(text);
       const { attachments = 0 } = packet;

@@ -1,13 +1,13 @@
-/** Settings shared by the server's environment and the options of `instrument()`. */
+/** Schemas shared by the server's environment and the options of `instrument()`. */
 import { hostname } from 'node:os';
 import { z } from 'zod';
 
 const TOKEN_MIN_LENGTH = 16;
 
-/** A worker's id is the first part of its Engine.IO session ids, by which nginx finds the worker: no dash in it. */
+/** Worker id. No dash: nginx takes the part of a session id before its first dash as the worker. */
 export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
 
-/** In containers, process ids are the same everywhere; host names differ. */
+/** Host name and pid: containers often share pids, but not host names. */
 export function defaultWorker(): string {
   return `${hostname()
     .toLowerCase()
@@ -15,7 +15,7 @@ export function defaultWorker(): string {
 }
 
 export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
-/** As text, or as read from a file. */
+/** PEM as text or as a buffer. */
 const pemSchema = z.union([z.string().min(1), z.instanceof(Buffer)]);
 export const tlsSchema = z.strictObject({ key: pemSchema, cert: pemSchema });
 

@@ -1,6 +1,6 @@
 /**
- * What a connection can do without. Each has its own switch, so that its effect can be measured
- * (`npm run bench:server`). To add one, add an entry: the environment variable, its default, and what it changes.
+ * Optional savings per connection. Each has its own switch, so that its effect can be measured (`npm run bench:server`). To add one, add an
+ * entry to `TUNINGS`.
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
@@ -8,7 +8,7 @@ import type { Tuned } from './control/describe-server.ts';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 
-/** The parts of an Engine.IO connection that have no public names. */
+/** Private members of an Engine.IO connection. */
 interface EngineConnection {
   request: unknown;
   transport: EventEmitter & { name: string; socket?: EventEmitter };
@@ -17,19 +17,18 @@ interface EngineConnection {
 interface Tuning {
   /** Environment variable, `on` or `off`. */
   variable: string;
-  /** For the reference: what it does, and the price. */
   help: string;
   byDefault: boolean;
-  /** Its position in an untuned Socket.IO server. */
+  /** Whether an untuned Socket.IO server has it on. */
   inSocketIo: boolean;
-  /** Server options that the switch sets, for either position. */
+  /** Server options for each position of the switch. */
   options?: (on: boolean) => Partial<ServerOptions>;
-  /** The WebSocket servers whose internals it relies on; it is off with all others. Default: it applies to all. */
+  /** WebSocket servers whose internals it relies on; with any other it stays off. Default: all. */
   appliesTo?: WebSocketsName[];
-  /** Changes each connection, when the switch is on: one of Engine.IO, and one of the main namespace after its middlewares. */
+  /** Hooks for each new connection when the switch is on: of Engine.IO, and of the main namespace after its middlewares. */
   connection?: (connection: EngineConnection) => void;
   socket?: (socket: Socket) => void;
-  /** Changes the server when the switch is on, before the first connection. Returns a function that stops it. */
+  /** Hook for the server before its first connection, when the switch is on. Returns a function that undoes it. */
   server?: (io: Server) => () => void;
 }
 
@@ -90,7 +89,7 @@ const TUNINGS = {
 export type TuningName = keyof typeof TUNINGS;
 export type Tunings = Record<TuningName, boolean>;
 
-/** @returns which of the chosen tunings are on: one that does not apply to the WebSocket server is off */
+/** Returns the tunings with those switched off that the WebSocket server does not support. */
 export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tunings {
   const inForce = entries().map(([name, { appliesTo }]) => [
     name,
@@ -99,14 +98,13 @@ export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tun
   return Object.fromEntries(inForce);
 }
 
-/** @returns for results: an untuned server has every switch in the position of a plain Socket.IO server */
+/** Describes the tunings for results. `untuned` means that every switch has Socket.IO's own position. */
 export function describeTunings(inForce: Tunings): Tuned {
   const isTuned = entries().some(([name, { inSocketIo }]) => inForce[name] !== inSocketIo);
   const positions = entries().map(([name]) => [name, inForce[name] ? 'on' : 'off']);
   return { kind: isTuned ? 'tuned' : 'untuned', tunings: Object.fromEntries(positions) };
 }
 
-/** @returns the server options that the switches set */
 export function tuningOptions(on: Tunings): Partial<ServerOptions> {
   return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
 }
@@ -131,9 +129,9 @@ export function entries(): [TuningName, Tuning][] {
 
 function dropListeners({ transport }: EngineConnection): void {
   if (transport.name !== 'websocket') return;
-  // For HTTP responses, which a WebSocket does not have.
+  // Needed for HTTP responses only.
   transport.removeAllListeners('headers');
-  // Engine.IO's guard during the upgrade is the first listener; the transport has its own by now.
+  // Engine.IO's listener for errors during the upgrade comes first. It is redundant once the transport has added its own.
   const [guard, ...others] = transport.socket?.listeners('error') ?? [];
   if (guard?.name === 'onUpgradeError' && others.length > 0) transport.socket?.off('error', guard as () => void);
 }

@@ -10,7 +10,7 @@ import { configureNginx, pingOf, proxyTimeoutSeconds } from '../../server/stack/
 import { planStack, readMachine } from '../../server/stack/plan.ts';
 import { freePorts } from '../../server/stack/ports.ts';
 import { requireTool } from '../../server/stack/tools.ts';
-import { isWell, waitFor } from '../../server/stack/wait-until-well.ts';
+import { respondsOk, waitFor } from '../../server/stack/wait-for.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
@@ -30,7 +30,7 @@ export async function startTlsProxy(workerUrl: string, connections: number, fold
     const ended = once(master, 'exit');
     if (master.kill()) await ended;
   };
-  if (!(await waitFor(() => isWell(`http://127.0.0.1:${statusPort}/status`), START_TIMEOUT_MS))) {
+  if (!(await waitFor(() => respondsOk(`http://127.0.0.1:${statusPort}/status`), START_TIMEOUT_MS))) {
     await close();
     throw new Error(`nginx does not answer; see ${join(folder, 'nginx.log')}`);
   }

@@ -1,6 +1,6 @@
 /**
- * `@socket.io/redis-adapter`: by publish and subscribe, or on Redis 7's sharded channels, where a worker subscribes to one
- * channel for all rooms, or to another one for each of its rooms.
+ * `@socket.io/redis-adapter`: by plain publish/subscribe, or by the sharded publish/subscribe of Redis 7, with one channel for all rooms or
+ * a channel for each room.
  */
 import { type AdapterKind, defineAdapter, packageOf } from './adapter.ts';
 import { type AnyRedisClient, connectRedis, redisEnvironment } from './redis-clients.ts';
@@ -18,7 +18,7 @@ function publishAndSubscribe(help: string, name: string, create: Create): Adapte
     clustered: true,
     recovers: false,
     environment: redisEnvironment,
-    /** While Redis is away, broadcasts stay on their worker. @throws CapacityError REDIS_UNREACHABLE */
+    /** While Redis is unavailable, broadcasts reach only members on the publishing worker. @throws CapacityError REDIS_UNREACHABLE */
     async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: prefix }, log) {
       const library = await import('@socket.io/redis-adapter');
       const { errors, close } = await connectRedis(url, log, async (redis) => {
@@ -35,7 +35,7 @@ export const redis = publishAndSubscribe(
   ({ createAdapter }, [pub, sub], key) => createAdapter(pub, sub, { key }),
 );
 
-/** @param subscriptionMode `dynamic-private` also subscribes to the room that each connection has to itself */
+/** @param subscriptionMode `dynamic-private` also subscribes to each connection's private room */
 function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private', help: string): AdapterKind {
   return publishAndSubscribe(
     help,
@@ -47,10 +47,13 @@ function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private', hel
 
 export const shardedStatic = sharded(
   'static',
-  '`@socket.io/redis-adapter`: to all workers, by sharded publish and subscribe (Redis 7.0 or newer, as the next two)',
+  '`@socket.io/redis-adapter`: to all workers, by sharded publish and subscribe (Redis 7.0 or newer)',
 );
-export const shardedDynamic = sharded('dynamic', 'likewise, to the workers with members: a channel for each room');
+export const shardedDynamic = sharded(
+  'dynamic',
+  'the same, with a channel for each room: only workers with members receive a broadcast',
+);
 export const shardedDynamicPrivate = sharded(
   'dynamic-private',
-  'likewise, with a channel for the room that each connection has to itself, too',
+  'the same, with a channel for each connection’s private room, too',
 );

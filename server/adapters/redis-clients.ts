@@ -1,6 +1,6 @@
 /**
- * The Redis connections of an adapter: they count their errors, come back by themselves, and close. Where the Redis is a
- * node of a Redis Cluster, each goes to all nodes.
+ * Redis clients of an adapter, which count their errors and reconnect by themselves. For a node of a Redis Cluster, each client connects to
+ * all nodes.
  */
 import type { Logger } from 'pino';
 import type { RedisClientType, RedisClusterType } from 'redis';
@@ -27,9 +27,9 @@ export const redisEnvironment = z.object({
 export type AnyRedisClient = RedisClientType | RedisClusterType;
 
 export interface RedisClients {
-  /** A late publication is worthless, so it fails at once while Redis is unavailable. */
+  /** Client whose publications fail at once while Redis is unavailable, because a late broadcast is useless. */
   publisher(): Promise<AnyRedisClient>;
-  /** Subscriptions wait until Redis is back. */
+  /** Client whose subscriptions wait until Redis is available again. */
   subscriber(): Promise<AnyRedisClient>;
   errors(): number;
   /** To be called after `io.close()`. Idempotent. */
@@ -37,8 +37,8 @@ export interface RedisClients {
 }
 
 /**
- * Connects what `use` adds, and waits for the subscriptions that the adapter begins in it. A connection that is lost later
- * is logged, counted and restored.
+ * Connects the clients that `use` asks for, and waits for the subscriptions that the adapter makes in `use`. Connections lost later are
+ * logged, counted and restored.
  * @throws CapacityError REDIS_UNREACHABLE, REDIS_REFUSES; everything is closed by then
  */
 export async function connectRedis(
@@ -48,7 +48,6 @@ export async function connectRedis(
 ): Promise<RedisClients> {
   const library = await import('redis');
   const opened: AnyRedisClient[] = [];
-  /** Those that the adapter has asked for before it was connected. */
   const subscriptions: Promise<unknown>[] = [];
   let [errors, isCluster, started] = [0, false, false];
 
@@ -62,7 +61,7 @@ export async function connectRedis(
       started && Math.min(RECONNECT_MAX_MS, 50 * 2 ** retries) * (0.5 + Math.random() / 2);
     const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy };
     const client = isCluster
-      ? library.createCluster({ rootNodes: [{ url }], defaults: ofEachNode(url, socket, options) })
+      ? library.createCluster({ rootNodes: [{ url }], defaults: nodeOptions(url, socket, options) })
       : library.createClient({ url, socket, ...options });
     opened.push(client as AnyRedisClient);
     client.on('error', onError);
@@ -72,9 +71,10 @@ export async function connectRedis(
     return client as AnyRedisClient;
   }
 
-  /** The adapters ignore the promises of `UNWATCHED`, also those of subscriptions: a rejection would end the process. */
+  /** Counts rejections of the methods in `UNWATCHED`: the adapters ignore their promises, so a rejection would end the process. */
   function watch(client: object): void {
-    // The client itself, behind the one that its factory returns: a cluster subscribes again by itself, too.
+    // The factory returns an object that inherits from the actual client. The latter is patched, because a cluster client resubscribes
+    // through its own methods.
     const methods = Object.getPrototypeOf(client) as Record<string, (...args: unknown[]) => Promise<unknown>>;
     for (const name of UNWATCHED) {
       const method = methods[name]?.bind(methods);
@@ -95,21 +95,21 @@ export async function connectRedis(
     }),
   };
   try {
-    isCluster = await leadsToCluster(url, library);
+    isCluster = await isClusterNode(url, library);
     await use(clients);
     await Promise.all(subscriptions);
     started = true;
   } catch (cause) {
     await clients.close();
     throw cause instanceof library.ErrorReply && subscriptions.length > 0
-      ? refuses(url, cause)
-      : unreachable(url, cause);
+      ? refusedError(url, cause)
+      : unreachableError(url, cause);
   }
   return clients;
 }
 
-/** A Redis that is no node of a cluster, and proxies that hide one, answer with an error. */
-async function leadsToCluster(url: string, { createClient, ErrorReply }: typeof import('redis')): Promise<boolean> {
+/** Asks for `CLUSTER INFO`: a single Redis, or a proxy in front of a cluster, answers with an error. */
+async function isClusterNode(url: string, { createClient, ErrorReply }: typeof import('redis')): Promise<boolean> {
   const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
   const client = createClient({ url, socket });
   client.on('error', () => {});
@@ -138,8 +138,8 @@ const UNWATCHED = [
   'set',
 ] as const;
 
-/** A cluster's client takes neither credentials nor TLS from the URL by which it finds the nodes. */
-function ofEachNode(url: string, socket: object, options: object): object {
+/** Options of each connection to a cluster's node: the client does not take credentials and TLS from the root node's URL. */
+function nodeOptions(url: string, socket: object, options: object): object {
   const { protocol, username, password } = new URL(url);
   return {
     ...options,
@@ -158,19 +158,19 @@ async function closeClient(client: AnyRedisClient): Promise<void> {
 
 type Connection = Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>;
 
-/** A graceful close waits for pending replies, which never come if the connection is lost meanwhile. */
+/** Closes with a timeout: a graceful close waits for pending replies, which a lost connection never delivers. */
 async function closeConnection(client: Connection): Promise<void> {
   if (client.isReady) await within(client.close(), CLOSE_TIMEOUT_MS);
   client.destroy();
 }
 
-function unreachable(url: string, cause: unknown): CapacityError {
-  if (cause instanceof Error && refusalFix(cause)) return refuses(url, cause);
+function unreachableError(url: string, cause: unknown): CapacityError {
+  if (cause instanceof Error && refusalFix(cause)) return refusedError(url, cause);
   const message = `no Redis server answers at ${withoutPassword(url)}`;
   return new CapacityError('REDIS_UNREACHABLE', message, undefined, { cause });
 }
 
-function refuses(url: string, cause: Error): CapacityError {
+function refusedError(url: string, cause: Error): CapacityError {
   const message = `the Redis at ${withoutPassword(url)} refuses what the adapter needs: ${cause.message}`;
   return new CapacityError('REDIS_REFUSES', message, refusalFix(cause), { cause });
 }

@@ -1,4 +1,4 @@
-/** `@socket.io/redis-streams-adapter`: broadcasts go through a stream, which every worker reads from where it was. */
+/** `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream, in which every worker continues from its last position. */
 import { defineAdapter, packageOf } from './adapter.ts';
 import { type AnyRedisClient, connectRedis, redisEnvironment } from './redis-clients.ts';
 
@@ -8,7 +8,8 @@ export const redisStreams = defineAdapter({
   recovers: true,
   environment: redisEnvironment,
   /**
-   * While Redis is away, broadcasts stay on their worker. A worker that was cut off reads on in the stream.
+   * While Redis is unavailable, broadcasts reach only members on the publishing worker. After a disconnect, a worker continues in the
+   * stream.
    * @throws CapacityError REDIS_UNREACHABLE
    */
   async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: prefix }, log) {
@@ -17,11 +18,11 @@ export const redisStreams = defineAdapter({
     const clients = await connectRedis(url, log, async (redis) => {
       const [pub, reader, sub] = await Promise.all([redis.publisher(), redis.subscriber(), redis.subscriber()]);
       const reads = readyOnFirstRead(reader);
-      // A graceful close would wait for a reply, for which the adapter asks Redis to wait for seconds.
+      // Destroyed, because a graceful close waits for the adapter's pending read, which blocks in Redis for seconds.
       stopReading = () => reader.destroy();
-      // The adapter makes its reader and its subscriber itself, in this order; ours count their errors, and close.
-      const own = [reader, sub];
-      pub.duplicate = () => connected(own.shift() as AnyRedisClient) as never;
+      // The adapter duplicates its client twice, for reader and subscriber. It gets ours, which count errors and are closed here.
+      const duplicates = [reader, sub];
+      pub.duplicate = () => connected(duplicates.shift() as AnyRedisClient) as never;
       io.adapter(createAdapter(pub, { streamName: prefix, channelPrefix: prefix }));
       await reads;
     });
@@ -34,18 +35,18 @@ export const redisStreams = defineAdapter({
   },
 });
 
-/** The adapter connects what it makes, and disconnects it when it closes; here, both are done by their owner. */
+/** Turns the adapter's own connect and disconnect into no-ops, because the clients are owned here. */
 function connected(client: AnyRedisClient): AnyRedisClient {
   return Object.assign(client, { connect: async () => client, disconnect: async () => {} });
 }
 
-/** @returns when the adapter has asked for the first time, from when on it misses nothing */
+/** Resolves at the adapter's first read; from then on it misses no broadcast. */
 function readyOnFirstRead(client: AnyRedisClient): Promise<void> {
   const first = Promise.withResolvers<void>();
   const xRead = client.xRead.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const read = (...args: unknown[]) => {
     first.resolve();
-    // The adapter asks again at once, however the last request ended: that must not go on for ever.
+    // The adapter reads again even after an error. A closed client never answers, which ends that loop.
     return client.isOpen ? xRead(...args) : new Promise(() => {});
   };
   Object.assign(client, { xRead: read });

@@ -1,4 +1,4 @@
-/** How a worker handles the batches of events that its clients send, in windows, each from one `next()` to the following one. */
+/** Measures how a worker handles `event_batch`, in windows from one `next()` to the following one. */
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { WorkerBatches } from '../../protocol/wire/events.ts';
 import { EventLoopWindow } from '../control/worker-stats.ts';
@@ -10,7 +10,7 @@ export class BatchWindow {
   #ownHandler = 0;
   #events = 0;
   readonly #handlerNs: RecordableHistogram = createHistogram();
-  /** Its own, as others read that of the statistics; and only once somebody asks, as its timer costs CPU. */
+  /** Separate from the statistics' window, whose readers reset it. Created at the first `next()`, because its timer costs CPU. */
   #eventLoop: EventLoopWindow | undefined;
 
   add(events: number, handlerMs: number): void {
@@ -19,8 +19,8 @@ export class BatchWindow {
     this.#handlerNs.record(Math.max(1, Math.round(handlerMs * NS_PER_MS)));
   }
 
-  /** The server's own handler decides what becomes of a batch. */
-  leave(): void {
+  /** Counts a batch that the server's own handler takes. */
+  skip(): void {
     this.#ownHandler++;
   }
 

@@ -1,8 +1,8 @@
-/** What clients send, as far as it keeps the contract: of a bounded length, and numbers that can be counted with. */
+/** Parses what clients send under the wire contract. */
 import { z } from 'zod';
 import type { BroadcastEcho } from '../../protocol/wire/events.ts';
 
-/** Names of rooms are kept for as long as they have members. */
+/** Limits the memory of room names, which stay as long as the rooms have members. */
 const MAX_ROOM_LENGTH = 256;
 
 const roomSchema = z.string().min(1).max(MAX_ROOM_LENGTH);
@@ -12,17 +12,17 @@ const echoSchema = z.object({
   sentAtUs: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER),
 });
 
-export const WANTED = {
+export const EXPECTED_PAYLOADS = {
   room: `expected a room or {clientKey: room}, with at most ${MAX_ROOM_LENGTH} characters`,
   echo: 'expected {seq, sentAtUs, data} as received',
 } as const;
 
-/** @returns the room of a `join_room`; undefined if it names none */
+/** Returns the room of a `join_room`; undefined if the payload is invalid. */
 export function roomOf(payload: unknown): string | undefined {
   return joinSchema.safeParse(payload).data;
 }
 
-/** @returns the echo of a broadcast; undefined if it is none */
+/** Returns the echo of a broadcast; undefined if the payload is invalid. */
 export function echoOf(payload: unknown): Pick<BroadcastEcho, 'seq' | 'sentAtUs'> | undefined {
   return echoSchema.safeParse(payload).data;
 }

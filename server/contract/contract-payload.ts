@@ -1,24 +1,24 @@
 /**
- * Payloads of broadcasts: varying text or bytes, so that neither compression nor sharing makes a measurement look better;
- * text in ASCII characters that JSON does not escape, so that each character is one byte on the wire.
+ * Payloads of broadcasts. Pseudo-random, so that compression or shared memory cannot improve a measurement. Text uses only ASCII characters
+ * that JSON does not escape: each is one byte on the wire.
  */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .';
 /** Runs use one or two sizes. */
 const CACHED_SIZES = 4;
-/** Larger payloads are made each time, so that none of them stays. */
+/** Larger payloads are generated each time, to keep no large object in memory. */
 const MAX_CACHED_BYTES = 2 ** 18;
 
 const texts = new Map<number, string>();
 const binaries = new Map<number, Buffer>();
 
-/** @returns text of that many characters, the same in every call */
+/** Returns text of this length, the same in every call. */
 export function payload(sizeBytes: number): string {
   return cached(texts, sizeBytes, () =>
     generate(sizeBytes, (random) => ALPHABET.charCodeAt(random >>> 2)).toString('latin1'),
   );
 }
 
-/** @returns that many bytes, the same in every call, and the same object: nobody may write to it */
+/** Returns this many bytes, the same shared object in every call: callers must not write to it. */
 export function binaryPayload(sizeBytes: number): Buffer {
   return cached(binaries, sizeBytes, () => generate(sizeBytes, (random) => random));
 }
@@ -33,8 +33,8 @@ function cached<T>(cache: Map<number, T>, sizeBytes: number, make: () => T): T {
 }
 
 /**
- * A linear congruential generator (Numerical Recipes'): the same bytes on every machine.
- * @param toByte of a random byte
+ * Linear congruential generator (constants of Numerical Recipes), which gives the same bytes on every machine. @param toByte maps a random
+ * byte to a byte of the payload
  */
 function generate(sizeBytes: number, toByte: (random: number) => number): Buffer {
   const bytes = Buffer.allocUnsafe(sizeBytes);

@@ -13,7 +13,7 @@ import {
 } from '../../protocol/wire/events.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
 import type { OwnFigures } from '../control/own-figures.ts';
-import { echoOf, roomOf, WANTED } from './contract-messages.ts';
+import { EXPECTED_PAYLOADS, echoOf, roomOf } from './contract-messages.ts';
 import { binaryPayload, payload } from './contract-payload.ts';
 import type { Departures } from './departures.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
@@ -21,16 +21,16 @@ import { countMembers, localMembers } from './room-members.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 
-/** Connections per worker that may send broadcasts back; a run has one. */
+/** Most connections per worker that may send broadcast echoes; a run has one. */
 export const MAX_PROBES = 100;
 
-/** Packets that wait for a client to read. */
+/** A client with this many unread packets gets no more acknowledgements. */
 const MAX_UNREAD = 1000;
 
 /**
- * Adds the contract's handlers to every connection of the namespace. All connections share the same functions,
- * which receive the connection as `this`. What clients send is anything: the guard keeps what that may cause from the server.
- * @param rooms which rooms they may join; undefined for any
+ * Adds the contract's handlers to every connection of the namespace. All connections share the same functions, which receive the connection
+ * as `this`. The guard catches the faults that malformed messages cause.
+ * @param rooms rooms that clients may join; undefined for any
  * @returns a function that removes them
  */
 export function serveContract(
@@ -45,11 +45,11 @@ export function serveContract(
     const ack = ackOf<Joined>(this, args);
     try {
       if (this.listenerCount(EVENTS.joinRoom) > 1) {
-        // The server's own handler decides. Once it has run, we acknowledge if it did not.
+        // The server's own handler decides. It runs first; then we acknowledge if it did not.
         await undefined;
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
-        if (room === undefined) throw new Error(WANTED.room);
+        if (room === undefined) throw new Error(EXPECTED_PAYLOADS.room);
         await (rooms ? rooms.join(this, room) : this.join(room));
       }
       metrics.joins.inc();
@@ -65,7 +65,7 @@ export function serveContract(
     const echo = echoOf(args[0]);
     const ack = ackOf<EchoTimed>(this, args);
     if (echo === undefined) {
-      refuse(this, EVENTS.broadcastEcho, ack, { error: WANTED.echo });
+      refuse(this, EVENTS.broadcastEcho, ack, { error: EXPECTED_PAYLOADS.echo });
     } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
       refuse(this, EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
     } else {
@@ -73,7 +73,7 @@ export function serveContract(
         probes.add(this.id);
         this.once('disconnect', () => probes.delete(this.id));
       }
-      // Negative if a worker on another host published, and its clock is ahead. The client knows both clocks.
+      // Can be negative if the publishing worker is on another host, whose clock is ahead. The client corrects for both clocks.
       const roundTripUs = nowUs - echo.sentAtUs;
       metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
       ack?.({ seq: echo.seq, roundTripUs });
@@ -81,9 +81,9 @@ export function serveContract(
   }
 
   function onEventBatch(this: AnySocket, ...args: unknown[]): void {
-    // The server's own handler decides what becomes of it.
+    // The server's own handler takes it.
     if (this.listenerCount(EVENTS.eventBatch) > 1) {
-      batches.leave();
+      batches.skip();
       return;
     }
     const beganMs = performance.now();
@@ -118,8 +118,8 @@ export function serveContract(
 const UNCOUNTED = { members: null, otherWorkers: undefined };
 
 /**
- * Counts the room's members on all workers, unless it is not to, then sends. The keys of the message are in the order of the contract.
- * @throws CapacityError REQUEST_FAILED; nothing has been sent then
+ * Counts the room's members on all workers unless `count` is false, then sends. The wire contract defines the order of the message's keys.
+ * @throws CapacityError REQUEST_FAILED, with nothing sent
  */
 export async function publish(
   namespace: AnyNamespace,
@@ -137,7 +137,7 @@ export async function publish(
   return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
 }
 
-/** The acknowledgement is the last argument, even if the payload is missing. A client that reads no answers gets no more. */
+/** Returns the acknowledgement, always the last argument; undefined if there is none or the client does not read. */
 function ackOf<T>(socket: AnySocket, args: unknown[]): Ack<T> {
   const last = args.at(-1);
   const { writeBuffer = [] } = socket.conn as unknown as { writeBuffer?: unknown[] };

@@ -1,25 +1,25 @@
-/** Which rooms a client can join by `join_room`: those that the owner of the server has named for measurements. */
+/** Restricts `join_room` to the rooms that the server's owner has named for measurements. */
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
 
-/** On each worker. A scenario has one room and those of the run itself, or one for each group of its virtual users. */
+/** Limit of measured rooms per worker. A scenario has one room and the run's own, or one for each group of virtual users. */
 export const MAX_ROOMS = 1000;
-/** In which one connection can be: together they take as much memory as the connection itself. */
-export const MAX_ROOMS_OF_ONE = 100;
+/** Limit of measured rooms per connection: this many take as much memory as the connection itself. */
+export const MAX_ROOMS_PER_CONNECTION = 100;
 
 export class MeasuredRooms {
   readonly #namespace: AnyNamespace;
   readonly #names: readonly string[];
-  /** Those that have or had members on this worker. */
+  /** Measured rooms that have or had members on this worker. */
   readonly #rooms = new Set<string>();
 
-  /** @param names the rooms, each of which also stands for all that begin with it and a colon */
+  /** @param names allowed rooms; a name also allows all rooms that begin with it and a colon */
   constructor(namespace: AnyNamespace, names: readonly string[]) {
     this.#namespace = namespace;
     this.#names = names;
   }
 
-  /** @throws CapacityError JOIN_REFUSED; the connection has not joined then */
+  /** @throws CapacityError JOIN_REFUSED, without joining */
   async join(socket: AnySocket, room: string): Promise<void> {
     // All other names get the same answer, so that it does not reveal which rooms exist.
     if (!this.#names.some((name) => room === name || room.startsWith(`${name}:`))) {
@@ -32,20 +32,20 @@ export class MeasuredRooms {
   }
 
   #requireFew(joined: Set<string>): void {
-    if (joined.size < MAX_ROOMS_OF_ONE) return;
-    if ([...joined].filter((one) => this.#rooms.has(one)).length < MAX_ROOMS_OF_ONE) return;
+    if (joined.size < MAX_ROOMS_PER_CONNECTION) return;
+    if ([...joined].filter((name) => this.#rooms.has(name)).length < MAX_ROOMS_PER_CONNECTION) return;
     const fix = 'let each virtual user join fewer rooms: `rooms.perConnection`';
-    const message = `this connection is in ${MAX_ROOMS_OF_ONE} rooms for measurements already`;
+    const message = `this connection is in ${MAX_ROOMS_PER_CONNECTION} rooms for measurements already`;
     throw new CapacityError('JOIN_REFUSED', message, fix);
   }
 
   #add(room: string): void {
     if (this.#rooms.size >= MAX_ROOMS) {
       const { rooms } = this.#namespace.adapter;
-      for (const one of this.#rooms) if (!rooms.has(one)) this.#rooms.delete(one);
+      for (const name of this.#rooms) if (!rooms.has(name)) this.#rooms.delete(name);
     }
     if (this.#rooms.size >= MAX_ROOMS) {
-      const fix = 'let the virtual users share rooms, and nobody else join rooms of these names';
+      const fix = 'let the virtual users share rooms, and use these room names for measurements only';
       throw new CapacityError('JOIN_REFUSED', `this worker has ${MAX_ROOMS} rooms for measurements already`, fix);
     }
     this.#rooms.add(room);

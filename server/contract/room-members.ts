@@ -1,13 +1,13 @@
-/** How many members a room has, on this worker and on all of them. */
+/** Counts a room's members, on this worker and on all workers. */
 import { z } from 'zod';
 import { within } from '../../protocol/base/within.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { AnyNamespace } from '../any-server.ts';
 import type { Guard } from '../guard.ts';
 
-/** Server to server. The prefix keeps it clear of the instrumented server's own events. */
+/** Event between servers, with a prefix that the instrumented server's own events do not have. */
 const MEMBERS_EVENT = 'socketio-capacity:members';
-/** Cluster adapters time out after 5 s by default; this is for the case that they never do. */
+/** Fallback: cluster adapters time out after 5 s by default. */
 const TIMEOUT_MS = 7000;
 
 export function localMembers(namespace: AnyNamespace, room: string): number {
@@ -27,8 +27,8 @@ export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void
 
 /**
  * Sums room sizes: each worker sends one number, however large the room is.
- * @returns members on all workers, and how many other workers have any of them
- * @throws CapacityError REQUEST_FAILED when a worker did not answer or the adapter's broker is gone
+ * @returns members on all workers, and the number of other workers with members
+ * @throws CapacityError REQUEST_FAILED when a worker does not answer or the adapter's broker is unavailable
  */
 export async function countMembers(namespace: AnyNamespace, room: string) {
   try {

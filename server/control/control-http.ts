@@ -1,4 +1,4 @@
-/** `/metrics` and `/healthz` of the control port, and who may read them. */
+/** Serves `/metrics` and `/healthz` on the control port, and checks access to them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
@@ -32,7 +32,7 @@ export async function serveHttp(
       const text = await registry.metrics();
       response.setHeader('content-type', registry.contentType).end(text);
     } catch (error) {
-      // One of the user's own, in the registry that `instrument(io)` returns.
+      // Only the user's own metrics, added to the registry that `instrument(io)` returns, can fail.
       guard.complain(`/metrics: a metric failed: ${(error as Error)?.message}`);
       response.writeHead(500, TEXT).end('a metric failed; the log of the server says why\n');
     }
@@ -59,7 +59,7 @@ function refusalOf(request: IncomingMessage, isToken: HttpParts['isToken']) {
   };
 }
 
-/** A web page can point its own domain at 127.0.0.1 (DNS rebinding); its visitors' browsers then send that domain as Host. */
+/** Prevents DNS rebinding: a web page can point its own domain at 127.0.0.1, and browsers then send that domain as Host. */
 function namesThisMachine(host: string | undefined): boolean {
   return isLoopback((host ?? '').replace(/:\d+$/, '').toLowerCase());
 }

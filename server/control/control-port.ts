@@ -1,4 +1,4 @@
-/** The control port of a worker: the control namespace, `/metrics` and `/healthz`, whatever kind of server it has. */
+/** The control port of a worker, for a Socket.IO or a plain server: the control namespace, `/metrics` and `/healthz`. */
 import { randomUUID } from 'node:crypto';
 import { Server } from 'socket.io';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -16,22 +16,21 @@ import { InMemoryAdapter } from './versions.ts';
 import { readResources } from './worker-resources.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 
-/** No request has more than a few lines. */
+/** Limit of a control request, far above the largest real one. */
 const MAX_REQUEST_BYTES = 64 * 1024;
-/** For requests without the token; Engine.IO's own 400 would say nothing. */
+/** Response to requests without the token, clearer than Engine.IO's 400. */
 const REFUSED = 'HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\nconnection: close\r\n\r\n';
 
 interface ControlPortOptions {
   token: string;
-  /** 0 chooses a free port. */
+  /** 0 lets the system choose. */
   controlPort: number;
   controlHost: string;
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
   own: OwnFigures;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
-  /** Members of a room on all workers. */
   members(room: string): Promise<number>;
-  /** In the cluster. */
+  /** Counts the servers of the cluster. */
   servers(): Promise<number>;
   describe(): Pick<WorkerStats, 'versions' | 'server' | 'stream'>;
 }
@@ -51,12 +50,12 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     transports: ['websocket'],
     adapter: InMemoryAdapter,
     maxHttpBufferSize: MAX_REQUEST_BYTES,
-    // Without the token there is no WebSocket: whatever a stranger says by it would take time and memory of this process.
+    // Refuses the WebSocket itself without the token: its messages would take time and memory of this process.
     allowRequest: guard.wrap('control', (request, decide) => {
-      const isOurs = isToken(bearerOf(request));
-      if (isOurs) listener.admit(request.socket);
+      const isAuthorized = isToken(bearerOf(request));
+      if (isAuthorized) listener.admit(request.socket);
       else request.socket.end(REFUSED);
-      decide(undefined, isOurs);
+      decide(undefined, isAuthorized);
     }),
   });
   boundPackets(controlIo, MAX_ARGUMENTS, () => guard.malformed('control packet'));

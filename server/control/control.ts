@@ -1,4 +1,4 @@
-/** The control namespace, for holders of the token: publish, count members, collect garbage, statistics, clock. */
+/** Serves the control namespace to holders of the token: publish, count members, collect garbage, statistics, clock. */
 import type { Server, Socket } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -11,7 +11,7 @@ import {
 } from '../../protocol/wire/events.ts';
 import type { Guard } from '../guard.ts';
 
-/** The requests of the wire contract as plain functions: from the arguments before the reply to the replied value. */
+/** The requests of the wire contract as functions, without the reply callback: they return the replied value. */
 export type ControlRequests = {
   [Name in ControlRequest]: (
     ...args: z.output<(typeof REQUEST_ARGUMENTS)[Name]>
@@ -32,7 +32,7 @@ export const REQUEST_ARGUMENTS = {
       }),
     ])
     .describe(
-      'counts the members on all workers, waits for `atUs` (at most a second), and sends; `count: false` counts nobody',
+      'counts the members on all workers, waits for `atUs` (at most a second), and sends; `count: false` skips the count',
     ),
   members: z.tuple([room]).describe('members of a room on all workers'),
   servers: z.tuple([]).describe('servers that the cluster adapter counts, itself included'),
@@ -44,7 +44,7 @@ export const REQUEST_ARGUMENTS = {
   time: z.tuple([]).describe('the worker’s monotonic clock'),
 } satisfies Record<ControlRequest, z.ZodType>;
 
-/** Serves the requests in the control namespace of `controlIo`. One without a reply function is malformed. */
+/** Serves the requests in the control namespace of `controlIo`. A request without a reply function is malformed. */
 export function serveControl(controlIo: Server, requests: ControlRequests, guard: Guard): void {
   const onRequest = guard.wrap('control', async function (this: Socket, event: string, ...args: unknown[]) {
     const reply = args.pop();
@@ -55,7 +55,7 @@ export function serveControl(controlIo: Server, requests: ControlRequests, guard
     if (typeof reply === 'function')
       reply('malformed' in request ? request.malformed : await answer(requests, request));
   });
-  // A catch-all, so that unknown requests are answered, too.
+  // Catches all events, so that unknown requests are answered, too.
   controlIo.of(CONTROL_NAMESPACE).on('connection', (socket) => socket.onAny(onRequest));
 }
 

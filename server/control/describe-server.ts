@@ -1,24 +1,24 @@
-/** What an instrumented server's memory and latency depend on besides its code. Anyone's, so nothing is taken for granted. */
+/** Describes the options of an instrumented server that affect memory and latency. Works for any server and version of Socket.IO. */
 import type { ServerDescription } from '../../protocol/result/server-schema.ts';
 import type { AnyServer } from '../any-server.ts';
 
-/** How a server describes itself; any but the included one leaves this out. */
+/** Description that only the bundled server gives of itself. */
 export type Tuned = Pick<ServerDescription, 'kind' | 'tunings'>;
 
 const OWN: Tuned = { kind: 'own', tunings: {} };
 
-/** Options without public names, which other versions of Socket.IO may lack. */
+/** Private members, which other versions of Socket.IO may lack. */
 interface Options {
   engine: { opts?: Record<string, unknown> };
   opts?: Record<string, unknown>;
 }
 
-const OF_ENGINE = ['transports', 'allowUpgrades', 'pingInterval', 'pingTimeout', 'maxHttpBufferSize'];
+const ENGINE_OPTIONS = ['transports', 'allowUpgrades', 'pingInterval', 'pingTimeout', 'maxHttpBufferSize'];
 
 export function describeServer(io: AnyServer, tuned = OWN): ServerDescription {
   const { engine, opts = {} } = io as unknown as Options;
   const options = {
-    ...Object.fromEntries(OF_ENGINE.map((name) => [name, text(engine.opts?.[name])])),
+    ...Object.fromEntries(ENGINE_OPTIONS.map((name) => [name, text(engine.opts?.[name])])),
     // Off unless set.
     perMessageDeflate: text(engine.opts?.perMessageDeflate ?? false),
     httpCompression: text(engine.opts?.httpCompression ?? false),
@@ -31,7 +31,7 @@ export function describeServer(io: AnyServer, tuned = OWN): ServerDescription {
 
 /**
  * @param options as in NODE_OPTIONS
- * @returns flags with their numbers; all other values are left out, since they can be paths or secrets
+ * @returns the flags, with numeric values only: other values can be paths or secrets
  */
 export function nodeFlags(args: string[], options = ''): string[] {
   const flags = [...args, ...options.split(/\s+/)].filter((flag) => flag.startsWith('-'));

@@ -1,11 +1,11 @@
-/** The event loop of a worker, second by second, while a run has it recorded: it costs nothing at other times. */
+/** Records a worker's event loop delay each second, at a run's request only, so that it costs nothing otherwise. */
 
 import { BoundedSeries } from '../../protocol/base/bounded-series.ts';
 import type { WorkerEventLoop } from '../../protocol/wire/events.ts';
 import { EventLoopWindow } from './worker-stats.ts';
 
 const INTERVAL_MS = 1000;
-/** In a long run, each stands for several seconds. */
+/** In a long run, rows are merged: each then covers several seconds. */
 const MAX_ROWS = 200;
 
 interface Row {
@@ -17,7 +17,7 @@ interface Row {
 export class EventLoopHistory {
   #recording: { series: BoundedSeries<Row>; stop(): void } | undefined;
 
-  /** @returns what was recorded until now; after this, nothing is recorded, or a new recording begins */
+  /** Ends the recording and returns its rows; begins a new one if `record` is true. */
   next(record: boolean): Omit<WorkerEventLoop, 'worker'> {
     const rows = this.#recording?.series.rows ?? [];
     this.close();

@@ -1,4 +1,4 @@
-/** What `/metrics` serves. Each instrumented server has its own registry; the process-wide one belongs to the user. */
+/** Metrics of `/metrics`. Each instrumented server has its own registry, because prom-client's default registry belongs to the user. */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metric } from '../../protocol/base/metric.ts';
 import type { AnyServer } from '../any-server.ts';
@@ -6,7 +6,7 @@ import type { EventLoopWindow } from './worker-stats.ts';
 
 interface Series extends Metric {
   kind: 'gauge' | 'counter' | 'histogram';
-  /** In addition to `worker`, which all series have. */
+  /** Labels besides `worker`, which all series have. */
   labels: string[];
 }
 
@@ -46,7 +46,7 @@ export const SERIES = {
   ),
 } satisfies Record<string, Series>;
 
-/** As Engine.IO words them. Labels are of a fixed number, whoever chooses the text. */
+/** Engine.IO's messages. Any other becomes `other`, which bounds the number of labels. */
 const HANDSHAKE_ERRORS = new Set([
   'Transport unknown',
   'Session ID unknown',
@@ -122,12 +122,12 @@ function configurationOf({ name, help, labels }: Series, registry: Registry) {
   return { name, help, labelNames: labels, registers: [registry] };
 }
 
-/** @returns the number of rooms, without the one that Socket.IO creates for each socket */
+/** Counts the rooms, without the private room that Socket.IO creates for each socket. */
 export function countRooms(io: AnyServer): number {
   const { rooms, sids } = io.of('/').adapter;
-  let ownRooms = 0;
-  for (const [sid, joined] of sids) if (joined.has(sid)) ownRooms++;
-  return rooms.size - ownRooms;
+  let privateRooms = 0;
+  for (const [sid, joined] of sids) if (joined.has(sid)) privateRooms++;
+  return rooms.size - privateRooms;
 }
 
 export function countAdapterErrors(registry: Registry, errors: () => number): void {

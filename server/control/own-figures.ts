@@ -1,13 +1,12 @@
-/** What a worker counts and measures of itself, whatever kind of server it has. */
+/** Counters and measurements of a worker's own process, for a Socket.IO or a plain server. */
 import { BatchWindow } from '../contract/batch-window.ts';
 import { Guard } from '../guard.ts';
 import { createMetrics } from './metrics.ts';
 import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
 
 interface Counts {
-  /** Now. */
   connections(): number;
-  /** Since the start. */
+  /** Connections accepted since the start. */
   accepted(): number;
   rooms(): number;
   namespaces?(): number;

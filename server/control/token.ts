@@ -1,20 +1,20 @@
-/** Whether a client has the control token: looked at before anything else of what it sends, and in constant time. */
+/** Checks the control token in constant time, before anything else in a request is read. */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 export function tokenCheck(token: string): (given: unknown) => boolean {
   const expected = digest(token);
-  // Its length is no secret; a text of any other length is not even hashed.
+  // The length is no secret, so texts of another length are not hashed.
   return (given) =>
     typeof given === 'string' && given.length === token.length && timingSafeEqual(digest(given), expected);
 }
 
-/** @returns what a request gives as its token: `Authorization: Bearer <token>` */
+/** Returns the token of the header `Authorization: Bearer <token>`. */
 export function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer (.*)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** Digests have one length, which timingSafeEqual requires. */
+/** Digests all have the same length, which timingSafeEqual requires. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -1,4 +1,4 @@
-/** The software that an instrumented server runs on. It can be anyone's, so nothing is taken for granted. */
+/** Versions of the software that an instrumented server runs on. Works for any server and version of Socket.IO. */
 import { createRequire } from 'node:module';
 import { Server, type ServerOptions } from 'socket.io';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
@@ -8,7 +8,7 @@ const requireHere = createRequire(import.meta.url);
 const requireInSocketIo = createRequire(requireHere.resolve('socket.io'));
 const requireInEngineIo = createRequire(requireInSocketIo.resolve('engine.io'));
 
-/** @param webSocketEngine, adapter their names and versions, if they are already known */
+/** @param webSocketEngine, adapter names and versions, if already known */
 export function versionsOf(
   io: AnyServer,
   webSocketEngine = webSocketEngineOf(io),
@@ -16,19 +16,19 @@ export function versionsOf(
 ): WorkerStats['versions'] {
   return {
     node: process.versions.node,
-    // The version of another copy of the package cannot be looked up.
+    // The version is known only if the server uses the same copy of the package.
     socketIo: io instanceof Server ? requireInSocketIo('../package.json').version : 'unknown',
     adapter,
     webSocketEngine,
   };
 }
 
-/** @returns name and version of the `ws` that comes with Engine.IO */
+/** Returns name and version of Engine.IO's `ws`. */
 export function bundledWs(): string {
   return `ws ${requireInEngineIo('ws/package.json').version}`;
 }
 
-/** The classes of the packages that come with Socket.IO, so that no second version of them is measured. */
+/** Returns classes from Socket.IO's own dependencies, so that no other version of them is measured. */
 export function bundled(): {
   WebSocketServer: typeof import('ws').WebSocketServer;
   Encoder: typeof import('socket.io-parser').Encoder;
@@ -37,7 +37,7 @@ export function bundled(): {
   return { ...requireInEngineIo('ws'), ...requireInSocketIo('socket.io-parser') };
 }
 
-/** Socket.IO's own adapter as it was when this file was loaded: a server on µWebSockets.js replaces some of its methods. */
+/** Socket.IO's in-memory adapter with its original methods: a server on µWebSockets.js later replaces some of them. */
 export const InMemoryAdapter: ServerOptions['adapter'] = unpatchedAdapter();
 
 function unpatchedAdapter() {

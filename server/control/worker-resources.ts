@@ -1,4 +1,4 @@
-/** What a worker may use and has in use, and its machine: asked for rarely, since it takes some milliseconds. */
+/** Reads the limits and the use of a worker's resources, and its machine. Takes some milliseconds, so it is requested rarely. */
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { attempt } from '../../protocol/base/attempt.ts';
@@ -9,7 +9,7 @@ import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts'
 import { usableCores } from '../../protocol/base/machine/usable.ts';
 import type { WorkerMachine, WorkerResources } from '../../protocol/wire/events.ts';
 
-/** @returns without what the system does not tell, as any but Linux */
+/** Values that the system does not provide (any but Linux) are left out. */
 export async function readResources(worker: string): Promise<WorkerResources> {
   const [rollup, files] = await Promise.all([
     readFile('/proc/self/smaps_rollup', 'latin1').catch(() => ''),
@@ -19,7 +19,7 @@ export async function readResources(worker: string): Promise<WorkerResources> {
   return {
     worker,
     pssBytes: parseSmapsRollup(rollup)?.pssBytes,
-    // One of them is the folder that was read.
+    // Without the descriptor of the folder being read.
     openFiles: files && files.length - 1,
     openFilesLimit: Number.isFinite(soft) ? soft : null,
     cgroup: readCgroup(),

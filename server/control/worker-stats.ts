@@ -1,4 +1,4 @@
-/** A worker's view of its own process: memory, CPU, event loop; and the forced garbage collection. */
+/** Statistics of the worker's process (memory, CPU, event loop), and the forced garbage collection. */
 import {
   constants,
   type EventLoopUtilization,
@@ -11,7 +11,7 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 
-/** Period of the monitor's timer: long enough not to show in the CPU time of an idle worker. */
+/** Period of the monitor's timer, long enough to leave an idle worker's CPU time unchanged. */
 const RESOLUTION_MS = 20;
 
 type ProcessStats = Pick<
@@ -19,7 +19,7 @@ type ProcessStats = Pick<
   'pid' | 'uptimeSeconds' | 'rssBytes' | 'heapUsedBytes' | 'externalBytes' | 'cpuUserUs' | 'cpuSystemUs'
 >;
 
-/** @returns memory in bytes, CPU in microseconds since the process began */
+/** Returns memory in bytes, and CPU time in microseconds since the process began. */
 export function processStats(): ProcessStats {
   const memory = process.memoryUsage();
   const cpu = process.cpuUsage();
@@ -34,7 +34,7 @@ export function processStats(): ProcessStats {
   };
 }
 
-/** Monitors the event loop in windows, each from one `next()` to the following one. */
+/** Monitors the event loop in windows from one `next()` to the following one. */
 export class EventLoopWindow {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #since: EventLoopUtilization = performance.eventLoopUtilization();
@@ -65,12 +65,12 @@ export class EventLoopWindow {
   }
 }
 
-/** Node records the timer's whole period; only what exceeds it is delay. */
+/** Node records the timer's whole period; the delay is what exceeds `RESOLUTION_MS`. */
 function delayMs(recordedNs: number): number {
   return Math.max(0, recordedNs / 1e6 - RESOLUTION_MS);
 }
 
-/** Counts the process's complete collections as V8 reports them, so that what `gc` confirms can be checked. */
+/** Counts full garbage collections as V8 reports them, which shows whether a `gc` request really collected. */
 export class CollectionCount {
   #count = 0;
   readonly #observer = new PerformanceObserver((list) => this.#add(list.getEntries()));
@@ -79,7 +79,7 @@ export class CollectionCount {
     this.#observer.observe({ entryTypes: ['gc'] });
   }
 
-  /** @returns since the start; a collection counts from the next turn of the event loop on */
+  /** Returns the count since the start. A collection is included from the next turn of the event loop on. */
   read(): number {
     this.#add(this.#observer.takeRecords());
     return this.#count;
@@ -89,7 +89,7 @@ export class CollectionCount {
     this.#observer.disconnect();
   }
 
-  /** By kind alone: V8 does not mark the last-resort collection below as forced. */
+  /** Filters by kind only, because V8 does not mark the last-resort collection below as forced. */
   #add(entries: PerformanceEntry[]): void {
     const kinds = entries.map((entry) => (entry as { detail?: { kind?: number } }).detail?.kind);
     this.#count += kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR).length;
@@ -104,7 +104,7 @@ interface CollectOptions {
 let collect: ((options?: CollectOptions) => void) | undefined;
 let readsFlavor = false;
 
-/** Also returns empty pages to the system. Without that, RSS shows V8's past growth instead of its current need. */
+/** Options of a collection that also returns empty pages to the system. Otherwise RSS shows V8's past growth, not its current need. */
 const LAST_RESORT: CollectOptions = {
   type: 'major',
   execution: 'sync',
@@ -123,8 +123,8 @@ export function collectGarbage(): { durationMs: number } {
   const startMs = performance.now();
   collect(LAST_RESORT);
   if (!readsFlavor) {
-    // Node 18 and 20 read no options: with any, they collect the young generation only. A last resort collects twice,
-    // because the second collection frees what finalizers held.
+    // Node 18 and 20 ignore the options and collect only the young generation. Like a last-resort collection, collect twice: the second one
+    // frees what finalizers held.
     collect();
     collect();
   }

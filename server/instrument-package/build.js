@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 rmSync('dist', { recursive: true, force: true });
 
 const options = {
-  // What the types have too, and no more.
+  // The same single export as the types have.
   stdin: { contents: "export { instrument } from './instrument.ts';", resolveDir: '..' },
   bundle: true,
   packages: 'external',
@@ -14,7 +14,7 @@ const options = {
   target: 'node18',
 };
 await build({ ...options, format: 'esm', outfile: 'dist/instrument.js' });
-// There is no import.meta in CommonJS; where the code uses it, a path does as well as a URL.
+// CommonJS has no import.meta; a path works as well as a URL where the code uses it.
 await build({ ...options, format: 'cjs', outfile: 'dist/instrument.cjs', define: { 'import.meta.url': '__filename' } });
 
 execFileSync('tsc', ['-p', 'tsconfig.build.json'], { stdio: 'inherit' });

@@ -1,7 +1,6 @@
 /**
- * A server on `ws` alone, to see what Socket.IO adds to a connection: same clients, same messages, no Socket.IO and no
- * Engine.IO. It speaks their protocols as far as the wire contract needs them, and keeps nothing per connection but the
- * WebSocket and its place in a room.
+ * A server on `ws` alone, which shows by comparison what Socket.IO adds to a connection. It speaks Engine.IO's and Socket.IO's protocols as
+ * far as the wire contract needs them, and keeps only the WebSocket and its room per connection.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -18,17 +17,17 @@ import { listen } from '../listen.ts';
 import { tuningOptions } from '../tunings.ts';
 import { PlainContract } from './plain-contract.ts';
 
-/** Engine.IO's own. */
+/** Engine.IO's default. */
 const MAX_PAYLOAD_BYTES = 1e6;
 
-/** Engine.IO's packet types, as far as they are used. */
+/** Packet types of Engine.IO. */
 const OPEN = '0';
 const PING = '2';
 const MESSAGE = '4';
 
 const STEP_MS = 100;
 
-/** Opens nothing yet. A worker by itself: broadcasts reach its own members. */
+/** Creates the server without opening a port. It has no adapter, so broadcasts reach only its own members. */
 export function createPlainApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const { worker, pingIntervalMs, pingTimeoutMs } = config;
   const { WebSocketServer } = bundled();
@@ -48,7 +47,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   const opened: { close(): void | Promise<void> }[] = [own, { close: pingInTurn(wss.clients, pingIntervalMs) }];
 
   function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
-    // Anything else is the answer to a ping, or a goodbye.
+    // Anything else is a pong or a close packet.
     if (!isBinary && data[0] === MESSAGE.charCodeAt(0)) contract.receive(this, data.toString('utf8', 1));
   }
   function onClose(this: WebSocket): void {
@@ -117,8 +116,8 @@ function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
 }
 
 /**
- * Engine.IO's ping for connections of which nothing is kept: one timer goes round all of them once in an interval.
- * @param clients in the order in which they have come; those that come during a round belong to it
+ * Sends Engine.IO's pings from one timer, which visits all connections once per interval and keeps nothing per connection.
+ * @param clients in order of arrival; those that connect during a round are included in it
  * @returns a function that stops the timer
  */
 function pingInTurn(clients: Set<WebSocket>, intervalMs: number): () => void {
@@ -128,7 +127,7 @@ function pingInTurn(clients: Set<WebSocket>, intervalMs: number): () => void {
   let round = clients.values();
   const timer = setInterval(() => {
     step++;
-    // Evenly over the round, as Socket.IO's timers are over connections that came evenly.
+    // Spread evenly over the interval, as Socket.IO's timers are if clients connect at an even rate.
     while (pinged < (clients.size * step) / steps) {
       const { value: ws, done } = round.next();
       if (done) break;

@@ -3,7 +3,7 @@ import type { Packet } from 'socket.io-parser';
 import type { WebSocket } from 'ws';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { type Broadcast, type BroadcastOrder, type BroadcastSent, EVENTS } from '../../protocol/wire/events.ts';
-import { echoOf, roomOf, WANTED } from '../contract/contract-messages.ts';
+import { EXPECTED_PAYLOADS, echoOf, roomOf } from '../contract/contract-messages.ts';
 import { payload } from '../contract/contract-payload.ts';
 import { Departures } from '../contract/departures.ts';
 import type { OwnFigures } from '../control/own-figures.ts';
@@ -17,13 +17,13 @@ const DISCONNECT = 1;
 const EVENT = 2;
 const ACK = 3;
 
-/** A client that has not read as many bytes of answers gets no more. */
+/** A client with this many unread bytes gets no more acknowledgements. */
 const MAX_UNREAD_BYTES = 2 ** 18;
 
-const KNOWN = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
+const EVENT_NAMES = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
 
 export class PlainContract {
-  /** Members by name. */
+  /** Members by room. */
   readonly rooms = new Map<string, Set<WebSocket>>();
   readonly #worker: string;
   readonly #metrics: OwnFigures['metrics'];
@@ -38,11 +38,11 @@ export class PlainContract {
     this.#guard = guard;
   }
 
-  /** @param text a packet of Socket.IO's. One that cannot be read ends the connection, as in Socket.IO. */
+  /** @param text a Socket.IO packet; a malformed one closes the connection, as in Socket.IO */
   receive(from: WebSocket, text: string): void {
-    // `ws` goes on reading what had arrived before the connection was closed.
+    // `ws` still delivers messages that arrived before the close.
     if (from.readyState !== from.OPEN) return;
-    // One for each packet: it would wait for attachments of this one, and take the next one, of any client, for a mistake.
+    // A new decoder for each packet: a shared one would wait for this packet's attachments and reject the next client's packet.
     const decoder = new this.#parser.Decoder();
     let packet: Packet | undefined;
     decoder.on('decoded', (decoded: Packet) => {
@@ -50,7 +50,10 @@ export class PlainContract {
     });
     try {
       decoder.add(text);
-      if (packet === undefined) throw new Error('attachments are a part of Socket.IO, which this server does without');
+      if (packet === undefined)
+        throw new Error(
+          'binary messages are not supported: they need Socket.IO, and this server has plain WebSockets only',
+        );
       this.#handle(from, packet);
     } catch {
       this.#guard.malformed('packet', from);
@@ -66,9 +69,12 @@ export class PlainContract {
     return this.rooms.get(room)?.size ?? 0;
   }
 
-  /** The keys of the message are in the order of the contract. */
+  /** Sends one broadcast. The wire contract defines the order of the message's keys. */
   async publish({ room, bytes, binary, seq, atUs }: BroadcastOrder): Promise<BroadcastSent> {
-    if (binary) throw new Error('attachments are a part of Socket.IO, which this server does without');
+    if (binary)
+      throw new Error(
+        'binary messages are not supported: they need Socket.IO, and this server has plain WebSockets only',
+      );
     const data = payload(bytes);
     const expected = this.members(room);
     if (atUs !== undefined) await this.#departures.at(atUs);
@@ -81,14 +87,14 @@ export class PlainContract {
 
   #handle(from: WebSocket, packet: Packet): void {
     if (packet.type === CONNECT) {
-      // The id is never used again.
+      // Nothing uses the id later, so all connections get the same one.
       from.send(this.#encode({ type: CONNECT, nsp: packet.nsp, data: { sid: this.#worker } }));
     } else if (packet.type === DISCONNECT) {
       from.close();
     } else if (packet.type === EVENT) {
       const [event, argument] = packet.data;
       const answer = this.#answer(from, event, argument);
-      if ('error' in answer) this.#guard.malformed(KNOWN.has(event) ? event : 'unknown', from);
+      if ('error' in answer) this.#guard.malformed(EVENT_NAMES.has(event) ? event : 'unknown', from);
       if (packet.id !== undefined && from.bufferedAmount < MAX_UNREAD_BYTES)
         from.send(this.#encode({ ...packet, type: ACK, data: [answer] }));
     }
@@ -97,15 +103,15 @@ export class PlainContract {
   #answer(from: WebSocket, event: unknown, argument: unknown): object {
     if (event === EVENTS.joinRoom) {
       const room = roomOf(argument);
-      if (room === undefined) return { error: WANTED.room, code: 'JOIN_REFUSED' };
+      if (room === undefined) return { error: EXPECTED_PAYLOADS.room, code: 'JOIN_REFUSED' };
       const members = this.rooms.get(room) ?? new Set();
       this.rooms.set(room, members.add(from));
       this.#metrics.joins.inc();
       return { room, worker: this.#worker, members: members.size };
     }
-    if (event !== EVENTS.broadcastEcho) return { error: `expected ${[...KNOWN].join(' or ')}` };
+    if (event !== EVENTS.broadcastEcho) return { error: `expected ${[...EVENT_NAMES].join(' or ')}` };
     const echo = echoOf(argument);
-    if (echo === undefined) return { error: WANTED.echo };
+    if (echo === undefined) return { error: EXPECTED_PAYLOADS.echo };
     const roundTripUs = monotonicUs() - echo.sentAtUs;
     this.#metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
     return { seq: echo.seq, roundTripUs };

@@ -1,4 +1,4 @@
-/** Certificates that sign themselves; that of nginx is for loopback only, and as old as its stack. */
+/** Self-signed certificates. nginx gets one for loopback only, created with its stack. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
@@ -26,7 +26,7 @@ export async function makeCertificate(dir: string): Promise<CertificateFiles> {
   return files;
 }
 
-/** Makes a key on P-256, which public authorities certify by default, and signs it with itself. @returns PEM */
+/** Creates a self-signed certificate with a P-256 key, the default of public authorities. @returns PEM */
 export async function selfSigned(
   commonName: string,
   altNames: AltName[],

@@ -1,10 +1,9 @@
 /**
- * The keeper: a process in its own session that starts a stack for its owner and takes it down when the owner ends, in
- * whatever way. It notices by the IPC pipe, which the kernel closes with the owner, even after SIGKILL. Start and stop
- * happen in this one process, so that no stack is taken down while another process still starts it.
+ * The keeper: a process in its own session that starts a stack for its owner and takes it down when the owner ends. It notices even a
+ * SIGKILL, because the IPC pipe closes. A single process starts and stops the stack, so it is never taken down while it is being started.
  *
- * Owner to keeper: the options, once. Keeper to owner: `KeeperAnswer`, which is an error once what was started has ended, or
- * cannot be ended.
+ * Messages: the owner sends the options once. The keeper replies with `KeeperAnswer`, which is an error only after the processes that it
+ * had started have ended, or could not be ended.
  */
 import { once } from 'node:events';
 import { attempt } from '../../protocol/base/attempt.ts';
@@ -19,7 +18,7 @@ import { takeDown } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };
 
-/** A `CapacityError` on its way to another process. */
+/** A serialized `CapacityError`. */
 interface Failure {
   code: ErrorCode;
   message: string;
@@ -27,12 +26,12 @@ interface Failure {
   cause?: string;
 }
 
-// Inherited by all processes of the stack, so that only its user can access its files and sockets.
+// All processes of the stack inherit it, so that only its user can access its files and sockets.
 process.umask(0o077);
-const leaving = new AbortController();
-const leave = (): void => leaving.abort();
+const leaveSignal = new AbortController();
+const leave = (): void => leaveSignal.abort();
 process.once('disconnect', leave);
-// Not `once`: execa's clean-up kills a process that no longer has its own handler.
+// `on`, not `once`: execa's clean-up kills a process that has no other handler.
 process.on('SIGTERM', leave);
 process.on('SIGINT', leave);
 process.once('message', (options) => {
@@ -51,32 +50,32 @@ async function keep(options: StackOptions): Promise<void> {
   let failure: unknown;
   try {
     const owner = { ownerPid: options.persistent ? undefined : process.ppid, keeperPid: process.pid };
-    const state = await bringUp(options, owner, leaving.signal, (state) => {
+    const state = await bringUp(options, owner, leaveSignal.signal, (state) => {
       claimed = state;
     });
-    // Nobody knows of a stack whose starter has ended before the answer.
-    if (options.persistent && process.connected && !leaving.signal.aborted) claimed = undefined;
+    // Keep a persistent stack only if its starter still runs; otherwise nothing would know of the stack.
+    if (options.persistent && process.connected && !leaveSignal.signal.aborted) claimed = undefined;
     await answer({ state });
-    if (!options.persistent && !leaving.signal.aborted) {
-      // A closed pipe does not keep the process running; this timer does, until it is told to leave.
+    if (!options.persistent && !leaveSignal.signal.aborted) {
+      // Keeps the process running until it is asked to leave, even if the pipe is closed.
       setInterval(() => {}, 2 ** 30);
-      await once(leaving.signal, 'abort');
+      await once(leaveSignal.signal, 'abort');
     }
   } catch (error) {
-    if (!leaving.signal.aborted) failure = error;
+    if (!leaveSignal.signal.aborted) failure = error;
     process.exitCode = 1;
   }
   const state = claimed && latest(options.stateDir, claimed);
   const stuck = state && (await takeDown(options.stateDir, state).then(() => undefined, toFailure));
-  // Only now, so that the answer also has what could not be ended.
+  // Sent after the takedown, so that the answer includes processes that did not end.
   if (failure !== undefined) await answer({ error: withStuck(toFailure(failure), stuck) });
   else if (stuck) await answer({ error: stuck });
 }
 
-/** A run records in the state which processes it has replaced. */
+/** Reads the state again, because a run records there which processes it has replaced. */
 function latest(stateDir: string, claimed: StackState): StackState {
-  const now = attempt(() => readState(stateDir));
-  return typeof now === 'object' && now.token === claimed.token ? now : claimed;
+  const current = attempt(() => readState(stateDir));
+  return typeof current === 'object' && current.token === claimed.token ? current : claimed;
 }
 
 function answer(message: KeeperAnswer): Promise<void> {

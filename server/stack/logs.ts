@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { attempt } from '../../protocol/base/attempt.ts';
 
-/** A server that says much writes more in an hour than a text can hold. */
+/** Limits the read, because a log can be larger than the longest string. */
 const MAX_BYTES = 2 ** 20;
 
-/** @returns the last lines of a log, indented, for an error message */
+/** Returns the last lines of a log, indented, for an error message. */
 export function logTail(file: string, lines = 12): string {
-  const text = attempt(() => endOf(file).trim());
+  const text = attempt(() => readEnd(file).trim());
   if (!text) return `  (${file} is empty)`;
   return text
     .split('\n')
@@ -15,13 +15,13 @@ export function logTail(file: string, lines = 12): string {
     .join('\n');
 }
 
-/** @returns its last megabyte @throws Error if there is none */
-export function endOf(file: string): string {
+/** Reads the last megabyte of a file. @throws Error if the file does not exist */
+export function readEnd(file: string): string {
   const log = openSync(file, 'r');
   try {
     const { size } = fstatSync(log);
-    const end = Buffer.alloc(Math.min(size, MAX_BYTES));
-    return end.toString('utf8', 0, readSync(log, end, 0, end.length, size - end.length));
+    const buffer = Buffer.alloc(Math.min(size, MAX_BYTES));
+    return buffer.toString('utf8', 0, readSync(log, buffer, 0, buffer.length, size - buffer.length));
   } finally {
     closeSync(log);
   }

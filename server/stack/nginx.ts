@@ -1,4 +1,4 @@
-/** nginx in front of the workers: its configuration and its worker processes. */
+/** Configures nginx in front of the workers, and checks its worker processes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -8,40 +8,40 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
 import type { Plan } from './plan.ts';
 import { childrenOf } from './state/stack-processes.ts';
-import { isWell } from './wait-until-well.ts';
+import { respondsOk } from './wait-for.ts';
 
-/** The configuration of the proxy, with names in double braces. */
+/** Template of the proxy's configuration, with placeholders in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 
 export interface NginxOptions {
   port: number;
   statusPort: number;
-  /** Clients speak TLS with it; it speaks plain HTTP with the workers. */
+  /** Whether nginx terminates TLS; it connects to the workers by plain HTTP. */
   tls: boolean;
-  /** How long a connection may be silent. */
+  /** nginx closes a connection that is idle for this long. */
   timeoutSeconds: number;
   plan: Plan['nginx'];
-  /** Upstreams: a session id that begins with `<id>-` goes to that worker. */
+  /** Upstreams: nginx routes a session id that begins with `<id>-` to that worker. */
   workers: { id: string; port: number }[];
-  /** For the configuration, the pid and temporary files. */
+  /** Folder of the configuration, the pid file and temporary files. */
   dir: string;
   logDir: string;
 }
 
 /**
- * Replaces `{{NAMES}}`. All lines of a value get the indentation of its placeholder.
- * @throws Error when the template has a name without a value, or a value is not used
+ * Replaces `{{NAMES}}`. All lines of a value get the indentation of their placeholder. @throws Error when a placeholder has no value, or a
+ * value has no placeholder
  */
 export function render(template: string, values: Record<string, string | number>): string {
   const unused = new Set(Object.keys(values));
   const text = template.replace(/^([ \t]*)(.*)$/gm, (_line, indent: string, rest: string) => {
-    const filled = rest.replace(/\{\{([A-Z_]+)\}\}/g, (placeholder, name: string) => {
+    const replaced = rest.replace(/\{\{([A-Z_]+)\}\}/g, (placeholder, name: string) => {
       unused.delete(name);
       const value = values[name];
       if (value === undefined) throw new Error(`nginx template: no value for ${placeholder}`);
       return String(value).replaceAll('\n', `\n${indent}`);
     });
-    return filled ? indent + filled : '';
+    return replaced ? indent + replaced : '';
   });
   if (unused.size > 0) throw new Error(`nginx template: no place for ${[...unused].join(', ')}`);
   return text;
@@ -52,7 +52,7 @@ export function templateValues(
   certificate: CertificateFiles | undefined,
 ): Record<string, string | number> {
   const { plan, workers, dir } = options;
-  // A master that runs as root would run its workers as `nobody`, who has no access to the state folder.
+  // If started as root, nginx would run its workers as user `nobody`, which has no access to the state folder.
   const asRoot = process.getuid?.() === 0;
   return {
     USER: asRoot ? `user ${userInfo().username};` : '',
@@ -70,7 +70,7 @@ export function templateValues(
     STATUS_PORT: options.statusPort,
     TIMEOUT_SECONDS: options.timeoutSeconds,
     TLS: certificate ? tlsLines(certificate) : '',
-    // One listen queue per nginx worker, among which the kernel distributes connections. Only Linux does so evenly.
+    // `reuseport`: one listen queue per nginx worker. Only Linux distributes connections evenly among them.
     LISTEN_OPTIONS: [
       'backlog=4096',
       ...(process.platform === 'linux' ? ['reuseport'] : []),
@@ -88,12 +88,12 @@ function tlsLines({ certFile, keyFile }: CertificateFiles): string {
   ].join('\n');
 }
 
-/** @returns the path, escaped for double quotes in nginx's configuration */
+/** Escapes a path for double quotes in nginx's configuration. */
 function quotable(path: string): string {
   return path.replace(/["\\]/g, '\\$&');
 }
 
-/** Equal shares; the last line takes the rest. */
+/** Lines of `split_clients` that distribute connections evenly over source addresses. */
 function sourceAddresses(count: number): string {
   const share = (100 / count).toFixed(2);
   const lines = Array.from({ length: count - 1 }, (_, index) => `${share}% 127.0.0.${index + 2};`);
@@ -101,7 +101,7 @@ function sourceAddresses(count: number): string {
 }
 
 function server(port: number): string {
-  // Without it, one slow response in a ramp takes a worker out of service, and nginx answers 502 for ten seconds.
+  // Without `max_fails=0`, one slow response in a ramp takes a worker out of service, and nginx answers 502 for ten seconds.
   return `server 127.0.0.1:${port} max_fails=0;`;
 }
 
@@ -119,26 +119,26 @@ export async function configureNginx(nginx: string, options: NginxOptions): Prom
   if (!check.failed) return;
   throw new CapacityError(
     'START_FAILED',
-    `nginx refuses its configuration ${configFile}:\n${check.all || check.shortMessage}`,
-    'Correct what the lines above, which are nginx’s own, report; nginx/README.md explains each setting.',
+    `nginx rejects its configuration ${configFile}:\n${check.all || check.shortMessage}`,
+    'Correct the errors above, reported by nginx; nginx/README.md explains each setting.',
   );
 }
 
-/** @returns whether nginx answers, with all of its workers @param workers planned number */
+/** Returns whether nginx answers and runs all of its workers. @param workers planned number */
 export async function nginxAnswers(pid: number, statusUrl: string, workers: number): Promise<boolean> {
-  if (!(await isWell(statusUrl))) return false;
-  // An nginx worker has answered, so if none is visible, the system hides them.
+  if (!(await respondsOk(statusUrl))) return false;
+  // At least one nginx worker has answered, so a count of 0 means that the system does not show child processes.
   const count = childrenOf(pid).length;
   return count === 0 || count >= workers;
 }
 
-/** @returns whether it is a worker that a reload has replaced, and that only waits for its last connections to end */
+/** Returns whether an nginx worker was replaced by a reload and waits only for its last connections to close. */
 export function isRetiring(pid: number): boolean {
-  // The title that nginx gives its processes; only Linux shows it here.
+  // nginx changes the titles of its processes; only Linux shows them here.
   return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')) ?? false;
 }
 
-/** How often the workers of a stack ping. */
+/** Ping settings of a stack's workers. */
 export interface Ping {
   intervalMs: number;
   /** How long a worker waits for the answer. */
@@ -147,7 +147,7 @@ export interface Ping {
 
 const MIN_PROXY_TIMEOUT_SECONDS = 90;
 
-/** The workers inherit the environment and read the same variables, which they check. */
+/** Reads the ping settings from the environment. The workers inherit it and validate the same variables. */
 export function pingOf(env: NodeJS.ProcessEnv): Ping {
   return {
     intervalMs: Number(env.CAPACITY_PING_INTERVAL_MS || 25_000),
@@ -155,7 +155,7 @@ export function pingOf(env: NodeJS.ProcessEnv): Ping {
   };
 }
 
-/** @returns the proxy's: twice a ping cycle, so that Socket.IO finds dead connections, and never the proxy */
+/** Returns the proxy's idle timeout: two ping cycles, so that Socket.IO, not the proxy, closes dead connections. */
 export function proxyTimeoutSeconds({ intervalMs, timeoutMs }: Ping): number {
   return Math.max(MIN_PROXY_TIMEOUT_SECONDS, Math.ceil((2 * (intervalMs + timeoutMs)) / 1000));
 }

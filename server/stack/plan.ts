@@ -1,4 +1,4 @@
-/** How many processes a target needs, given the limits of the machine. */
+/** Plans the number of processes for a target, given the machine's limits. */
 
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { usableCores } from '../../protocol/base/machine/usable.ts';
@@ -6,7 +6,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 
 export interface Machine {
   cores: number;
-  /** Hard limit of open files per process, which a process can use without root. */
+  /** Hard limit of open files per process, up to which a process can raise its own without root. */
   openFilesMax: number;
   /** Whether all of 127.0.0.0/8 is available, as on Linux. */
   manyLoopbackAddresses: boolean;
@@ -15,28 +15,26 @@ export interface Machine {
 export interface PlanRequest {
   connections: number;
   profile: 'full' | 'embedded';
-  /** Socket.IO workers; undefined lets the machine decide. */
+  /** Number of Socket.IO workers; undefined derives it from the machine. */
   workers: number | undefined;
 }
 
-/** Files that a process needs besides its connections: logs, listeners, Redis, control connections. */
+/** File descriptors per process besides its connections: logs, listeners, Redis, control connections. */
 export const RESERVED_FILES = 256;
-/**
- * Share of a limit that is planned for: load is never quite even, and other workers take over that of a restarted one.
- */
+/** Share of a worker's limit that is planned for: load is never quite even, and a restarted worker's clients move to the others. */
 const WORKER_HEADROOM = 0.9;
-/** For nginx's workers, to which the kernel distributes connections less evenly than nginx does to the Socket.IO workers. */
+/** The same share for nginx's workers: the kernel distributes connections to them less evenly than nginx does to Socket.IO workers. */
 const NGINX_HEADROOM = 0.8;
 /**
- * An address has 28,232 ephemeral ports for connections to one worker's port. Once more than half of them are taken,
- * the kernel has to search for a free one, and each connection costs more than the one before.
+ * Connections from one source address to one worker. An address has 28,232 ephemeral ports; once more than half are taken, the kernel's
+ * search for a free one gets slower with each connection.
  */
 const CONNECTIONS_PER_ADDRESS = 8000;
-/** IANA's ephemeral range, if there is only one loopback address, as on macOS. */
+/** Size of IANA's ephemeral range, the limit with a single loopback address, as on macOS. */
 const PORTS_OF_ONE_ADDRESS = 16_384;
-/** What Linux and macOS allow where the limit is `unlimited`. */
-const MOST_OPEN_FILES = 2 ** 20;
-/** One for the client, one for the worker. */
+/** Limit that Linux and macOS enforce if it is shown as `unlimited`. */
+const UNLIMITED_OPEN_FILES = 2 ** 20;
+/** A descriptor to the client, another to the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
 export type Plan = ReturnType<typeof planStack>;
@@ -47,15 +45,13 @@ export function planStack(request: PlanRequest, machine: Machine) {
   const usableFiles = Math.max(1, machine.openFilesMax - RESERVED_FILES);
   const ports = machine.manyLoopbackAddresses ? Number.POSITIVE_INFINITY : PORTS_OF_ONE_ADDRESS;
   const perWorker = Math.floor(Math.min(usableFiles, ports) * WORKER_HEADROOM);
-  const mostPerNginxWorker = usableFiles / FILES_PER_PROXIED_CONNECTION;
-  const perNginxWorker = Math.floor(
-    Math.min(mostPerNginxWorker * NGINX_HEADROOM, meanWhereFullestHas(mostPerNginxWorker)),
-  );
+  const limitPerNginxWorker = usableFiles / FILES_PER_PROXIED_CONNECTION;
+  const perNginxWorker = Math.floor(Math.min(limitPerNginxWorker * NGINX_HEADROOM, meanAtFullest(limitPerNginxWorker)));
 
   if (profile === 'embedded' && connections > usableFiles) {
     throw new CapacityError(
       'LIMIT_TOO_LOW',
-      `The embedded profile has a single worker, which can open only ${machine.openFilesMax} files: too few for ${connections} connections.`,
+      `The single worker of the embedded profile can open only ${machine.openFilesMax} files, too few for ${connections} connections.`,
       'Raise the hard limit (ulimit -Hn), or use the full profile: npm run setup',
     );
   }
@@ -63,8 +59,7 @@ export function planStack(request: PlanRequest, machine: Machine) {
     profile === 'embedded' ? 1 : (request.workers ?? Math.max(machine.cores, Math.ceil(connections / perWorker)));
 
   const nginxWorkers = Math.max(machine.cores, Math.ceil(connections / perNginxWorker));
-  // nginx allocates this table at start, at some 400 bytes per entry, so its size follows the target, not just the
-  // limit.
+  // nginx allocates about 400 bytes per entry of this table at its start, so the size follows the target instead of the limit.
   const connectionsPerWorker = Math.min(
     usableFiles,
     Math.ceil((connections * FILES_PER_PROXIED_CONNECTION) / nginxWorkers / NGINX_HEADROOM) + RESERVED_FILES,
@@ -75,7 +70,7 @@ export function planStack(request: PlanRequest, machine: Machine) {
       workers: nginxWorkers,
       connectionsPerWorker,
       openFilesPerWorker: Math.min(machine.openFilesMax, connectionsPerWorker + RESERVED_FILES),
-      /** From which it connects to each worker. */
+      /** Number of source addresses from which nginx connects to each worker. */
       sourceAddresses: machine.manyLoopbackAddresses
         ? Math.max(1, Math.ceil(connections / workers / CONNECTIONS_PER_ADDRESS))
         : 1,
@@ -83,16 +78,16 @@ export function planStack(request: PlanRequest, machine: Machine) {
   };
 }
 
-/** @returns connections at which the fullest of nginx's `workers` has `each` */
+/** Returns the number of connections at which the fullest of nginx's `workers` reaches `each`. */
 export function perWorkerCapacity(each: number, workers: number): number {
-  return Math.floor(workers === 1 ? each : workers * meanWhereFullestHas(each));
+  return Math.floor(workers === 1 ? each : workers * meanAtFullest(each));
 }
 
 /**
- * The kernel distributes connections to nginx's workers by hash: the fullest gets about three standard deviations more
- * than the mean.
+ * Returns the mean per worker when the fullest has `each`: the kernel distributes by hash, so the fullest gets about three standard
+ * deviations more than the mean.
  */
-function meanWhereFullestHas(each: number): number {
+function meanAtFullest(each: number): number {
   const root = (Math.sqrt(9 + 4 * each) - 3) / 2;
   return root * root;
 }
@@ -101,11 +96,11 @@ export function readMachine(): Machine {
   return planningMachine(usableCores(), openFileLimits().hard, process.platform === 'linux');
 }
 
-/** @param cores a quota of CPU time can be worth a fraction of one @param openFiles hard limit of a process */
+/** @param cores usable CPUs; a CPU quota can be a fraction of one @param openFiles hard limit of a process */
 export function planningMachine(cores: number, openFiles: number, manyLoopbackAddresses: boolean): Machine {
   return {
     cores: Math.max(1, Math.floor(cores)),
-    openFilesMax: Math.min(openFiles, MOST_OPEN_FILES),
+    openFilesMax: Math.min(openFiles, UNLIMITED_OPEN_FILES),
     manyLoopbackAddresses,
   };
 }

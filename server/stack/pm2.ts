@@ -1,6 +1,6 @@
 /**
- * PM2, which starts, lists, restarts and stops all processes of a stack (ecosystem.config.js). Its command line is used, with a home
- * of its own, so that no other PM2 of this user is affected. Its library would add its clients and signal handlers to our process.
+ * Runs PM2, which starts, lists, restarts and stops all processes of a stack (ecosystem.config.js). Uses its command line, because its
+ * library would add clients and signal handlers to our process, and a separate PM2_HOME, so that the user's other PM2 is unaffected.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { logTail } from './logs.ts';
 import { environmentMark } from './state/marks.ts';
 import { processRef } from './state/stack-processes.ts';
-import { remember, type StackState } from './state/state.ts';
+import { recordProcess, type StackState } from './state/state.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
@@ -33,7 +33,7 @@ interface CommandOptions {
   timeoutMs?: number;
 }
 
-/** Enough for many workers that start and stop one after the other. */
+/** Long enough for many workers that start or stop one after the other. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const DAEMON_TIMEOUT_MS = 30_000;
 
@@ -42,7 +42,7 @@ export function hasPm2(): boolean {
 }
 
 /**
- * Only our own stack needs PM2, so users who measure their own server need not install it.
+ * Locates PM2, which is optional: only the bundled stack needs it.
  * @returns the path of its start script
  * @throws CapacityError `NOT_INSTALLED`
  */
@@ -50,13 +50,13 @@ export function requirePm2(): string {
   try {
     return createRequire(import.meta.url).resolve('pm2/bin/pm2');
   } catch (cause) {
-    const message = 'pm2, which runs the processes of the stack, is not installed.';
+    const message = 'pm2 is not installed. It runs the processes of the bundled stack.';
     throw new CapacityError('NOT_INSTALLED', message, 'npm install pm2', { cause });
   }
 }
 
 /**
- * Starts PM2's daemon. Nothing ends this early, because a daemon whose starter has ended has no name until it writes its pid.
+ * Starts PM2's daemon. It cannot be aborted, because an orphaned daemon could not be found before it writes its pid.
  * @returns the daemon's pid
  * @throws CapacityError `START_FAILED`
  */
@@ -67,18 +67,17 @@ export async function startDaemon(pm2Home: string): Promise<number | undefined> 
   return daemonPid(pm2Home);
 }
 
-/** @returns the pid that the daemon has written */
+/** Reads the daemon's pid from its pid file. */
 export function daemonPid(pm2Home: string): number | undefined {
   return attempt(() => Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8')) || undefined);
 }
 
-/** @returns the app's name in the ecosystem file */
 export function redisApp(index: number): string {
   return `redis${index}`;
 }
 
 /**
- * Starts apps of the ecosystem file, and records them; resolves when each worker has reported that it is ready, or failed to.
+ * Starts apps of the ecosystem file and records them. Resolves when each worker is ready or has failed.
  * @throws CapacityError `START_FAILED`, or the signal's reason
  */
 export async function startApps(
@@ -98,16 +97,16 @@ export async function startApps(
     STACK_REDIS_NODES: String(redisNodes.length),
     STACK_NGINX: nginx,
     STACK_NODE: node,
-    // Workers have another working directory.
+    // Absolute, because the workers have another working directory.
     ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
     CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (compression ? 'on' : undefined),
-    // The user's Redis can serve other programs, too; the prefix keeps our rooms apart from theirs.
+    // A random prefix, because the user's Redis can serve other programs with Socket.IO.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   };
   await runPm2(pm2Home, ['start', ECOSYSTEM, '--only', names.join()], { env, signal });
   const started = (await recordApps(state)).filter(({ name }) => names.includes(name));
   if (started.length === names.length) return started;
-  throw failed(`PM2 has started ${started.length} of ${names.join(', ')}`, logTail(join(pm2Home, 'pm2.log')));
+  throw failed(`PM2 has started only ${started.length} of ${names.join(', ')}`, logTail(join(pm2Home, 'pm2.log')));
 }
 
 const appSchema = z
@@ -115,21 +114,21 @@ const appSchema = z
     name: z.string(),
     /** 0 while there is no process. */
     pid: z.number().default(0),
-    /** The status as PM2 names it: `online`, `launching`, `waiting restart`, `errored`, … */
+    /** `status` is PM2's: `online`, `launching`, `waiting restart`, `errored`, … */
     pm2_env: z.object({ status: z.string(), restart_time: z.number() }),
   })
   .transform(({ name, pid, pm2_env: { status, restart_time: restarts } }) => ({ name, pid, restarts, status }));
 export type Pm2App = z.infer<typeof appSchema>;
 
 /**
- * Records pids and restarts as PM2 lists them. Redis and nginx, which PM2 does not start again by itself, keep their last pid.
+ * Records pids and restarts as PM2 lists them. Redis and nginx keep their last pid, because PM2 does not restart them by itself.
  * @returns the list; empty without a daemon
  * @throws CapacityError `START_FAILED`
  */
 export async function recordApps(state: StackState): Promise<Pm2App[]> {
   const apps = await listApps(state.pm2Home);
   const find = (name: string) => apps.find((app) => app.name === name);
-  const pidOf = (name: string) => remember(state, processRef(find(name)?.pid));
+  const pidOf = (name: string) => recordProcess(state, processRef(find(name)?.pid));
   for (const worker of state.workers) {
     worker.pid = pidOf(worker.id) ?? 0;
     worker.restarts = find(worker.id)?.restarts ?? worker.restarts;
@@ -140,14 +139,14 @@ export async function recordApps(state: StackState): Promise<Pm2App[]> {
   return apps;
 }
 
-/** @returns none without a daemon @throws CapacityError `START_FAILED` */
+/** Returns the apps; empty without a daemon. @throws CapacityError `START_FAILED` */
 export async function listApps(pm2Home: string): Promise<Pm2App[]> {
   if (!(await daemonAnswers(pm2Home))) return [];
   const output = await runPm2(pm2Home, ['jlist']);
   return z.array(appSchema).parse(JSON.parse(output.slice(output.indexOf('['))));
 }
 
-/** Reloads the workers as a deploy does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */
+/** Reloads the workers as a deployment does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */
 export async function reloadWorkers(pm2Home: string): Promise<void> {
   await runPm2(pm2Home, ['reload', 'workers']);
 }
@@ -157,13 +156,13 @@ export async function restartRedisApps(pm2Home: string): Promise<void> {
   await runPm2(pm2Home, ['restart', 'redis'], { env: { PM2_CONCURRENT_ACTIONS: '64' } });
 }
 
-/** Stops all apps at once, then the daemon. @throws CapacityError `START_FAILED`, also if there is none */
+/** Stops all apps at once, then the daemon. @throws CapacityError `START_FAILED`, also without a daemon */
 export async function stopPm2(pm2Home: string): Promise<void> {
   await runPm2(pm2Home, ['kill']);
 }
 
 /**
- * Runs a command of PM2 while its daemon answers: without one, PM2 would start another daemon, which nothing would name.
+ * Runs a PM2 command if the daemon answers. Otherwise PM2 would start a new daemon that no state file records.
  * @returns its stdout
  * @throws CapacityError `START_FAILED`, or the signal's reason
  */
@@ -190,7 +189,7 @@ async function execute(
   throw failed(`pm2 ${args[0]} failed`, result.all || logTail(join(pm2Home, 'pm2.log')));
 }
 
-/** @returns whether a daemon listens in this home, which holds from its start to its end */
+/** Returns whether a daemon listens in this home. */
 async function daemonAnswers(pm2Home: string): Promise<boolean> {
   const socket = connect(join(pm2Home, 'rpc.sock'));
   try {
@@ -204,8 +203,8 @@ async function daemonAnswers(pm2Home: string): Promise<boolean> {
 }
 
 /**
- * Environment of PM2's processes, which its apps inherit: without PM2's own variables (this process could run under another PM2)
- * and those that would redirect our workers.
+ * Environment of PM2 and its apps, without PM2's own variables (this process could run under another PM2) and variables that would change
+ * our workers' configuration.
  */
 function pm2Environment(pm2Home: string): NodeJS.ProcessEnv {
   const excluded = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
@@ -213,13 +212,13 @@ function pm2Environment(pm2Home: string): NodeJS.ProcessEnv {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name))),
     ...environmentMark(dirname(pm2Home)),
     PM2_HOME: pm2Home,
-    PM2_DISCRETE_MODE: 'true', // No banner, no "daemon spawned".
+    PM2_DISCRETE_MODE: 'true', // Prints no banner.
     PM2_DISABLE_VERSION_CHECK: 'true', // Sends nothing to npm.
     PM2_NO_INTERACTION: 'true', // No agent to pm2.io.
   };
 }
 
 function failed(problem: string, output: string): CapacityError {
-  const fix = 'Correct what the lines above, which are PM2’s own, report.';
+  const fix = 'Correct the errors above, reported by PM2.';
   return new CapacityError('START_FAILED', `${problem}:\n${output}`, fix);
 }

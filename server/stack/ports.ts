@@ -1,4 +1,4 @@
-/** Ports for the stack's listeners. */
+/** Finds and checks ports for the stack's listeners. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -8,12 +8,12 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 const LISTEN_TIMEOUT_MS = 2000;
 
 /**
- * Listeners stay below the system's range for outgoing connections (from 32768 on Linux, 49152 on macOS). Within it,
- * one of the connections under test could take a worker's port while PM2 restarts that worker.
+ * Range of listeners, below the system's ephemeral ports (from 32768 on Linux, 49152 on macOS): otherwise a connection under test could
+ * take a worker's port while PM2 restarts that worker.
  */
 export const PORT_RANGE = { low: 12_000, high: 32_000 };
 
-/** @returns `count` different ports on 127.0.0.1 that are free now */
+/** Returns `count` different free ports on 127.0.0.1. */
 export async function freePorts(count: number): Promise<number[]> {
   await requireLoopback();
   const ports = new Set<number>();
@@ -28,16 +28,16 @@ export async function freePorts(count: number): Promise<number[]> {
 
 /**
  * Checks that the stack can listen on this port of 127.0.0.1, and that nothing else answers there.
- * @param fix alternatives to stopping the other program
+ * @param fix what the user can do instead of stopping the other program
  * @throws CapacityError `PORT_UNAVAILABLE` with the name of the program that listens there
  */
 export async function assertFree(port: number, fix: string): Promise<void> {
   await requireLoopback();
   const problem = await listenProblem(port);
   if (problem === 'EACCES') {
-    throw new CapacityError('PORT_UNAVAILABLE', `this user may not listen on port ${port} of 127.0.0.1`, fix);
+    throw new CapacityError('PORT_UNAVAILABLE', `this user is not allowed to listen on port ${port} of 127.0.0.1`, fix);
   }
-  // A published port of a container can answer where a listener would still be allowed.
+  // A container's published port can accept connections although listening on it succeeds.
   if (problem === undefined && !(await listens('127.0.0.1', port))) return;
   throw new CapacityError(
     'PORT_UNAVAILABLE',
@@ -46,23 +46,22 @@ export async function assertFree(port: number, fix: string): Promise<void> {
   );
 }
 
-/** @returns whether a program accepts connections there */
 export function listens(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[|\]$/g, '');
     const socket = connect({ host, port, timeout: LISTEN_TIMEOUT_MS });
-    const done = (answer: boolean) => {
+    const finish = (answer: boolean) => {
       socket.destroy();
       resolve(answer);
     };
-    socket.once('connect', () => done(true));
-    // A server that is too busy to accept still holds the port.
-    socket.once('timeout', () => done(true));
-    socket.once('error', () => done(false));
+    socket.once('connect', () => finish(true));
+    // A server that is too busy to accept connections still occupies the port.
+    socket.once('timeout', () => finish(true));
+    socket.once('error', () => finish(false));
   });
 }
 
-/** An interface that is down may lack the address, or lets programs listen where nobody can connect. */
+/** Checks that 127.0.0.1 accepts connections: a loopback interface that is down can lack the address, or allow only listening. */
 async function requireLoopback(): Promise<void> {
   const server = createServer();
   try {
@@ -76,7 +75,7 @@ async function requireLoopback(): Promise<void> {
     if (code !== 'EADDRNOTAVAIL' && code !== 'ENETUNREACH') throw error;
     throw new CapacityError(
       'PORT_UNAVAILABLE',
-      `this machine, or this network namespace, has no usable 127.0.0.1, on which the bundled deployment would listen: ${code}`,
+      `127.0.0.1, on which the bundled deployment would listen, is not usable on this machine or in this network namespace: ${code}`,
       'bring it up: ip link set lo up && ip addr add 127.0.0.1/8 dev lo; or measure a server elsewhere: TARGET=http://host:port',
     );
   } finally {
@@ -84,7 +83,7 @@ async function requireLoopback(): Promise<void> {
   }
 }
 
-/** @returns the error code of an attempt to listen on 127.0.0.1; undefined if it succeeds */
+/** Tries to listen on 127.0.0.1. @returns the error code; undefined on success */
 async function listenProblem(port: number): Promise<string | undefined> {
   const server = createServer();
   try {

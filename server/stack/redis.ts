@@ -1,7 +1,4 @@
-/**
- * Redis for the adapter: the user's, or what a stack starts for itself: a single one, or the nodes of a Redis Cluster, which are
- * all on 127.0.0.1, and have no replicas.
- */
+/** Redis for the adapter: the user's, or the stack's own, which is a single Redis or a Redis Cluster on 127.0.0.1 without replicas. */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,19 +9,18 @@ import { redisPart } from '../../protocol/wire/redis-part.ts';
 import { refusalFix } from '../../protocol/wire/redis-refusals.ts';
 import type { RedisNodeState, StackState } from './state/state.ts';
 import { requireTool } from './tools.ts';
-import { waitFor } from './wait-until-well.ts';
+import { waitFor } from './wait-for.ts';
 
 type OwnRedis = Pick<StackState, 'redisUrl' | 'redisNodes'>;
 
-/** `redis-cli` waits without end for nodes that do not join each other. */
+/** Timeout of `redis-cli --cluster create`, which waits forever for nodes that do not join. */
 const JOIN_TIMEOUT_MS = 30_000;
-/** After joining, nodes wait two seconds before they accept writes. */
+/** Timeout of `clusterReady`; after joining, nodes wait two seconds before they accept writes. */
 const READY_TIMEOUT_MS = 20_000;
 
 /**
- * Plans a Redis that does not run yet, with a new password.
- * @param count nodes of its cluster; 1 for a Redis outside any cluster
- * @param ports free ones, two for each node
+ * Plans a new Redis with a new password. @param count number of cluster nodes; 1 for a single Redis @param ports free ports, two for each
+ * node
  */
 export function planRedis(count: number, ports: number[]): { redisUrl: string; redisNodes: RedisNodeState[] } {
   const redisNodes = Array.from({ length: count }, (_, index) => ({
@@ -36,12 +32,12 @@ export function planRedis(count: number, ports: number[]): { redisUrl: string; r
   return { redisUrl: `redis://:${password}@127.0.0.1:${redisNodes[0]?.port}`, redisNodes };
 }
 
-/** Writes `<folder>/<index>/redis.conf` for each node, without persistence, as Redis only relays messages. */
+/** Writes `<folder>/<index>/redis.conf` for each node, without persistence because Redis only relays messages. */
 export function configureRedis(folder: string, { redisUrl = '', redisNodes }: OwnRedis): void {
   const { password } = new URL(redisUrl);
   for (const [index, { port, busPort }] of redisNodes.entries()) {
     const dir = join(folder, String(index));
-    // The settings are in a file because every user can read command lines, with a password because every user can connect.
+    // In a file because every user can read command lines; with a password because every user can connect to the port.
     const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no' };
     const asNode = { 'cluster-enabled': 'yes', 'cluster-port': busPort, 'cluster-announce-ip': '127.0.0.1' };
     const lines = Object.entries({ ...settings, ...(busPort !== undefined && asNode) }).map(
@@ -52,7 +48,7 @@ export function configureRedis(folder: string, { redisUrl = '', redisNodes }: Ow
   }
 }
 
-/** Forms one cluster of nodes that are new, and waits until it is ready. @throws CapacityError `START_FAILED`, `NOT_INSTALLED` */
+/** Joins new nodes to a cluster, and waits until it is ready. @throws CapacityError `START_FAILED`, `NOT_INSTALLED` */
 export async function formCluster(redis: OwnRedis): Promise<void> {
   const nodes = redis.redisNodes.map(({ port, busPort }) => `127.0.0.1:${port}@${busPort}`);
   const result = await execa(requireTool('redis-cli'), ['--cluster', 'create', ...nodes, '--cluster-yes'], {
@@ -62,11 +58,11 @@ export async function formCluster(redis: OwnRedis): Promise<void> {
     reject: false,
     timeout: JOIN_TIMEOUT_MS,
   });
-  if (result.failed) throw notACluster(result.all || `${result.shortMessage}`);
+  if (result.failed) throw clusterError(result.all || `${result.shortMessage}`);
   await clusterReady(redis);
 }
 
-/** Waits until each node knows all the others, and where every slot is. @throws CapacityError `START_FAILED` */
+/** Waits until every node knows all nodes and all slots. @throws CapacityError `START_FAILED` */
 export async function clusterReady(redis: OwnRedis): Promise<void> {
   const expected = ['cluster_state:ok', 'cluster_slots_ok:16384', `cluster_known_nodes:${redis.redisNodes.length}`];
   for (const node of redis.redisNodes) {
@@ -75,11 +71,12 @@ export async function clusterReady(redis: OwnRedis): Promise<void> {
       info = await askRedis(urlOf(redis, node), ['CLUSTER', 'INFO']).catch(({ message }) => message);
       return expected.every((line) => info.includes(`${line}\r\n`));
     };
-    if (!(await waitFor(isReady, READY_TIMEOUT_MS))) throw notACluster(`node 127.0.0.1:${node.port} reports:\n${info}`);
+    if (!(await waitFor(isReady, READY_TIMEOUT_MS)))
+      throw clusterError(`node 127.0.0.1:${node.port} reports:\n${info}`);
   }
 }
 
-function notACluster(output: string): CapacityError {
+function clusterError(output: string): CapacityError {
   return new CapacityError(
     'START_FAILED',
     `The nodes of the Redis Cluster did not join each other:\n${output}`,
@@ -87,7 +84,7 @@ function notACluster(output: string): CapacityError {
   );
 }
 
-/** @returns names of its processes as parts of the deployment */
+/** Returns the names of the Redis processes as parts of the deployment. */
 export function redisParts({ redisNodes }: StackState): string[] {
   return redisNodes.map(({ port, busPort }) => redisPart(busPort === undefined ? undefined : `127.0.0.1:${port}`));
 }
@@ -99,7 +96,7 @@ export async function redisAnswers(redis: OwnRedis, node: RedisNodeState): Promi
   );
 }
 
-/** @throws CapacityError `REDIS_UNREACHABLE` or `REDIS_REFUSES` when the Redis that the user named does not answer, or refuses */
+/** @throws CapacityError `REDIS_UNREACHABLE` or `REDIS_REFUSES` when the user's Redis does not answer, or refuses the command */
 export async function assertRedisAnswers(url: string): Promise<void> {
   const { host } = new URL(url); // Without the password.
   await askRedis(url, ['PING']).catch((cause) => {
@@ -115,10 +112,10 @@ function urlOf({ redisUrl = '' }: OwnRedis, { port }: RedisNodeState): string {
   return Object.assign(new URL(redisUrl), { port }).href;
 }
 
-/** Sends one command over a connection of its own. @throws Error of the connection, or of the command */
+/** Sends one command over a new connection. @throws Error of the connection or of the command */
 export async function askRedis(url: string, command: string[]): Promise<string> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 2_000 } });
-  // The client also rejects; without a listener the event would end the process.
+  // `connect` rejects as well; without a listener, the event would end the process.
   client.on('error', () => {});
   try {
     await client.connect();

@@ -1,4 +1,4 @@
-/** The Node that runs the workers: this process's own, or the one that the user names. */
+/** Finds the Node that runs the workers: this process's own, or the version in `SERVER_NODE`. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -14,8 +14,7 @@ export const environmentSchema = z.object({
 });
 
 /**
- * Looks first in the folder where the packages of the WebSocket servers are, `CAPACITY_MODULES`.
- * @returns path of the binary
+ * Looks in `CAPACITY_MODULES` first, then in the working directory. @returns path of the binary
  * @throws CapacityError NOT_INSTALLED, CONFIG_INVALID
  */
 export function serverNode(environment: NodeJS.ProcessEnv = process.env): string {
@@ -32,7 +31,7 @@ export function serverNode(environment: NodeJS.ProcessEnv = process.env): string
   const folder = CAPACITY_MODULES || 'server-modules';
   throw new CapacityError(
     'NOT_INSTALLED',
-    `Node ${SERVER_NODE}, which SERVER_NODE names for the workers, is not installed`,
+    `SERVER_NODE=${SERVER_NODE}: this Node version for the workers is not installed`,
     `npm install --prefix ${folder} node@${SERVER_NODE}, and set CAPACITY_MODULES=${folder}`,
   );
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run setup`: finds or installs nginx and redis-server. Without them, it reports what is missing and succeeds all the
- * same, because runs then use the embedded profile.
+ * `npm run setup`: finds or installs nginx and redis-server. If one is missing, it reports that and still exits with 0, because runs then
+ * use the embedded profile.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -11,12 +11,12 @@ import { findTool, searchDirs, TOOLS, type Tool } from './tools.ts';
 export interface SetupSystem {
   dirs: string[];
   isRoot: boolean;
-  /** The file that Debian's packages run before they start a service. */
+  /** Debian's `policy-rc.d`, which packages run before they start a service. */
   policyFile: string;
   print(line: string): void;
 }
 
-/** Finds or installs both programs; prints one line for each. @returns those that are missing in the end */
+/** Finds or installs both programs, and prints one line for each. @returns the programs that are still missing */
 export async function setup(system: SetupSystem): Promise<Tool[]> {
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
@@ -53,21 +53,21 @@ function reportMissing(missing: Tool[], { print }: SetupSystem): void {
 }
 
 async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
-  // No SIGKILL after a while: dpkg could be in the middle of a package.
+  // Never SIGKILL: it could interrupt dpkg in the middle of a package.
   const options = { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false } as const;
   await execa(aptGet, ['update', '-q'], options);
-  const lift = banServiceStarts(system.policyFile);
+  const liftBan = banServiceStarts(system.policyFile);
   try {
     await execa(aptGet, ['install', '-y', '-q', '--no-install-recommends', ...tools], options);
   } finally {
-    lift();
-    await disable(tools, system);
+    liftBan();
+    await disableServices(tools, system);
   }
 }
 
 /**
- * Debian's packages run `policy-rc.d` before they start a service: its exit code 101 forbids that. An existing one, as in
- * containers, remains in effect. Ours forbids nothing once this process has ended, however it ends.
+ * Writes a `policy-rc.d` that forbids Debian's packages to start services (exit code 101). An existing one, as in containers, is left
+ * alone. Ours forbids nothing once this process has ended, even if it was killed.
  * @returns a function that lifts the ban
  */
 function banServiceStarts(policyFile: string): () => void {
@@ -77,20 +77,20 @@ function banServiceStarts(policyFile: string): () => void {
     mode: 0o755,
   });
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  const lift = () => {
+  const liftBan = () => {
     for (const signal of signals) process.off(signal, onSignal);
     rmSync(policyFile, { force: true });
   };
   const onSignal = (signal: NodeJS.Signals) => {
-    lift();
+    liftBan();
     process.kill(process.pid, signal);
   };
   for (const signal of signals) process.on(signal, onSignal);
-  return lift;
+  return liftBan;
 }
 
-/** They would otherwise start at the next boot. Applies only to what was just installed, so to no service in use. */
-async function disable(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
+/** Disables the services, which would start at the next boot. Only for programs just installed, so never for a service in use. */
+async function disableServices(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
   const systemctl = findTool('systemctl', dirs);
   const installed = tools.filter((tool) => findTool(tool, dirs));
   if (systemctl && installed.length > 0) await execa(systemctl, ['disable', ...installed], { reject: false });

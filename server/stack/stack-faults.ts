@@ -1,4 +1,4 @@
-/** Planned faults of a stack: what a deploy, a crash or an administrator does to it. */
+/** Causes a stack's planned faults: a deployment, a crash, or an administrator's restart. */
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { StackFault } from '../../protocol/wire/fault-kinds.ts';
 import { isRetiring } from './nginx.ts';
@@ -6,20 +6,20 @@ import { recordApps, reloadWorkers, restartRedisApps } from './pm2.ts';
 import { clusterReady, redisAnswers, redisParts } from './redis.ts';
 import { childrenOf, isAlive, type ProcessRef } from './state/stack-processes.ts';
 import { recordNginxWorkers, refOf, type StackState } from './state/state.ts';
-import { waitFor } from './wait-until-well.ts';
+import { waitFor } from './wait-for.ts';
 
 const RELOAD_TIMEOUT_MS = 10_000;
 const RESTART_TIMEOUT_MS = 10_000;
-const SEE_LOG = 'see its log: npx socketio-capacity stack status names the folder';
+const SEE_LOG = 'see its log: npx socketio-capacity stack status prints the folder';
 
-/** @returns why this stack cannot suffer the fault; undefined if it can */
-export function whyNot(fault: StackFault, { nginxPid, redisNodes }: StackState): string | undefined {
+/** Returns why the fault is impossible in this stack; undefined if it is possible. */
+export function whyUnsupported(fault: StackFault, { nginxPid, redisNodes }: StackState): string | undefined {
   if (fault === 'reload-nginx' && nginxPid === undefined) return 'it has no nginx (profile: embedded)';
   if (fault === 'restart-redis' && redisNodes.length === 0) return 'it has no Redis of its own';
   return undefined;
 }
 
-/** @returns names of the parts that the fault replaces: workers, `nginx`, `Redis` or the nodes of its cluster */
+/** Returns the parts that the fault replaces: workers, `nginx`, `Redis` or its cluster nodes. */
 export function partsReplacedBy(fault: StackFault, state: StackState): string[] {
   const names = state.workers.map(({ id }) => id);
   const parts = { 'kill-worker': names.slice(0, 1), 'reload-workers': names };
@@ -28,8 +28,8 @@ export function partsReplacedBy(fault: StackFault, state: StackState): string[] 
 }
 
 /**
- * Resolves when it is done; a killed worker is not back by then.
- * @param save writes the state, so that the stack can be taken down whatever happens next
+ * Causes the fault and resolves when it is done, but does not wait for a killed worker to restart. @param save writes the state, which is
+ * needed to take the stack down later
  * @throws CapacityError `START_FAILED`
  */
 export async function causeFault(fault: StackFault, state: StackState, save: () => void): Promise<void> {
@@ -39,7 +39,7 @@ export async function causeFault(fault: StackFault, state: StackState, save: () 
   else await restartRedis(state, save);
 }
 
-/** The first one. PM2 starts it again. */
+/** Kills the first worker. PM2 restarts it. */
 function killWorker(state: StackState): void {
   const [worker] = state.workers;
   const ref = refOf(state, worker?.pid);
@@ -49,7 +49,7 @@ function killWorker(state: StackState): void {
   process.kill(ref.pid, 'SIGKILL');
 }
 
-/** Old workers of nginx stay until their last connection has ended. */
+/** Reloads nginx. Its old workers keep running until their last connection closes. */
 async function reloadNginx(state: StackState, save: () => void): Promise<void> {
   const master = refOf(state, state.nginxPid) as ProcessRef;
   const before = new Set(childrenOf(master.pid));
@@ -59,21 +59,25 @@ async function reloadNginx(state: StackState, save: () => void): Promise<void> {
     return now.some((pid) => !before.has(pid)) && now.every((pid) => !before.has(pid) || isRetiring(pid));
   };
   if (!(await waitFor(isDone, RELOAD_TIMEOUT_MS))) {
-    const message = 'nginx was told to reload, and did not replace its worker processes.';
+    const message = `nginx did not replace its worker processes within ${RELOAD_TIMEOUT_MS / 1000} s of a reload.`;
     throw new CapacityError('START_FAILED', message, SEE_LOG);
   }
   recordNginxWorkers(state);
   save();
 }
 
-/** Restarts all nodes of a cluster. Each starts empty, on its port, with the same password. */
+/** Restarts all Redis nodes. Each starts empty, with the same port and password. */
 async function restartRedis(state: StackState, save: () => void): Promise<void> {
   await restartRedisApps(state.pm2Home);
   await recordApps(state);
   save();
   const answers = state.redisNodes.map((node) => waitFor(() => redisAnswers(state, node), RESTART_TIMEOUT_MS));
   if ((await Promise.all(answers)).includes(false)) {
-    throw new CapacityError('START_FAILED', 'Redis does not answer after its restart.', SEE_LOG);
+    throw new CapacityError(
+      'START_FAILED',
+      `Redis does not answer ${RESTART_TIMEOUT_MS / 1000} s after its restart.`,
+      SEE_LOG,
+    );
   }
   if (state.redisNodes.length > 1) await clusterReady(state);
 }

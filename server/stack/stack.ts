@@ -1,6 +1,6 @@
 /**
- * The deployment under test as a unit: redis-server, Socket.IO workers under PM2, nginx. The process that starts a
- * stack owns it: the stack ends with `close()` or with the owner's process, whichever comes first (see keeper.ts).
+ * The deployment under test as a unit: redis-server, Socket.IO workers under PM2, nginx. The process that starts a stack owns it: `close()`
+ * or the end of the owner's process takes the stack down (see keeper.ts).
  */
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -16,7 +16,7 @@ import { causeFault } from './stack-faults.ts';
 import type { StackOptions } from './start.ts';
 import { childrenOf, processRef, terminate, waitUntilGone } from './state/stack-processes.ts';
 import {
-  lives,
+  isRunning,
   pidsOfRedis,
   readState,
   recordNginxWorkers,
@@ -24,7 +24,7 @@ import {
   type StackState,
   writeState,
 } from './state/state.ts';
-import { endUnnamed, takeDown } from './takedown.ts';
+import { endMarkedProcesses, takeDown } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
 export type { StackState, WorkerState } from './state/state.ts';
@@ -32,22 +32,21 @@ export { defaultStateDir } from './state/state-dir.ts';
 
 const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
 
-/** How long a keeper can take to end: PM2's workers have 15 s to close their connections. */
+/** Time that a keeper has to end; PM2's workers alone have 15 s to close their connections. */
 const KEEPER_GRACE_MS = 60_000;
 
 type FoundStack =
   | { status: 'up'; stack: Stack }
   /** Another process is starting it or taking it down. */
   | { status: 'busy'; phase: 'starting' | 'stopping'; keeperPid: number }
-  /** Left behind by a killed process. `clean()` ends what still runs of it. */
+  /** Left behind by a killed process. `clean()` ends its remaining processes. */
   | { status: 'stale'; reason: string; clean(): Promise<void> }
   | { status: 'down' };
 
 /**
- * Starts a stack and waits until every part of it answers. A stale one in the same folder is cleaned up first.
- * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`,
- *   `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the signal's reason; nothing of the stack is left by then,
- *   unless the error says which processes do not end (alone: `STACK_STUCK`)
+ * Starts a stack and waits until every part answers. Cleans up a stale stack in the same folder first. @throws CapacityError
+ * `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`, `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the signal's reason, with the
+ * stack's processes ended; those that could not be ended are listed in the message, or in `STACK_STUCK` if nothing else failed
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await clearStateDir(options.stateDir);
@@ -55,16 +54,16 @@ export async function startStack(options: StackOptions, signal?: AbortSignal): P
   return new Stack(options.stateDir, await startKeeper(options, signal));
 }
 
-/** Finds the stack whose state is in this folder, whichever process started it. */
+/** Finds the stack of this state folder, started by any process. */
 export async function findStack(stateDir: string): Promise<FoundStack> {
   const state = readState(stateDir);
   if (state === undefined) return { status: 'down' };
   if (state === 'unreadable') {
     const reason = 'its state file is damaged or from another version';
-    return { status: 'stale', reason, clean: () => endUnnamed(stateDir) };
+    return { status: 'stale', reason, clean: () => endMarkedProcesses(stateDir) };
   }
-  const ownerGone = state.ownerPid !== undefined && !lives(state, state.ownerPid);
-  if (state.keeperPid !== undefined && lives(state, state.keeperPid) && (state.phase !== 'up' || ownerGone)) {
+  const ownerGone = state.ownerPid !== undefined && !isRunning(state, state.ownerPid);
+  if (state.keeperPid !== undefined && isRunning(state, state.keeperPid) && (state.phase !== 'up' || ownerGone)) {
     const phase = state.phase === 'starting' && !ownerGone ? 'starting' : 'stopping';
     return { status: 'busy', phase, keeperPid: state.keeperPid };
   }
@@ -76,17 +75,17 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
 function whyStale(state: StackState, ownerGone: boolean): string | undefined {
   if (ownerGone) return `the process that started it (${state.ownerPid}) has ended`;
   if (state.phase !== 'up') return `it was abandoned while ${state.phase}`;
-  // A dead worker is not stale: PM2 restarts it.
+  // A dead worker does not make the stack stale, because PM2 restarts it.
   const redis = pidsOfRedis(state).map((pid) => ['Redis', pid] as const);
   for (const [name, pid] of [['PM2', state.pm2Pid] as const, ['nginx', state.nginxPid] as const, ...redis]) {
-    if (pid !== undefined && !lives(state, pid)) return `its ${name} (${pid}) has ended`;
+    if (pid !== undefined && !isRunning(state, pid)) return `its ${name} (${pid}) has ended`;
   }
   return undefined;
 }
 
 /**
- * As `findStack`, once what a killed process has left in this folder has ended.
- * @param onStale gets the reason, before what is left is ended
+ * `findStack` after waiting for a stack that is stopping, and after cleaning up a stale one.
+ * @param onStale called with the reason before the clean-up
  */
 export async function findLivingStack(stateDir: string, onStale = (_reason: string) => {}): Promise<FoundStack> {
   let found = await findStack(stateDir);
@@ -111,7 +110,7 @@ async function clearStateDir(stateDir: string): Promise<void> {
 }
 
 export class Stack {
-  /** As of the start or the last `refresh()`. */
+  /** State at the start or at the last `refresh()`. */
   readonly state: StackState;
   readonly #stateDir: string;
   #isClosing = false;
@@ -121,13 +120,13 @@ export class Stack {
     this.state = state;
   }
 
-  /** Current pids and restarts. Cheap while no worker died; otherwise PM2 is queried, which takes about half a second. */
+  /** Updates pids and restarts. Queries PM2, which takes about half a second, only if a worker has died. */
   async refresh(): Promise<StackState> {
     const { state } = this;
     if (this.#isClosing) return state;
-    // It answers before it has started all of them, and forks others when one dies.
+    // nginx answers before all of its workers run, and replaces workers that die.
     let hasChanged = recordNginxWorkers(state);
-    if (!state.workers.every(({ pid }) => lives(state, pid))) {
+    if (!state.workers.every(({ pid }) => isRunning(state, pid))) {
       await recordApps(state);
       hasChanged = true;
     }
@@ -135,22 +134,22 @@ export class Stack {
     return state;
   }
 
-  /** @returns how often PM2 has restarted each worker since the start of the stack. Takes about half a second */
+  /** Returns how often PM2 has restarted each worker since the stack's start. Takes about half a second. */
   async restarts(): Promise<Record<string, number>> {
     const apps = await listApps(this.state.pm2Home);
     const workers = apps.filter(({ name }) => this.state.workers.some(({ id }) => id === name));
     return Object.fromEntries(workers.map(({ name, restarts }) => [name, restarts]));
   }
 
-  /** Does to the stack what the run plans; resolves when that is done. @throws CapacityError as `causeFault` */
+  /** Causes a planned fault; resolves when it is done. @throws CapacityError as `causeFault` */
   async fault(fault: StackFault): Promise<void> {
     await this.refresh();
     await causeFault(fault, this.state, () => this.#save());
   }
 
   /**
-   * @returns by part (`PM2`, and `nginx` with its workers but those that it has replaced), the processes as they run now; empty
-   *   for a part that has ended. A part that was replaced or reloaded has other processes than before
+   * Returns the running processes of `PM2`, and of `nginx` with its workers except those that are retiring, as pids with start times. A
+   * restart or reload changes the text; it is empty for a part that has ended.
    */
   identities(): Record<string, string> {
     const { pm2Home, nginxPid } = this.state;
@@ -159,16 +158,16 @@ export class Stack {
     return { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiring(pid))]) };
   }
 
-  /** Takes it down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
+  /** Takes the stack down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
   readonly close = onlyOnce(async () => {
     this.#isClosing = true;
     const keeper = refOf(this.state, this.state.keeperPid);
     if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
-    // If there is no keeper, or it was killed half-way. A newer stack in the same folder must not be stopped.
+    // Needed if there is no keeper or it was killed. Never stops a newer stack in the same folder.
     if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
   });
 
-  /** A full disk does not end what goes on: the marks of processes still lead to those that the file lacks. */
+  /** Saves the state. Ignores errors such as a full disk: processes missing from the file are found by their marks. */
   #save(): void {
     if (this.#isCurrent()) attempt(() => writeState(this.#stateDir, this.state));
   }
@@ -182,24 +181,24 @@ export class Stack {
 async function startKeeper(options: StackOptions, signal: AbortSignal | undefined): Promise<StackState> {
   const keeper = spawn(process.execPath, [KEEPER], { detached: true, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   const stderr = keeper.stderr as Socket;
-  let complaint = '';
+  let stderrText = '';
   stderr.setEncoding('utf8').on('data', (text: string) => {
-    complaint += text;
+    stderrText += text;
   });
-  let notStarted: Error | undefined;
+  let spawnError: Error | undefined;
   const closed = new Promise<void>((resolve) => {
     keeper.once('close', () => resolve());
     keeper.once('error', (error) => {
-      notStarted = error;
+      spawnError = error;
       resolve();
     });
   });
   const answered = new Promise<KeeperAnswer>((resolve) => {
     keeper.once('message', (message) => resolve(message as KeeperAnswer));
   });
-  // A failed send shows as the keeper's end.
+  // Ignores a send error: the keeper has ended then, which `closed` reports.
   keeper.send(options, () => {});
-  // The keeper stops between two steps.
+  // The keeper aborts at its next step.
   const leave = () => keeper.kill('SIGTERM');
   signal?.addEventListener('abort', leave, { once: true });
   const answer = await Promise.race([answered, closed]);
@@ -216,7 +215,7 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   const error = (answer && 'error' in answer ? answer : undefined)?.error;
   if (error?.code !== 'STACK_STUCK') signal?.throwIfAborted();
   if (!error)
-    throw startRefused(notStarted) ?? new CapacityError('UNEXPECTED', `The stack did not start:\n${complaint}`);
+    throw startRefused(spawnError) ?? new CapacityError('UNEXPECTED', `The stack did not start:\n${stderrText}`);
   const { code, message, fix, cause } = error;
   throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
 }

@@ -1,4 +1,4 @@
-/** Brings a stack up: its files, PM2's daemon, Redis, then workers and nginx, and records what runs in the state. */
+/** Starts a stack (its files, PM2's daemon, Redis, then workers and nginx) and records its processes in the state. */
 import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,46 +16,46 @@ import {
   claimState,
   type RedisNodeState,
   recordNginxWorkers,
-  remember,
+  recordProcess,
   type StackState,
   type WorkerState,
   writeState,
 } from './state/state.ts';
 import { prepareStateDir } from './state/state-dir.ts';
 import { requireTool } from './tools.ts';
-import { isWell, waitFor } from './wait-until-well.ts';
+import { respondsOk, waitFor } from './wait-for.ts';
 
 export interface StackOptions {
-  /** Undefined: `full`, or `embedded` where nginx or redis-server is missing. */
+  /** Undefined for `full`, or `embedded` if nginx or redis-server is missing. */
   profile?: Profile | undefined;
-  /** Where clients connect, on 127.0.0.1; 0 takes any free port. */
+  /** Port of 127.0.0.1 for clients; 0 takes any free port. */
   port: number;
-  /** nginx terminates TLS, with a certificate of its own. Not available when embedded. */
+  /** Whether nginx terminates TLS, with a self-signed certificate. Not available when embedded. */
   tls?: boolean;
-  /** The workers compress for clients that offer it, unless the environment says otherwise. */
+  /** Whether workers compress messages for clients that offer it; the environment takes precedence. */
   compression?: boolean | undefined;
-  /** Connections to plan for: determines the number of workers and nginx's limits. */
+  /** Planned connections, which determine the number of workers and nginx's limits. */
   connections: number;
-  /** Number of Socket.IO workers; by default it follows from the machine and the target. Ignored when embedded. */
+  /** Number of Socket.IO workers; by default derived from the machine and the target. Ignored when embedded. */
   workers?: number | undefined;
-  /** A Redis to use; undefined starts one. Ignored when embedded. */
+  /** URL of the user's Redis; undefined starts one. Ignored when embedded. */
   redisUrl?: string | undefined;
-  /** Redis processes to start: 1, or from 3 on the nodes of a Redis Cluster. Default: 1. */
+  /** Number of Redis processes to start: 1 (default), or at least 3 for a Redis Cluster. */
   redisNodes?: number | undefined;
   stateDir: string;
-  /** Stays up until `stack down`, instead of ending with the process that started it. */
+  /** Keeps the stack up until `stack down`, even after its starter has ended. */
   persistent?: boolean;
 }
 
-/** Identifies the code whose processes a stack has. */
+/** Identifies the code that a stack runs. */
 export const CHECKOUT = realpathSync(join(import.meta.dirname, '../..'));
 const HEALTH_TIMEOUT_MS = 15_000;
 
 /**
- * @param owner pids to record in the state; both are absent in that of a persistent stack
- * @param signal stops between two steps, and the start of the workers
- * @param onClaim called once the state file is claimed; from then on the caller has to take the stack down
- * @throws CapacityError; the state names what was started until then
+ * @param owner pids to record in the state; removed at the end if the stack is persistent
+ * @param signal aborts at the next step, or a start of apps at once
+ * @param onClaim called once the state file is claimed; from then on the caller must take the stack down
+ * @throws CapacityError; the state then lists the processes started so far
  */
 export async function bringUp(
   options: StackOptions,
@@ -101,8 +101,8 @@ export async function bringUp(
     startedAt: new Date().toISOString(),
     startTimes: {},
   };
-  state.ownerPid = remember(state, processRef(owner.ownerPid));
-  state.keeperPid = remember(state, processRef(owner.keeperPid));
+  state.ownerPid = recordProcess(state, processRef(owner.ownerPid));
+  state.keeperPid = recordProcess(state, processRef(owner.keeperPid));
   if (!claimState(stateDir, state)) {
     throw new CapacityError('STACK_RUNNING', `A stack is already running from ${stateDir}.`);
   }
@@ -120,7 +120,7 @@ export async function bringUp(
   }
 
   signal.throwIfAborted();
-  state.pm2Pid = remember(state, processRef(await startDaemon(state.pm2Home)));
+  state.pm2Pid = recordProcess(state, processRef(await startDaemon(state.pm2Home)));
   writeState(stateDir, state);
 
   const start = async (names: string[], answers: (name: string) => Promise<boolean>) => {
@@ -139,7 +139,7 @@ export async function bringUp(
   await start([...controlUrls.keys(), ...(nginx ? ['nginx'] : [])], (name) => {
     const { nginxPid = 0, nginxStatusUrl = '' } = state;
     if (name === 'nginx') return nginxAnswers(nginxPid, nginxStatusUrl, plan.nginx.workers);
-    return isWell(`${controlUrls.get(name)}/healthz`);
+    return respondsOk(`${controlUrls.get(name)}/healthz`);
   });
   recordNginxWorkers(state);
 
@@ -158,7 +158,7 @@ async function assertAnswers(app: Pm2App, answers: () => Promise<boolean>, { log
   const { name, status, restarts } = app;
   const process = processRef(app.pid);
   let problem = `is ${status} after ${restarts} restarts`;
-  // A worker that was already restarted will fail again.
+  // A worker that PM2 has already restarted would fail again.
   if (status === 'online' && restarts === 0 && process) {
     problem = 'does not answer';
     let isUp = false;
@@ -171,6 +171,6 @@ async function assertAnswers(app: Pm2App, answers: () => Promise<boolean>, { log
   throw new CapacityError(
     'START_FAILED',
     `${name} ${problem}\nThe end of its log:\n${logTail(join(logDir, `${name}.log`))}`,
-    'Correct what the lines above, from its own log, report.',
+    'Correct the errors in the log above.',
   );
 }

@@ -1,4 +1,4 @@
-/** The two programs that npm cannot install. */
+/** Finds nginx and redis-server, which npm cannot install. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -7,12 +7,12 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 export const TOOLS = ['nginx', 'redis-server'] as const;
 export type Tool = (typeof TOOLS)[number];
 
-/** PATH, and folders of servers that are often missing from a user's PATH. */
+/** Folders of PATH, and those of servers that a user's PATH often lacks. */
 export function searchDirs(): string[] {
   return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
 }
 
-/** @returns the program's absolute path, or undefined if no folder contains it */
+/** Returns the program's absolute path; undefined if no folder contains it. */
 export function findTool(name: string, dirs = searchDirs()): string | undefined {
   return dirs
     .filter(Boolean)
@@ -35,6 +35,6 @@ export function requireTool(tool: Tool | 'redis-cli', dirs = searchDirs()): stri
   throw new CapacityError(
     'NOT_INSTALLED',
     `${tool} is not installed.`,
-    `Install it (npm run setup, or: apt-get install ${debianPackage}), or leave out what needs it: the embedded profile has one worker, no nginx and no Redis`,
+    `Install it (npm run setup, or: apt-get install ${debianPackage}), or use the embedded profile: one worker, no nginx and no Redis`,
   );
 }

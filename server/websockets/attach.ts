@@ -1,16 +1,16 @@
-/** The interface of a WebSocket server, which accepts the connections of Socket.IO. */
+/** Interface of the WebSocket servers that Socket.IO can run on. */
 import type { Server, ServerOptions } from 'socket.io';
 
 /**
- * An entry of `WEBSOCKETS`. Creates a Socket.IO server that runs on it; nothing listens yet.
- * @param modules folder with the packages that it needs, if they are not installed beside this one
+ * An entry of `WEBSOCKETS`: creates a Socket.IO server on it, which does not listen yet.
+ * @param modules folder with the packages that it needs, if they are not installed next to this package
  * @throws CapacityError NOT_INSTALLED
  */
 export type Attach = (options: Partial<ServerOptions>, modules?: string) => Promise<AttachedServer>;
 
 export interface AttachedServer {
   io: Server;
-  /** As in results: `ws 8.21.3`. */
+  /** For example `ws 8.21.3`. */
   nameAndVersion: string;
   /**
    * @param port 0 lets the system choose a free one
@@ -19,10 +19,10 @@ export interface AttachedServer {
    */
   listen(port: number, host: string): Promise<number>;
   /**
-   * Stops accepting connections, and asks the clients to close theirs. Resolves when none is open; at once if nothing
-   * listened. Idempotent.
+   * Stops accepting connections, and asks the clients to close theirs. Resolves when all are closed, at once if the server was not
+   * listening. Idempotent.
    */
   close(): Promise<void>;
-  /** Terminates the connections that `close()` still waits for, whatever their transport. */
+  /** Terminates the connections that `close()` still waits for, on any transport. */
   cut(): void;
 }

@@ -1,14 +1,14 @@
-/** Node's HTTP server in front: it serves polling, and hands upgraded connections to Engine.IO's `wsEngine`. */
+/** Socket.IO on Node's HTTP server, which serves polling and passes upgraded connections to Engine.IO's `wsEngine`. */
 import { createServer } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { listen } from '../listen.ts';
 import type { AttachedServer } from './attach.ts';
 
-/** Engine.IO accepts any server that has the interface of `ws`. */
+/** Engine.IO's `wsEngine` can be any server with the interface of `ws`. */
 type Options = Partial<Omit<ServerOptions, 'wsEngine'>> & { wsEngine?: unknown };
 
-/** @param options include `wsEngine`, if it is not the bundled `ws` */
+/** @param options include `wsEngine` unless it is the bundled `ws` */
 export function attachToHttp(options: Options, nameAndVersion: string): AttachedServer {
   const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
   const io = new Server(http, options as Partial<ServerOptions>);
@@ -30,7 +30,7 @@ export function attachToHttp(options: Options, nameAndVersion: string): Attached
   };
 }
 
-/** A private part of an Engine.IO client: its WebSocket, which a polling transport does not have. */
+/** Private member of an Engine.IO client: its WebSocket, absent on polling. */
 interface EngineClient {
   transport: { socket?: { terminate(): void } };
 }

@@ -6,9 +6,9 @@ import { attachToHttp } from './http-server.ts';
 import { attachToUws } from './uwebsockets.ts';
 
 export const WEBSOCKETS = {
-  /** It comes with Engine.IO. */
+  /** Bundled with Engine.IO. */
   ws: async (options) => attachToHttp(options, bundledWs()),
-  /** In place of `ws`, behind Node's HTTP server. */
+  /** Replaces `ws` behind Node's HTTP server. */
   eiows: async (options, modules) => {
     const { module, version } = await importOptional<{ Server: unknown }>('eiows@11.1.1', modules);
     return attachToHttp({ ...options, wsEngine: module.Server }, `eiows ${version}`);

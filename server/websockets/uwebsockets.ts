@@ -1,4 +1,4 @@
-/** µWebSockets.js, which is HTTP server and WebSocket server in one: Node's own are not used. */
+/** Socket.IO on µWebSockets.js, which replaces Node's HTTP server, too. */
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Server, type ServerOptions } from 'socket.io';
@@ -7,7 +7,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach } from './attach.ts';
 
-/** npm has µWebSockets.js only as uws-pack, which contains the same binaries. */
+/** µWebSockets.js is on npm only as uws-pack, with the same binaries. */
 const PACKAGE = 'uws-pack@20.0.8';
 
 type ListenSocket = object;
@@ -18,12 +18,12 @@ interface Response {
 interface UwsApp {
   any(pattern: string, handler: (response: Response) => void): void;
   listen(host: string, port: number, options: number, callback: (token: ListenSocket | false) => void): void;
-  /** Also ends all connections. */
+  /** Also closes all connections. */
   close(): void;
 }
 interface Uws {
   App(): UwsApp;
-  /** One for all connections: without a context of their own, each message is compressed by itself. */
+  /** A single compressor for all connections, so each message is compressed independently. */
   SHARED_COMPRESSOR: number;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   us_socket_local_port(token: ListenSocket): number;
@@ -35,22 +35,22 @@ export const attachToUws: Attach = async (options, modules) => {
   const uws = 'App' in module ? module : module.default;
   const app = uws.App();
   const io = new Server(options);
-  // Engine.IO's own option says only which messages are worth it; this one, which its types leave out, is µWebSockets.js's.
+  // Engine.IO's option only selects messages. This one, which is missing from its types, turns on compression in µWebSockets.js.
   const compression = options.perMessageDeflate ? { compression: uws.SHARED_COMPRESSOR } : {};
   io.attachApp(app, compression as Partial<ServerOptions>);
   app.any('/*', (response) => response.writeStatus('404 Not Found').end('This is a Socket.IO server.\n'));
 
   let token: ListenSocket | undefined;
-  // It may be closed once.
+  // Closing the app twice is an error.
   const cut = onlyOnce(() => app.close());
 
   function listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       // Without the option, several processes can listen on the same port.
-      app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (found) => {
-        if (found) {
-          token = found;
-          resolve(uws.us_socket_local_port(found));
+      app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
+        if (listenSocket) {
+          token = listenSocket;
+          resolve(uws.us_socket_local_port(listenSocket));
         } else {
           const message = `Socket.IO port: cannot listen on ${host}:${port}`;
           const fix = 'choose an address of this machine, and a free port on which this user can listen';
@@ -63,11 +63,11 @@ export const attachToUws: Attach = async (options, modules) => {
   const close = onlyOnce(async () => {
     if (token) uws.us_listen_socket_close(token);
     const clients = Object.values((io.engine as unknown as { clients: Record<string, NodeJS.EventEmitter> }).clients);
-    const left = Promise.all(clients.map((client) => once(client, 'close')));
+    const closed = Promise.all(clients.map((client) => once(client, 'close')));
     await io.close();
-    await left;
+    await closed;
     await setImmediate();
-    // What is left are HTTP connections without a request, and WebSockets whose clients do not answer the close frame.
+    // Idle HTTP connections, and WebSockets without an answer to their close frame, are still open.
     cut();
   });
 

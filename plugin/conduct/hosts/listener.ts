@@ -13,7 +13,7 @@ import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import { bearerOf, tokenCheck } from '../../../server/control/token.ts';
 import { listen } from '../../../server/listen.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
-import { watchConnections } from '../../../server/strangers.ts';
+import { watchConnections } from '../../../server/unauthenticated.ts';
 import type { Refusal, Time } from './host-messages.ts';
 import { fingerprintOf, formatJoinToken, type Secret } from './join-line.ts';
 

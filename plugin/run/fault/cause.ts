@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { isStackFault } from '../../../protocol/wire/fault-kinds.ts';
-import { whyNot } from '../../../server/stack/stack-faults.ts';
+import { whyUnsupported } from '../../../server/stack/stack-faults.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 import type { Target } from '../target/target.ts';
@@ -27,7 +27,7 @@ export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pi
       'write the command that does it to your server: fault: {command: [systemctl, restart, chat]}; or drop the connections: fault: {kind: drop-connections}',
     );
   }
-  const why = whyNot(fault.kind, stack.state);
+  const why = whyUnsupported(fault.kind, stack.state);
   if (why === undefined) return;
   throw new CapacityError(
     'FAULT_IMPOSSIBLE',

@@ -1,6 +1,6 @@
 /**
- * Processes that outlive their parent. A pid alone does not identify one, because the system reuses it: a process is
- * identified by pid and start time, and is never signalled unless both still match and it runs as this user.
+ * Identifies and ends processes that outlive their parent. Pids are reused, so a process is identified by pid and start time, and is
+ * signalled only if both match and it runs as this user.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,17 +9,17 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 
 export interface ProcessRef {
   pid: number;
-  /** Linux: clock ticks since boot; elsewhere the date that `ps` prints. Only compared, never parsed. */
+  /** Clock ticks since boot on Linux, otherwise the date that `ps` prints. Only compared, never parsed. */
   startTime: string;
 }
 
 const POLL_INTERVAL_MS = 25;
 
-/** @returns the start time of a running process of this user; undefined if there is none, or only a zombie */
+/** Returns the start time of a running process of this user; undefined if it does not run or is a zombie. */
 function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') {
-      // Not the owner of the folder in /proc, which is root if a program has capabilities.
+      // The owner of /proc/<pid> is root if the program has capabilities, so read the uid instead.
       const [, uid] = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
       return isThisUsers(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
     }
@@ -39,13 +39,13 @@ function isThisUsers(uid: string | undefined): boolean {
   return Number(uid) === process.getuid?.();
 }
 
-/** Fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`; field 2, the name, can contain spaces and brackets. */
+/** Parses fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`. Field 2, the name, can contain spaces and brackets. */
 export function parseStat(stat: string): string | undefined {
   const fromField3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
 }
 
-/** @returns this user's process as it is now, or undefined if it does not run */
+/** Returns this user's process with its current start time; undefined if it does not run. */
 export function processRef(pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? startTimeOf(pid) : undefined;
   return pid && startTime ? { pid, startTime } : undefined;
@@ -55,7 +55,7 @@ export function isAlive(ref: ProcessRef): boolean {
   return startTimeOf(ref.pid) === ref.startTime;
 }
 
-/** @returns pids of the direct children; none if they cannot be read */
+/** Returns the pids of the direct children; none if they cannot be read. */
 export function childrenOf(pid: number): number[] {
   const list = attempt(() =>
     process.platform === 'linux'
@@ -65,7 +65,7 @@ export function childrenOf(pid: number): number[] {
   return (list ?? '').trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** Waits until all have ended. @returns those that still run after `timeoutMs` */
+/** Waits until all processes have ended. @returns those still running after `timeoutMs` */
 export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
   const deadline = performance.now() + timeoutMs;
   let running = refs.filter(isAlive);
@@ -76,12 +76,12 @@ export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Prom
   return running;
 }
 
-/** SIGTERM, and SIGKILL for those that have not ended within `graceMs`. @returns those that survived even that */
+/** Sends SIGTERM, and SIGKILL to processes that have not ended after `graceMs`. @returns those that are still running */
 export async function terminate(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
   for (const ref of refs) signal(ref, 'SIGTERM');
-  const stubborn = await waitUntilGone(refs, graceMs);
-  for (const ref of stubborn) signal(ref, 'SIGKILL');
-  return waitUntilGone(stubborn, 5_000);
+  const remaining = await waitUntilGone(refs, graceMs);
+  for (const ref of remaining) signal(ref, 'SIGKILL');
+  return waitUntilGone(remaining, 5_000);
 }
 
 function signal(ref: ProcessRef, name: NodeJS.Signals): void {

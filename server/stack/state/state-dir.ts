@@ -1,7 +1,6 @@
 /**
- * The folder of a stack's state, logs and sockets. Anyone who can write there can name any process to be killed and any
- * address to be measured, so nothing in it is read unless the folder belongs to this user, and only this user can
- * write.
+ * The folder of a stack's state, logs and sockets. Write access to it allows choosing processes to kill and addresses to measure, so its
+ * files are read only if the folder belongs to this user and no other user can write to it.
  */
 import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,13 +11,13 @@ import { makeFolder } from '../../../protocol/base/make-folder.ts';
 import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 
-/** What a stack creates in the folder, besides its state file; nothing else in it is ever touched. */
+/** Subfolders that a stack creates. Files other than these and the state file are never touched. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
-/** For the files of PM2, nginx and Redis, and the first lines of their logs. */
+/** Disk space for the files of PM2, nginx and Redis, and the start of their logs. */
 const ROOM_BYTES = 2 ** 20;
 const WRITABLE_BY_OTHERS = 0o022;
-/** A Unix socket's path has at most 104 bytes on macOS, 108 on Linux, including a terminating zero byte. */
+/** Limit of a Unix socket's path: 104 bytes on macOS, 108 on Linux, including the terminating zero byte. */
 const SOCKET_PATH_MAX_BYTES = 103;
 
 export const environmentSchema = z.object({
@@ -30,26 +29,26 @@ export const environmentSchema = z.object({
     ),
 });
 
-/** @returns an absolute path, never in a shared folder, where another user could create it first */
+/** Returns an absolute path, never in a shared folder such as /tmp, where another user could create it first. */
 export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): string {
   const { SOCKETIO_CAPACITY_HOME } = environmentSchema.parse(environment);
-  // Without a trailing slash, which would hide a symbolic link.
+  // `resolve` removes a trailing slash, with which lstat would follow a symbolic link.
   return resolve(SOCKETIO_CAPACITY_HOME || join(homedir(), '.local/state/socketio-capacity'));
 }
 
 /**
  * @returns false if there is no such folder
- * @throws CapacityError `STATE_DIR_UNUSABLE` if anyone else could have written to it
+ * @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written to it
  */
 export function isTrusted(stateDir: string): boolean {
-  // Does not follow symbolic links.
+  // lstat does not follow symbolic links.
   const stat = attempt(() => lstatSync(resolve(stateDir)));
   const problem = stat && whyUnsafe(stat);
   if (!problem) return stat !== undefined;
   throw new CapacityError(
     'STATE_DIR_UNUSABLE',
     `The state folder ${stateDir} ${problem}. Nothing in it was read.`,
-    'Remove it, and a stack creates it again; or choose another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
+    'Remove the folder (a stack creates it again), or choose another one: SOCKETIO_CAPACITY_HOME=/path/to/folder',
   );
 }
 
@@ -58,7 +57,7 @@ export function isTrusted(stateDir: string): boolean {
  * @throws CapacityError `STATE_DIR_UNUSABLE`
  */
 export function prepareStateDir(stateDir: string): void {
-  // PM2's socket with the longest path.
+  // The longest path of PM2's sockets.
   if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
     throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder's path is too long for PM2's sockets: ${stateDir}`);
   }
@@ -79,7 +78,7 @@ export function prepareStateDir(stateDir: string): void {
 }
 
 export function stateUnwritable(folder: string, cause: unknown, what = 'cannot be written to'): CapacityError {
-  const elsewhere = 'name a folder that you may write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
+  const elsewhere = 'choose a folder that you can write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
   const message = `The state folder ${folder} ${what}.`;
   return unwritable(join(folder, 'file'), cause, elsewhere, message, 'STATE_DIR_UNUSABLE');
 }

@@ -1,6 +1,6 @@
 /**
- * The state file of a stack, by which any process can find it, measure it and take it down. It is written before the first process
- * starts, and names PM2's daemon as soon as that runs; the daemon and the marks of processes lead to those that it lacks.
+ * The state file of a stack, with which any process can find it, measure it and take it down. It is written before the first process starts
+ * and records PM2's daemon as soon as that runs. Processes that it lacks are found through the daemon and by their marks.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,11 +16,11 @@ const stackStateSchema = z.strictObject({
   version: z.literal(1),
   phase: z.enum(['starting', 'up', 'stopping']),
   profile: z.enum(['full', 'embedded']),
-  /** Programs whose absence made the profile `embedded`; absent if the user chose it. */
+  /** Programs whose absence made the profile `embedded`; absent if the user chose the profile. */
   missing: z.array(z.enum(TOOLS)).optional(),
-  /** Folder of the code that started it; absent in a state that an older version wrote. */
+  /** Folder of the code that started it; absent in states of older versions. */
   checkout: z.string().optional(),
-  /** Where clients connect: nginx, or the worker itself when embedded. */
+  /** URL for clients, of nginx or, when embedded, of the worker. */
   target: z.url(),
   token: z.string(),
   connections: z.number().int(),
@@ -28,11 +28,11 @@ const stackStateSchema = z.strictObject({
     z.strictObject({
       id: z.string(),
       port: z.number().int(),
-      /** `/capacity` namespace, `/metrics` and `/healthz`. */
+      /** URL of the `/capacity` namespace, `/metrics` and `/healthz`. */
       controlUrl: z.url(),
       /** 0 while PM2 has no process for it. */
       pid: z.number().int(),
-      /** Since the stack's start, as PM2 counts. */
+      /** Restarts since the stack's start, as PM2 counts them. */
       restarts: z.number().int(),
     }),
   ),
@@ -42,14 +42,14 @@ const stackStateSchema = z.strictObject({
   nginxPid: pid.optional(),
   nginxWorkerPids: z.array(pid),
   nginxStatusUrl: z.url().optional(),
-  /** With its password; of a cluster, that of one node. Absent when embedded. */
+  /** URL with the password, of one node if it is a cluster; absent when embedded. */
   redisUrl: z.string().optional(),
-  /** What the stack has started as its Redis: one process, or the nodes of a cluster. Empty if the user's Redis is used. */
+  /** Redis processes that the stack has started: one, or the nodes of a cluster; empty with the user's Redis. */
   redisNodes: z.array(
     z.strictObject({
-      /** On 127.0.0.1. */
+      /** Port on 127.0.0.1. */
       port: z.number().int(),
-      /** Where the cluster's nodes speak to each other; absent outside a cluster. */
+      /** Port of the cluster bus; absent outside a cluster. */
       busPort: z.number().int().optional(),
       /** 0 until PM2 has started it. */
       pid: z.number().int(),
@@ -57,11 +57,11 @@ const stackStateSchema = z.strictObject({
   ),
   logDir: z.string(),
   startedAt: z.string(),
-  /** The process whose end takes the stack down; absent if it stays up until `stack down`. */
+  /** The process whose end takes the stack down; absent if the stack stays up until `stack down`. */
   ownerPid: pid.optional(),
-  /** The process that takes it down. */
+  /** The process that takes the stack down. */
   keeperPid: pid.optional(),
-  /** Start times of the processes above, by pid; they identify a process whose pid is reused later. */
+  /** Start times of the processes above, by pid, which distinguish them from later processes with a reused pid. */
   startTimes: z.record(z.string(), z.string()),
 });
 
@@ -71,7 +71,7 @@ export type RedisNodeState = StackState['redisNodes'][number];
 
 export const STATE_FILE = 'state.json';
 
-/** Creates the file; of several processes that try, exactly one succeeds. @returns false if there was one already */
+/** Creates the state file atomically: exactly one of several processes succeeds. @returns false if it already exists */
 export function claimState(stateDir: string, state: StackState): boolean {
   const draft = writeDraft(stateDir, state);
   try {
@@ -85,7 +85,7 @@ export function claimState(stateDir: string, state: StackState): boolean {
   }
 }
 
-/** Atomic: a reader sees the old state or the new one. */
+/** Writes the state atomically: a reader sees either the old or the new one. */
 export function writeState(stateDir: string, state: StackState): void {
   renameSync(writeDraft(stateDir, state), join(stateDir, STATE_FILE));
 }
@@ -103,7 +103,7 @@ function writeDraft(stateDir: string, state: StackState): string {
 
 /**
  * @returns the state; undefined if there is none, `unreadable` if the file is not a valid state
- * @throws CapacityError `STATE_DIR_UNUSABLE` if other users could have written it; nothing is read then
+ * @throws CapacityError `STATE_DIR_UNUSABLE` if other users could have written it
  */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
   if (!isTrusted(stateDir)) return undefined;
@@ -113,25 +113,22 @@ export function readState(stateDir: string): StackState | 'unreadable' | undefin
 }
 
 /** Records the process's start time. @returns its pid */
-export function remember(state: StackState, ref: ProcessRef | undefined): number | undefined {
+export function recordProcess(state: StackState, ref: ProcessRef | undefined): number | undefined {
   if (ref) state.startTimes[ref.pid] = ref.startTime;
   return ref?.pid;
 }
 
-/**
- * Records nginx's workers, also those that have outlived a killed master and keep the port.
- * @returns whether there are others than before
- */
+/** Records nginx's workers, including those that survived a killed master and still hold the port. @returns whether they have changed */
 export function recordNginxWorkers(state: StackState): boolean {
-  const before = state.nginxWorkerPids;
-  const orphans = refsOf(state, before).filter(isAlive);
+  const previousPids = state.nginxWorkerPids;
+  const orphans = refsOf(state, previousPids).filter(isAlive);
   const children = childrenOf(state.nginxPid ?? 0).flatMap((pid) => processRef(pid) ?? []);
   const refs = new Map([...orphans, ...children].map((ref) => [ref.pid, ref]));
-  state.nginxWorkerPids = [...refs.values()].map((ref) => remember(state, ref) as number);
-  return state.nginxWorkerPids.join() !== before.join();
+  state.nginxWorkerPids = [...refs.values()].map((ref) => recordProcess(state, ref) as number);
+  return state.nginxWorkerPids.join() !== previousPids.join();
 }
 
-/** @returns the process as it was when the state was written */
+/** Returns the process with the start time recorded in the state. */
 export function refOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? state.startTimes[pid] : undefined;
   return pid && startTime ? { pid, startTime } : undefined;
@@ -145,7 +142,7 @@ export function pidsOfRedis({ redisNodes }: StackState): number[] {
   return redisNodes.map(({ pid }) => pid);
 }
 
-export function lives(state: StackState, pid: number | undefined): boolean {
+export function isRunning(state: StackState, pid: number | undefined): boolean {
   const ref = refOf(state, pid);
   return ref !== undefined && isAlive(ref);
 }

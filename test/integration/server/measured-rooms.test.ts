@@ -8,7 +8,7 @@ import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
 import { Probe } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import { MAX_PROBES } from '../../../server/contract/contract.ts';
-import { MAX_ROOMS, MAX_ROOMS_OF_ONE } from '../../../server/contract/measured-rooms.ts';
+import { MAX_ROOMS, MAX_ROOMS_PER_CONNECTION } from '../../../server/contract/measured-rooms.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
 import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -68,7 +68,7 @@ test('the rooms of a run are open, by default and as configured', async (t) => {
 });
 
 /** @returns the answers */
-function joinMany(client: ClientSocket, from: number, count = MAX_ROOMS_OF_ONE): Promise<{ code?: string }[]> {
+function joinMany(client: ClientSocket, from: number, count = MAX_ROOMS_PER_CONNECTION): Promise<{ code?: string }[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) => client.emitWithAck('join_room', `capacity:${from + index}`)),
   );
@@ -76,8 +76,8 @@ function joinMany(client: ClientSocket, from: number, count = MAX_ROOMS_OF_ONE):
 
 test('the number of rooms is bounded, and rooms that are empty again do not count', async (t) => {
   const { io, connect } = await start(t);
-  const greedy = await Promise.all(Array.from({ length: MAX_ROOMS / MAX_ROOMS_OF_ONE }, () => connect()));
-  await Promise.all(greedy.map((client, nth) => joinMany(client, nth * MAX_ROOMS_OF_ONE)));
+  const greedy = await Promise.all(Array.from({ length: MAX_ROOMS / MAX_ROOMS_PER_CONNECTION }, () => connect()));
+  await Promise.all(greedy.map((client, nth) => joinMany(client, nth * MAX_ROOMS_PER_CONNECTION)));
   const late = await connect();
   assert.equal((await late.emitWithAck('join_room', 'capacity:0')).members, 2, 'an existing one is open');
   assert.equal((await late.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
@@ -90,7 +90,7 @@ test('the number of rooms is bounded, and rooms that are empty again do not coun
 test('one connection is in few rooms', async (t) => {
   const { connect } = await start(t);
   const greedy = await connect();
-  const answers = await joinMany(greedy, 0, MAX_ROOMS_OF_ONE + 10);
+  const answers = await joinMany(greedy, 0, MAX_ROOMS_PER_CONNECTION + 10);
   assert.equal(answers.filter(({ code }) => code === 'JOIN_REFUSED').length, 10);
   assert.equal((await greedy.emitWithAck('join_room', 'capacity:0')).members, 1, 'it is in that one already');
 });

@@ -3,7 +3,7 @@ import { constants } from 'node:buffer';
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { endOf, logTail } from '../../../server/stack/logs.ts';
+import { logTail, readEnd } from '../../../server/stack/logs.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 test('the end of a log that no text can hold', (t) => {
@@ -12,7 +12,7 @@ test('the end of a log that no text can hold', (t) => {
   writeSync(log, '\nlistening\nout of memory\n', constants.MAX_STRING_LENGTH);
   closeSync(log);
   assert.equal(logTail(file, 2), '  listening\n  out of memory');
-  assert.ok(endOf(file).length <= 2 ** 20);
+  assert.ok(readEnd(file).length <= 2 ** 20);
 });
 
 test('a log that is not there is an empty one', () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_MS = 25;
 
-/** @returns whether the condition came true in time */
+/** Polls the condition until it is true. @returns false after the timeout */
 export async function waitFor(isTrue: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!(await isTrue())) {
@@ -12,8 +12,7 @@ export async function waitFor(isTrue: () => boolean | Promise<boolean>, timeoutM
   return true;
 }
 
-/** @returns whether the server at the URL answers with a status of success */
-export async function isWell(url: string): Promise<boolean> {
+export async function respondsOk(url: string): Promise<boolean> {
   return fetch(url, { signal: AbortSignal.timeout(2_000) }).then(
     ({ ok }) => ok,
     () => false,
