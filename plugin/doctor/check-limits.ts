@@ -1,4 +1,4 @@
-/** Every limit: how many connections it allows, and how to raise it. Pure. */
+/** Limits of connections, and how to raise each. Pure. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/base/machine/generator-resources.ts';
 import { integer } from '../../report/text/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
@@ -13,15 +13,15 @@ export interface Limit {
   name: LimitName;
   /** Highest number of connections; null if it grows with the target, or there is no limit. */
   max: number | null;
-  /** How to raise it to what the scenario needs or, if that fits already, to twice `max`. Null without a limit. */
+  /** How to raise it for the scenario's connections or, if they fit already, for twice `max`. Null without a limit. */
   raise: string | null;
 }
 
-/** A limit beyond this number does not count. */
+/** Higher limits count as none. */
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
-/** @returns all limits, lowest first; a connection that holds two TCP connections counts twice, for its memory as well */
+/** Returns all limits, lowest first. A connection over two TCP connections counts twice, also for memory. */
 export function findLimits(situation: Situation): Limit[] {
   const { connections, sockets } = situation.load;
   return limitChecks(situation)
@@ -34,9 +34,8 @@ export function findLimits(situation: Situation): Limit[] {
 }
 
 /**
- * The end of the range around `asked` that fits, or else of a range below it. Plans grow in steps, so a number that does
- * not fit can be followed by larger ones that do.
- * @returns null if everything from `asked` on fits
+ * Returns the upper end of a range of numbers that fit: the range that contains `asked`, else one below it. Null if everything from
+ * `asked` on fits. There can be several ranges, because plans grow in steps.
  */
 export function highest(fits: (connections: number) => boolean, asked: number): number | null {
   let [low, high] = [0, asked];
@@ -54,13 +53,13 @@ export function highest(fits: (connections: number) => boolean, asked: number): 
 
 function limitChecks(situation: Situation): LimitCheck[] {
   const { profile } = situation.deployment;
-  const everywhere = [...ofGenerator(situation), ...ofMachine(situation), generatorPorts(situation)];
-  if (profile === null) return everywhere;
-  const ofStack = [...everywhere, ...ofWorkers(situation)];
-  return profile === 'full' ? [...ofStack, nginxConnections(situation), proxyPorts(situation)] : ofStack;
+  const common = [...generatorLimits(situation), ...machineLimits(situation), generatorPorts(situation)];
+  if (profile === null) return common;
+  const embedded = [...common, ...workerLimits(situation)];
+  return profile === 'full' ? [...embedded, nginxConnections(situation), proxyPorts(situation)] : embedded;
 }
 
-function ofGenerator({ machine, load }: Situation): LimitCheck[] {
+function generatorLimits({ machine, load }: Situation): LimitCheck[] {
   // Artillery's workers are threads of one process, which holds the connections of a third-party engine.
   const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
   return [
@@ -73,7 +72,7 @@ function ofGenerator({ machine, load }: Situation): LimitCheck[] {
   ];
 }
 
-function ofMachine(situation: Situation): LimitCheck[] {
+function machineLimits(situation: Situation): LimitCheck[] {
   const { memoryAvailableBytes, memoryLimitedBy, systemFiles, conntrack } = situation.machine;
   const isContainer = memoryLimitedBy === 'container';
   return [
@@ -107,13 +106,13 @@ function ofMachine(situation: Situation): LimitCheck[] {
   ];
 }
 
-/** For our own stack, whose ping interval is known. */
-function ofWorkers(situation: Situation): LimitCheck[] {
+/** Limits of the bundled stack, whose ping interval is known. */
+function workerLimits(situation: Situation): LimitCheck[] {
   const { machine, deployment } = situation;
   const { ping } = deployment;
   return [
     {
-      // With more, nothing would be left of the cores to connect or to broadcast with.
+      // Allows pings all cores, although connects and broadcasts need CPU time, too: an upper bound.
       name: 'pings',
       needs: (n) => pingCores(situation, n),
       has: () => machine.cores,
@@ -141,7 +140,7 @@ function nginxConnections(situation: Situation): LimitCheck {
       const nginx = planFor(deployment, machine, n)?.nginx;
       return nginx ? perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers) : Number.POSITIVE_INFINITY;
     },
-    // A stack that a run starts is planned for the number. Only a very low open-file limit leaves no room for uneven hashing.
+    // A stack that a run starts is planned for the connections, so only a very low limit of open files can be exceeded here.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
 }
@@ -151,7 +150,7 @@ function raiseFiles({ openFiles }: Machine, needed: number): string {
   return `${ceiling}ulimit -n ${needed} (as root)`;
 }
 
-/** A stack that is up was planned for a fixed number of connections. */
+/** Returns the fix for a running stack, which was planned for a fixed number of connections; undefined for others. */
 function restartStack({ deployment }: Situation, connections: number): string | undefined {
   if (deployment.kind !== 'up') return undefined;
   return `npx socketio-capacity stack down && npx socketio-capacity stack up --connections ${connections}`;

@@ -11,37 +11,37 @@ import { decimals } from '../../report/text/format.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
-/** What a run starts and npm may not have installed. */
+/** Programs that a run starts, and that npm may not have installed. */
 export type Program = Tool | 'pm2';
 
 export interface Machine {
-  /** Open files of one process. Node raises its soft limit to the hard one, which its children inherit. */
+  /** Open files of one process. Node raises its soft limit to the hard limit, and child processes inherit it. */
   openFiles: { soft: number; hard: number /** `fs.nr_open`: how high root can set the hard limit. */; ceiling: number };
   /** Open files of all processes: `fs.file-max`, and the number open now. */
   systemFiles: { max: number; used: number };
   /** Range from which the kernel chooses ports for outgoing connections. */
   ephemeralPorts: { first: number; last: number };
-  /** `net.ipv4.tcp_tw_reuse`: connections for which a port in TIME_WAIT can be taken after one second. */
+  /** `net.ipv4.tcp_tw_reuse`: connections that can reuse a port in TIME_WAIT after one second. */
   timeWaitReuse: 'none' | 'all' | 'loopback';
   /** `net.core.somaxconn`: longest accept queue. */
   somaxconn: number;
-  /** Null if the kernel does not track connections here. */
+  /** Null if the kernel does not track connections. */
   conntrack: { max: number; used: number } | null;
   /** Without swapping, and within a container's limits. */
   memoryAvailableBytes: number;
-  /** Whose limit decides what is available. */
+  /** Source of the lower limit. */
   memoryLimitedBy: 'machine' | 'container';
   /** Limit of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
-  /** Those that a run may use: a quota of CPU time counts as so many, and can be a fraction. */
+  /** Cores that a run may use; a fraction if a CPU quota is lower. */
   cores: number;
-  /** In cores; null without any. */
+  /** In cores; null without a quota. */
   cpuQuota: number | null;
-  /** This process, and what it starts, come before all that has the usual priority. */
+  /** True if this process, and so its children, have real-time priority. */
   isRealTime: boolean;
   /** Threads in which Artillery runs virtual users. */
   artilleryWorkers: number;
-  /** Whether all of 127.0.0.0/8 is usable, as on Linux. */
+  /** True if all of 127.0.0.0/8 is usable, as on Linux. */
   manyLoopbackAddresses: boolean;
   /** Programs of the stack that are not installed. */
   missing: Program[];
@@ -73,7 +73,7 @@ export async function readMachine(): Promise<Machine> {
     cores: Math.min(allowedCpus().length, cpuQuota ?? Infinity),
     cpuQuota,
     isRealTime: isRealTime(),
-    // As Artillery 2.0.34 counts them.
+    // The formula of Artillery 2.0.34.
     artilleryWorkers: Math.max(1, cpus().length - 1),
     manyLoopbackAddresses,
     missing: [...TOOLS.filter((tool) => findTool(tool) === undefined), ...(hasPm2() ? [] : ['pm2' as const])],
@@ -81,44 +81,44 @@ export async function readMachine(): Promise<Machine> {
 }
 
 /**
- * One connection from 127.0.0.2 to 127.0.0.1 shows two things: whether that address exists, and whether the kernel tracks
- * connections, since with the module loaded but no rule that needs it, it tracks none.
+ * Opens a connection from 127.0.0.2 to 127.0.0.1, which shows whether that address is usable and whether the kernel tracks
+ * connections: even with the module loaded, it tracks none unless a rule needs it.
  */
 async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
   const server = createServer();
   const listening = once(server, 'listening').catch(() => undefined);
   server.listen(0, '127.0.0.1');
-  // A network namespace whose loopback interface is down has no 127.0.0.1. Who needs the address reports that.
+  // In a network namespace whose loopback interface is down, nothing can listen here. Code that needs the address reports the error.
   if (!(await listening)) return { manyLoopbackAddresses: false, conntrack: null };
   const { port } = server.address() as AddressInfo;
-  const from = (localAddress: string) =>
+  const connectFrom = (localAddress: string) =>
     new Promise<Socket | undefined>((resolve) => {
       const socket = connect({ host: '127.0.0.1', port, localAddress });
       socket.once('connect', () => resolve(socket));
       socket.once('error', () => resolve(undefined));
     });
-  const second = await from('127.0.0.2');
-  const socket = second ?? (await from('127.0.0.1'));
+  const second = await connectFrom('127.0.0.2');
+  const socket = second ?? (await connectFrom('127.0.0.1'));
   const conntrack = readConntrack();
   socket?.destroy();
   server.close();
   return { manyLoopbackAddresses: second !== undefined, conntrack };
 }
 
-/** Called while a connection is open, so a count of 0 means that none is tracked. */
+/** Must be called while a connection is open: a count of 0 then means that none is tracked. */
 function readConntrack(): Machine['conntrack'] {
   const [max] = sysctl('net/netfilter/nf_conntrack_max');
   const [used] = sysctl('net/netfilter/nf_conntrack_count');
   return max && used ? { max, used } : null;
 }
 
-/** By the 41st field of its status: SCHED_FIFO or SCHED_RR. */
+/** Reads the scheduling policy, the 41st field: SCHED_FIFO is 1, SCHED_RR is 2. */
 function isRealTime(): boolean {
   const stat = attempt(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
   return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
 }
 
-/** @returns its numbers; none where there is no such setting */
+/** Returns the numbers of a kernel setting; empty if it does not exist. */
 function sysctl(name: string): number[] {
   const text = attempt(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
   return text?.trim().split(/\s+/).map(Number) ?? [];
@@ -130,7 +130,7 @@ export function coresText(machine: Cores): string {
   return isQuota(machine) ? `${cores} (CPU quota of the container)` : cores;
 }
 
-/** @returns what to raise, as in "or 4 cores" */
+/** Returns the needed resource, for fixes such as "or 4 cores". */
 export function coresNeeded(machine: Cores, cores: number): string {
   return isQuota(machine) ? `a CPU quota of ${Math.ceil(cores)} cores` : `${Math.ceil(cores)} cores`;
 }

@@ -12,20 +12,20 @@ import type { Situation } from './situation.ts';
 
 const LOCAL_ADDRESSES = 'config.engines.socketio-capacity.localAddresses';
 const PORTS = { first: 1024, last: 65_535 };
-/** How long the kernel keeps the port of an ended connection; or, if it may take it again, how long it waits for that. */
+/** Time for which the port of a closed connection is unavailable, without and with `tcp_tw_reuse`. */
 const TIME_WAIT_SECONDS = { kept: 60, reused: 1 };
 
-/** From the generator to the target. */
+/** Source ports from the generator to the target. */
 export function generatorPorts(situation: Situation): LimitCheck {
   const { machine, load } = situation;
   const { localAddresses, client, target } = load;
   const name = 'generatorPorts';
   const kernelPorts = ephemeralPorts(machine);
-  const needs = (n: number) => n + portsWaiting(situation, n);
+  const needs = (n: number) => n + portsInTimeWait(situation, n);
   // Only the light client chooses source ports itself.
   const portsAt = (n: number) => (client === 'light' ? countedPorts(n, machine) : kernelPorts);
   const reuse =
-    portsWaiting(situation, 1) > 0 && !reusesPorts(situation) ? 'sysctl -w net.ipv4.tcp_tw_reuse=1; or ' : '';
+    portsInTimeWait(situation, 1) > 0 && !reusesPorts(situation) ? 'sysctl -w net.ipv4.tcp_tw_reuse=1; or ' : '';
   const listMore = (needed: number, n: number) =>
     `${LOCAL_ADDRESSES}: list ${Math.ceil(needed / portsAt(n))} addresses of this machine`;
   if (localAddresses.length > 0) {
@@ -44,15 +44,15 @@ export function generatorPorts(situation: Situation): LimitCheck {
   }
   return {
     name,
-    // Beyond one address's share, the generator rotates through addresses, and none gets more than that.
+    // The generator rotates through addresses, so one address never has more than its share.
     needs: (n) => needs(Math.min(n, share)),
     has: (n) => (n <= share ? kernelPorts : portsAt(n)),
     raise: (needed) => reuse + raisePorts(machine, needed, `${LOCAL_ADDRESSES}: [127.0.0.2]`),
   };
 }
 
-/** Ports of connections that the generator has ended, while `connections` exist at the same time. */
-function portsWaiting(situation: Situation, connections: number): number {
+/** Ports in TIME_WAIT, of connections that the generator closed, while `connections` others are open. */
+function portsInTimeWait(situation: Situation, connections: number): number {
   const { ratePerSec, socketsLeft, turnover } = situation.load;
   if (ratePerSec === null) return 0;
   const seconds = TIME_WAIT_SECONDS[reusesPorts(situation) ? 'reused' : 'kept'];
@@ -63,7 +63,7 @@ function reusesPorts({ machine: { timeWaitReuse }, load }: Situation): boolean {
   return timeWaitReuse === 'all' || (timeWaitReuse === 'loopback' && load.local);
 }
 
-/** From nginx to the workers, each of which has its own port. */
+/** Source ports from nginx to the workers. Each worker listens on its own port, so ports are counted for each. */
 export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   const ports = ephemeralPorts(machine);
   const pathsAt = (n: number) => {
@@ -79,21 +79,21 @@ export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   };
 }
 
-/** The kernel searches in steps of two, and skips the last port of an odd number. */
+/** Returns the usable size of the range. The kernel searches it in steps of two, so the last port of an odd range is never used. */
 function ephemeralPorts({ ephemeralPorts: { first, last } }: Machine): number {
   const ports = last - first + 1;
   return ports - (ports % 2);
 }
 
-/** Ports of one address that the light client uses, divided among the fleet processes. */
+/** Source ports of one address that the light client uses: each fleet process gets an equal part. */
 function countedPorts(connections: number, { artilleryWorkers, openFiles }: Machine): number {
   const processes = fleetProcesses(connections / artilleryWorkers, openFiles.hard, 'light');
   return processes * Math.floor((SOURCE_PORTS.last - SOURCE_PORTS.first + 1) / processes);
 }
 
-/** Widens the range upwards first: the stack's own listeners are below it. */
-function raisePorts({ ephemeralPorts: { first } }: Machine, needed: number, otherwise: string): string {
+/** Suggests a wider port range. Extends it upwards first: the stack's own listeners are below it. */
+function raisePorts({ ephemeralPorts: { first } }: Machine, needed: number, alternative: string): string {
   const from = Math.min(first, PORTS.last - needed);
-  if (from < PORTS.first) return otherwise;
-  return `sysctl -w net.ipv4.ip_local_port_range="${from} ${PORTS.last}"; or ${otherwise}`;
+  if (from < PORTS.first) return alternative;
+  return `sysctl -w net.ipv4.ip_local_port_range="${from} ${PORTS.last}"; or ${alternative}`;
 }

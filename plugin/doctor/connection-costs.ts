@@ -1,7 +1,6 @@
 /**
- * What connections cost this machine: files, tracked flows, memory and pings. Measured on the included stack with 32,000
- * connections, CPU with 100,800; what compression adds, with 1,000. Estimates for any other
- * server.
+ * Costs of connections on this machine: files, conntrack entries, memory and CPU of pings. Measured on the bundled stack: memory with
+ * 32,000 connections, CPU with 100,800, compression with 1,000. For other servers, these are estimates.
  */
 import { fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
 import { planFor } from './deployment.ts';
@@ -13,39 +12,39 @@ const MB = 1024 * KB;
 /** RSS of a worker without connections. */
 const WORKER_START_BYTES = 125 * MB;
 
-/** By the memory of the whole machine, so that shared pages count once. */
+/** Measured on the memory of the whole machine, so that shared pages count once. */
 const PER_CONNECTION = {
   worker: 10 * KB,
   nginx: 14 * KB,
-  /** In the kernel, for one end. */
+  /** Kernel memory of one end of a TCP connection. */
   socket: 3.75 * KB,
   /** Fleet process and Artillery's virtual user. */
   generator: { light: 8 * KB, official: 42 * KB, external: 42 * KB },
 };
 
-/** What each connection adds whose messages are compressed: two zlib contexts in the worker, one in the generator. */
+/** Additional memory of a compressed connection: two zlib contexts in the worker, one in the generator. */
 const COMPRESSED_CONNECTION_BYTES = { worker: 290 * KB, generator: 62 * KB };
 
-/** CPU of one ping and its answer. */
+/** CPU time of one ping and its pong. */
 const PING_SECONDS = { worker: 87e-6, nginx: 47e-6, generator: 42e-6 };
 
-/** At 0 connections. */
+/** Memory of one process without connections. */
 const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, pm2: 30 * MB, redis: 8 * MB };
-/** nginx reserves it for each of its `worker_connections` at start. */
+/** Memory that nginx reserves at start for each of its `worker_connections`. */
 const NGINX_SLOT_BYTES = 400;
 
-/** @returns ends of one connection on this machine, each an open file; a full local stack has two hops */
+/** Returns the TCP ends of one connection on this machine, each an open file. A full local stack has two hops. */
 export function endsPerConnection({ load, deployment }: Situation): number {
   if (!load.local) return 1;
   return deployment.profile === 'full' ? 4 : 2;
 }
 
-/** @returns conntrack entries of one connection: on loopback, both ends share one */
+/** Returns the conntrack entries of one connection. On loopback, both ends share one. */
 export function conntrackEntries(situation: Situation): number {
   return Math.ceil(endsPerConnection(situation) / 2);
 }
 
-/** @returns memory of everything that a run would start here for that many connections */
+/** Returns the memory of all processes that a run would start on this machine. */
 export function memoryBytes(situation: Situation, connections: number): number {
   const { load, deployment } = situation;
   const each =
@@ -58,7 +57,7 @@ export function memoryBytes(situation: Situation, connections: number): number {
   return Math.ceil(generator + stackStart(situation, connections) + connections * each);
 }
 
-/** @returns cores that pings take of everything that a run would start here, while so many connections are idle */
+/** Returns the cores that pings to idle connections take on this machine. */
 export function pingCores({ load, deployment }: Situation, connections: number): number {
   const each =
     PING_SECONDS.generator +
@@ -73,7 +72,7 @@ function compressionBytes({ load }: Situation): number {
   return generator + (load.local ? worker : 0);
 }
 
-/** @returns its processes; none with an external engine */
+/** Returns the number of fleet processes; 0 with an external engine. */
 function fleetSize({ machine, load }: Situation, connections: number): number {
   if (load.client === 'external') return 0;
   const { artilleryWorkers, openFiles } = machine;

@@ -1,4 +1,4 @@
-/** The deployment behind the target, running or yet to be started, as far as this machine knows. */
+/** The deployment behind the target, running or yet to be started, as far as it is known on this machine. */
 import { type Ping, pingOf } from '../../server/stack/nginx.ts';
 import { type Plan, planningMachine, planStack } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
@@ -7,24 +7,24 @@ import type { Settings } from '../script/settings.ts';
 import type { Machine } from './check-machine.ts';
 
 export interface Deployment {
-  /** `planned`: a run would start it. `up`: our own stack is already up. `external`: any other server. */
+  /** `planned`: the run would start the bundled stack. `up`: the bundled stack is running. `external`: any other server. */
   kind: 'planned' | 'up' | 'external';
   /** Null for an external server. */
   profile: 'full' | 'embedded' | null;
-  /** Socket.IO workers; null if their number depends on the target. */
+  /** Number of Socket.IO workers; null if the number of connections decides it. */
   workers: number | null;
-  /** Programs whose absence makes the profile `embedded`. */
+  /** Missing programs, which make the profile `embedded`. */
   missing: readonly string[];
-  /** Connections for which the stack that is up was planned. */
+  /** Connections for which the running stack was planned; null for other deployments. */
   plannedFor: number | null;
-  /** Which of these a run would start. */
+  /** Programs that a run would start. */
   starts: {
     nginx: boolean;
-    /** How many processes of it. */
+    /** Number of processes. */
     redis: number;
     pm2: boolean;
   };
-  /** The workers' settings. */
+  /** Ping settings of the workers. */
   ping: Ping;
 }
 
@@ -53,7 +53,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
   };
 }
 
-/** @returns the processes for that many connections, or those of the stack that is up; null for an external server */
+/** Returns the stack's processes for a number of connections, or those of the running stack; null for an external server. */
 export function planFor(
   { profile, workers, plannedFor }: Deployment,
   machine: Machine,

@@ -1,5 +1,4 @@
-/** Whether a run can begin and fits, the highest number of connections, and the lowest limit; and how a terminal shows it. */
-
+/** Diagnosis before a run: missing programs, limits, warnings, and whether the load fits. Also prints it. */
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { decimals, integer, sentence, spaced, wrap } from '../../report/text/format.ts';
@@ -64,13 +63,13 @@ export async function requireFit(settings: Settings, log: (text: string) => void
   );
 }
 
-/** @returns `32,000 connections do not fit`; of a server that is not ours, only the generator's side is known */
+/** Returns `32,000 connections do not fit`. For an external server, only the generator's side is known. */
 function tooMany(connections: number, { deployment: { kind } }: Pick<Situation, 'deployment'>): string {
   const count = `${integer(connections)} connections`;
   return kind === 'external' ? `this machine cannot generate ${count}` : `${count} do not fit`;
 }
 
-/** With fewer, Artillery, the fleet's processes and the stack do not start. */
+/** Minimum with which Artillery, the fleet's processes and the stack start. */
 const MIN_OPEN_FILES = 512;
 
 /** @throws CapacityError LIMIT_TOO_LOW */
@@ -79,14 +78,14 @@ export function requireOpenFiles(): void {
   if (hard >= MIN_OPEN_FILES) return;
   throw new CapacityError(
     'LIMIT_TOO_LOW',
-    `a process can open only ${hard} files here, but a run needs at least ${MIN_OPEN_FILES}`,
+    `a process can open only ${hard} files on this machine, but a run needs at least ${MIN_OPEN_FILES}`,
     'raise the limit: ulimit -n 20000',
   );
 }
 
 const INDENT = '  ';
-const TOOL = 'npm run setup';
-const INSTALL: Record<Program, string> = { nginx: TOOL, 'redis-server': TOOL, pm2: 'npm install pm2' };
+const SETUP = 'npm run setup';
+const INSTALL: Record<Program, string> = { nginx: SETUP, 'redis-server': SETUP, pm2: 'npm install pm2' };
 
 export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
   const { limits, warnings, bottleneck, missing } = diagnosis;
@@ -115,19 +114,19 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
 function describe({ load, deployment, machine }: Situation): string {
   const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
   const client = { light: 'light client', official: 'official client', external: 'third-party engine' }[load.client];
-  const behind = {
+  const server = {
     planned: `a stack that the run starts (${plannedProfile(deployment)})`,
-    up: `the stack that is up (${deployment.profile})`,
+    up: `the running stack (${deployment.profile})`,
     external: 'an external server',
   }[deployment.kind];
-  return `${integer(load.connections)} connections${rate} to ${load.target}, ${behind}; ${client}, ${coresText(machine)}`;
+  return `${integer(load.connections)} connections${rate} to ${load.target}, ${server}; ${client}, ${coresText(machine)}`;
 }
 
 function plannedProfile({ profile, missing }: Situation['deployment']): string {
   return missing.length > 0 ? `${profile}, because ${describeMissing(missing)}` : `${profile}`;
 }
 
-/** Only the generator's side is known of a server that is not ours. */
+/** Returns the last line. For an external server, it speaks of the generator's side only. */
 function closing({ fits, connections, highest, bottleneck }: Diagnosis, situation: Situation): string {
   const limit =
     highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;

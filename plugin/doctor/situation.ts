@@ -1,5 +1,4 @@
-/** Everything that the doctor examines: the machine, the load of the scenario on it and on the target, and the deployment. */
-
+/** Input of the doctor: the machine, the load of the scenario, and the deployment. */
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import {
   type ClientKind,
@@ -13,25 +12,25 @@ import { type Deployment, readDeployment } from './deployment.ts';
 
 export interface Load {
   target: string;
-  /** At the same time; an upper estimate if virtual users leave by themselves. */
+  /** Concurrent connections; an upper estimate if virtual users leave by themselves. */
   connections: number;
-  /** Connections in all for each of these: 1 unless virtual users come and go. */
+  /** All connections of the run, per concurrent one: 1 unless virtual users arrive and leave continuously. */
   turnover: number;
   /** New connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
-  /** Virtual users leave by themselves, where the run would read what held connections cost. */
+  /** True if virtual users leave by themselves, so that the cost of held connections cannot be measured. */
   leaves: boolean;
   /** Null when the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
   /** `external`: a third-party engine, which keeps its connections inside Artillery. */
   client: ClientKind | 'external';
-  /** The connections offer permessage-deflate. */
+  /** True if the connections offer permessage-deflate. */
   compression: boolean;
-  /** The target is on this machine. */
+  /** True if the target is on this machine. */
   local: boolean;
-  /** TCP connections of each connection. */
+  /** TCP connections per Socket.IO connection. */
   sockets: number;
-  /** TCP connections that each connection ends before the load is over; their source ports remain in TIME_WAIT. */
+  /** TCP connections that each Socket.IO connection closes during the load; their source ports stay in TIME_WAIT. */
   socketsLeft: number;
   /** Source addresses from the scenario. */
   localAddresses: string[];

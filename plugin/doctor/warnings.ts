@@ -1,4 +1,4 @@
-/** Conditions that do not prevent connections, but distort what is measured. Pure. */
+/** Conditions that do not prevent connections but distort measurements. Pure. */
 import { decimals, integer } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './check-machine.ts';
 import { pingCores } from './connection-costs.ts';
@@ -13,15 +13,15 @@ export interface Warning {
   raise: string;
 }
 
-/** CPU of one connect without pings, and of one delivered message; for a remote target, of the generator's side only. */
+/** CPU time of one connect, without pings, and of one delivered message. `remote`: the generator's part only. */
 const CPU_SECONDS = { connect: { local: 1.45e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
-/** On two cores, 100,800 receivers were on time, and with 252,000 the generator was 127 ms late. */
+/** Above this CPU time on all cores, the generator reads late. On two cores: on time with 100,800 receivers, 127 ms late with 252,000. */
 const MAX_SECONDS_OF_ALL_CORES = 2;
 /** nginx and the workers request an accept queue of this length. */
 const BACKLOG = 4096;
-/** A listener can be busy this long without losing a waiting connection. */
+/** Busy time of a listener during which its accept queue must hold all new connections. */
 const BUSY_SECONDS = 0.5;
-/** The kernel accounts buffers by pages; during a broadcast, both ends of a hop can hold one. */
+/** The kernel accounts socket buffers in pages; during a broadcast, each end of a hop can hold one. */
 const PAGE_BYTES = 4096;
 
 export function findWarnings(situation: Situation): Warning[] {
@@ -56,23 +56,23 @@ const acceptQueue: Check = ({ machine, load, deployment }) => {
   };
 };
 
-/** At its end: the connections that exist already are pinged, too. How often, is only known of a stack of ours. */
+/** Judges the end of the ramp, when the existing connections are pinged, too. Only the bundled stack's ping interval is known. */
 const rampCpu: Check = (situation) => {
   const { machine, load, deployment } = situation;
   const { ratePerSec, local, connections } = load;
-  const each = CPU_SECONDS.connect[local ? 'local' : 'remote'];
-  const ofPings = deployment.profile === null ? 0 : pingCores(situation, connections);
-  const highest = Math.floor((machine.cores - ofPings) / each);
-  // Without any core left, the connections do not fit.
+  const connectSeconds = CPU_SECONDS.connect[local ? 'local' : 'remote'];
+  const coresForPings = deployment.profile === null ? 0 : pingCores(situation, connections);
+  const highest = Math.floor((machine.cores - coresForPings) / connectSeconds);
+  // If pings take all cores, the limit `pings` is exceeded, so a warning is not needed.
   if (ratePerSec === null || ratePerSec <= highest || highest < 1) return undefined;
-  const beside =
-    ofPings < 0.1
+  const pings =
+    coresForPings < 0.1
       ? ''
-      : `, beside the pings of ${integer(connections)}, which take ${decimals(ofPings, 1)} cores with one every ${decimals(deployment.ping.intervalMs / 1000, 0)} s`;
+      : `, beside the pings of ${integer(connections)}, which take ${decimals(coresForPings, 1)} cores with one every ${decimals(deployment.ping.intervalMs / 1000, 0)} s`;
   return {
     name: 'rampCpu',
-    message: `${integer(ratePerSec)} connections/s are more than ${coresText(machine)} usually handle (about ${integer(highest)}/s${beside})`,
-    raise: `RATE=${highest}, or ${coresNeeded(machine, ratePerSec * each + ofPings)}${beside === '' ? '' : ', or a longer CAPACITY_PING_INTERVAL_MS'}`,
+    message: `${integer(ratePerSec)} connections/s are more than ${coresText(machine)} usually handle (about ${integer(highest)}/s${pings})`,
+    raise: `RATE=${highest}, or ${coresNeeded(machine, ratePerSec * connectSeconds + coresForPings)}${pings === '' ? '' : ', or a longer CAPACITY_PING_INTERVAL_MS'}`,
   };
 };
 
@@ -88,21 +88,21 @@ const broadcastCpu: Check = ({ machine, load }) => {
   };
 };
 
-/** With real-time priority of its own, the generator takes a core whenever it has something to do. */
+/** Omitted if the generator alone has real-time priority: it then gets a core whenever it needs one. */
 const generatorWaits: Check = ({ machine, load, deployment }) => {
   const seconds = broadcastSeconds({ machine, load });
   if (!load.broadcasts || !load.local || seconds <= MAX_SECONDS_OF_ALL_CORES) return undefined;
-  // What the run starts has its priority.
+  // A stack that the run starts would inherit the priority.
   if (machine.isRealTime && deployment.kind !== 'planned') return undefined;
   return {
     name: 'generatorWaits',
-    message: `a broadcast to ${integer(load.connections)} takes all of ${coresText(machine)} for about ${decimals(seconds, 1)} s; a generator that waits for them receives late, and the run is SUSPECT`,
+    message: `a broadcast to ${integer(load.connections)} takes all of ${coresText(machine)} for about ${decimals(seconds, 1)} s; a generator that waits for a core receives late, and the run is SUSPECT`,
     raise:
       'as root, `npx socketio-capacity stack up` and then `chrt --rr 1 npx artillery run …`; or another machine for the generator',
   };
 };
 
-/** @returns how long it takes if all cores do nothing else */
+/** Returns the duration of one broadcast if all cores do nothing else. */
 function broadcastSeconds({ machine, load }: Pick<Situation, 'machine' | 'load'>): number {
   return (load.connections * CPU_SECONDS.message[load.local ? 'local' : 'remote']) / machine.cores;
 }

@@ -1,8 +1,10 @@
 /**
- * As many connections at once as the user allows: whether something in between, or the server, limits how many one address may
- * have or open. Only then some more, one by one: where these are let in, what was refused came too fast, and not one too many.
- * So it did where one is refused although all have left: who counts a whole minute still counts them. Where now one is refused and
- * now one is not, at whatever pace, it is no limit.
+ * Opens as many connections at once as the user allows, to find a limit of the server, or of a proxy, for one address. If some are
+ * refused, it opens more, one a second:
+ * - all accepted: the rate is limited
+ * - now accepted, now refused: no limit
+ * - refused even after all connections were closed: the rate is limited, over a longer time such as a minute
+ * - otherwise: the number of connections is limited
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { decimals } from '../../../report/text/format.ts';
@@ -10,10 +12,10 @@ import { connectClient } from '../../run/receivers/connect-client.ts';
 import type { RunSocket } from '../../run/receivers/run-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
-const TRIES = { least: 3, most: 40 };
-/** A burst does not fill the last places: nginx needs two for each connection, and accepts nobody into the last eighth of them. */
-const LEFT_SHARE = 0.15;
-/** Times the share that was refused: if it were refused by chance, that many would pass in one of 20 cases. */
+const TRIES = { min: 3, max: 40 };
+/** Share of a server's capacity that a burst can leave unused: nginx stops accepting once an eighth of its slots is left. */
+const UNUSED_SHARE = 0.15;
+/** Divided by the refused share: tries that, if refusals were random, would all succeed in one of 20 cases. */
 const SURE = 3;
 const REST_MS = 1000;
 
@@ -21,14 +23,14 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
   return check('burst', `${connections} connections at once`, async () => {
     const held: RunSocket[] = [];
     const failures: Error[] = [];
-    // Of those at once, and of those one by one.
-    const ended = { first: 0, later: 0 };
-    let isLeaving = false;
-    const open = async (when: keyof typeof ended) => {
+    // Closed connections of the burst, and of those opened one by one.
+    const closed = { burst: 0, later: 0 };
+    let isClosing = false;
+    const open = async (when: keyof typeof closed) => {
       try {
         const { socket } = await connectClient(clients.nextTemporary(), signal);
         held.push(socket);
-        void socket.ended.then(() => (ended[when] += isLeaving ? 0 : 1));
+        void socket.ended.then(() => (closed[when] += isClosing ? 0 : 1));
         return true;
       } catch (error) {
         signal.throwIfAborted();
@@ -36,55 +38,58 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
         return false;
       }
     };
-    const leave = () => {
-      isLeaving = true;
+    const closeAll = () => {
+      isClosing = true;
       for (const socket of held.splice(0)) void socket.disconnect();
     };
     try {
-      // What the other checks had open is not counted among these.
+      // Lets the server forget the connections of the other checks.
       await delay(REST_MS, undefined, { signal });
       const beganMs = performance.now();
-      await Promise.all(Array.from({ length: connections }, () => open('first')));
-      // Whoever lets them wait for each other limits the rate, too, and refuses nobody.
+      await Promise.all(Array.from({ length: connections }, () => open('burst')));
+      // Printed because a server can also limit the rate by delaying connections, without refusing any.
       const seconds = decimals((performance.now() - beganMs) / 1000, 1);
       const refused = failures.length;
-      const [said = ''] = failures.map(({ message }) => message);
+      const [reason = ''] = failures.map(({ message }) => message);
       const found = () =>
-        `${connections - refused} of ${connections} were let in${ended.first > 0 ? `, and ${ended.first} of them ended` : ''}${refused > 0 ? ` (${said})` : ''}`;
-      const because = (why: string, fix: string): Finding => ({ status: 'failed', found: found() + why, fix });
+        `${connections - refused} of ${connections} were accepted${closed.burst > 0 ? `, and ${closed.burst} of them closed` : ''}${refused > 0 ? ` (${reason})` : ''}`;
+      const failed = (why: string, fix: string): Finding => ({ status: 'failed', found: found() + why, fix });
       const restAndOpen = async () => {
         await delay(REST_MS, undefined, { signal });
         return open('later');
       };
       await delay(REST_MS, undefined, { signal });
-      if (refused + ended.first === 0)
-        return { status: 'ok', found: `all were let in within ${seconds} s, and stayed` };
+      if (refused + closed.burst === 0)
+        return { status: 'ok', found: `all were accepted within ${seconds} s, and stayed open` };
       if (refused > 0) {
         const sure = Math.ceil((SURE * connections) / refused);
-        const tries = Math.min(TRIES.most, Math.max(TRIES.least, sure, Math.ceil(held.length * LEFT_SHARE)));
+        const tries = Math.min(TRIES.max, Math.max(TRIES.min, sure, Math.ceil(held.length * UNUSED_SHARE)));
         let later = 0;
         while (later < tries && (await restAndOpen())) later++;
-        const areAllIn = later === tries;
-        // Those that ended have made room for as many.
-        const isEnough = later > ended.first + ended.later && later >= sure;
-        if (areAllIn && isEnough) return because('; later, one by one, all were: the rate is limited', RATE);
-        if (ended.first + ended.later === 0 && (areAllIn || (await restAndOpen()))) {
-          const some = areAllIn ? `all of ${later} were` : 'one was not, and the next one was';
-          return because(`; later, one by one, ${some}: no limit shows`, NO_LIMIT);
+        const isAllAccepted = later === tries;
+        // Closed connections make room for as many new ones, which then prove nothing.
+        const isEnough = later > closed.burst + closed.later && later >= sure;
+        if (isAllAccepted && isEnough)
+          return failed('; later, one by one, all were accepted: the rate is limited', RATE);
+        if (closed.burst + closed.later === 0 && (isAllAccepted || (await restAndOpen()))) {
+          const outcome = isAllAccepted
+            ? `all of ${later} were accepted`
+            : 'one was refused, and the next one was accepted';
+          return failed(`; later, one by one, ${outcome}: this shows no limit`, NO_LIMIT);
         }
       }
-      leave();
+      closeAll();
       return refused > 0 && !(await restAndOpen())
-        ? because('; nor was one after all had left: the rate is limited', RATE)
-        : because(': their number is limited', NUMBER);
+        ? failed('; one more was refused after all had closed: the rate is limited', RATE)
+        : failed(': the number of connections is limited', NUMBER);
     } finally {
-      leave();
+      closeAll();
     }
   });
 }
 
 const RATE = 'raise it for this address, or lower the arrival rate; nginx: limit_req; HAProxy: rate-limit sessions';
 const NUMBER =
-  'raise it for this address; nginx: limit_conn, worker_connections; HAProxy: maxconn; the server: open files, and a limit per address of its own';
+  'raise it for this address; nginx: limit_conn, worker_connections; HAProxy: maxconn; the server: open files, and its own limit per address';
 const NO_LIMIT =
-  'see the logs of proxy and server for these connections; of several servers behind one address, one may not answer';
+  'see the logs of proxy and server for these connections; if several servers share the address, one may not answer';

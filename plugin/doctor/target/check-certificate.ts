@@ -1,4 +1,4 @@
-/** The certificate at each address of the target: its dates, its names, and whether the load would trust it. */
+/** Checks the certificate at each address of the target: validity, names and trust. */
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
@@ -31,7 +31,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
           ...tlsConnectOptions(tls),
           ...(servername !== undefined && { servername }),
           ALPNProtocols: ['http/1.1'],
-          // What is wrong with it is to be seen.
+          // Connects anyway, to read what is wrong with the certificate.
           rejectUnauthorized: false,
         });
         limitTime(socket, TIMEOUT_MS);
@@ -47,7 +47,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
   );
 }
 
-/** @param problem Node's code for what a client that checks it would refuse */
+/** @param problem Node's error code for which a verifying client would refuse the certificate */
 export function judge(
   certificate: Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname'>,
   problem: string | undefined,

@@ -1,4 +1,4 @@
-/** Socket.IO's own connect, as each virtual user makes it: with the scenario's transports, namespace and `auth`. */
+/** Connects with Socket.IO as each virtual user does: with the scenario's transports, namespace and `auth`. */
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
 import { Refused } from '../../run/receivers/explain-failure.ts';
@@ -7,15 +7,18 @@ import type { RunSocket } from '../../run/receivers/run-connection.ts';
 import { until } from '../../run/wait.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
-/** Their requests reach a wrong worker by chance. */
+/** Several tries, because a request reaches a wrong worker only by chance. */
 const POLLING_TRIES = 4;
 const UPGRADE_MS = 5000;
 
-/** @param room that the run's probe joins on a server with control ports @returns the check, and how a virtual user is connected, with what the flow has brought: that is what others have to try */
+/**
+ * @param room room that the run's probe joins; undefined on a server without control ports
+ * @returns the check, and the connection of a virtual user with the values from its flow, which later checks use
+ */
 export async function checkConnect({ connection, clients, signal }: Subject, room: string | undefined) {
   const { namespace, transports, auth } = connection;
   const bare = `a connection to namespace ${namespace} with ${transports.join(' and ')}${auth ? ' and the scenario’s auth' : ''}`;
-  const tried = clients.areUsers ? 'a client that connects like the scenario’s virtual users, up to its join' : bare;
+  const tried = clients.areUsers ? 'a client that connects and joins like the scenario’s virtual users' : bare;
   let asUser = connection;
   const connected = await check('connect', tried, async () => {
     const startMs = performance.now();
@@ -39,14 +42,14 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
   return { connected, asUser };
 }
 
-/** A request for a WebSocket of a session can be refused where one of its own is not. */
+/** Returns whether the upgrade fails. A proxy may refuse to upgrade a polling session, although it accepts direct WebSockets. */
 async function staysOnPolling(socket: RunSocket, signal: AbortSignal): Promise<boolean> {
   const isSettled = async () => !(await socket.describe())?.isUpgrading;
   await until(isSettled, UPGRADE_MS, signal);
   return (await socket.describe())?.transport === 'polling';
 }
 
-/** Only a virtual user has what such a server asks for. */
+/** Reports a refusal of a plain connection: the server asks for values that only virtual users have. */
 function withoutScenario({ reason, fix }: Refused): Finding {
   return {
     status: 'warning',
@@ -55,7 +58,7 @@ function withoutScenario({ reason, fix }: Refused): Finding {
   };
 }
 
-/** Where the scenario polls, all requests of a session have to reach the worker that opened it. */
+/** Checks that all polling requests of a session reach the worker that opened it. */
 export async function checkPolling({ connection, clients, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('polling')) return [];
   const poll = async () => {
@@ -66,9 +69,9 @@ export async function checkPolling({ connection, clients, signal }: Subject): Pr
   };
   const examine = async (): Promise<Finding> => {
     const tries = await Promise.allSettled(Array.from({ length: POLLING_TRIES }, poll));
-    const failed = tries.find((one) => one.status === 'rejected');
+    const failed = tries.find((attempt) => attempt.status === 'rejected');
     if (failed) throw failed.reason;
-    return { status: 'ok', found: 'all stayed with the worker that opened them' };
+    return { status: 'ok', found: 'all requests reached the worker that opened the session' };
   };
   return [await check('polling', `${POLLING_TRIES} connections by polling, each of several requests`, examine)];
 }

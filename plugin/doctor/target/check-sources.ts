@@ -1,4 +1,4 @@
-/** The sources of memory and CPU that the settings name, opened as a run opens them. */
+/** Opens the configured sources of memory and CPU as a run does. */
 import { counted } from '../../../report/text/format.ts';
 import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
 import { PrometheusTargets, RedisReader } from '../../samplers/index.ts';
@@ -14,9 +14,11 @@ export async function checkSources(settings: Settings): Promise<TargetCheck[]> {
   return [...checks, ...(await checkMetrics(settings))];
 }
 
-/** @returns the target too, if the settings name processes and they are there */
+/** @returns the checks, and the target if the settings name processes and these exist */
 async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: Target }> {
-  const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, one]) => (isNamed(one) ? [layer] : []));
+  const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, source]) =>
+    isNamed(source) ? [layer] : [],
+  );
   if (layers.length === 0) return { checks: [] };
   let target: Target | undefined;
   const examined = await check('processes', `the processes of ${layers.join(' and ')}`, async () => {
@@ -37,14 +39,14 @@ function checkInspectors(inspect: true | string[], target: Pick<Target, 'pids'> 
 
 const NO_PROCESSES: Pick<Target, 'pids'> = { pids: async () => ({}) };
 
-/** Without it, a run goes on. */
+/** Fails with a warning only: a run goes on without these figures. */
 function checkRedis(url: string): Promise<TargetCheck> {
   const redis = new RedisReader(url);
   return check('redis', `INFO of ${redis.name}`, async () => {
     await redis.ready();
     const { absence } = redis;
     redis.close();
-    if (!absence) return { status: 'ok', found: 'this run may read it' };
+    if (!absence) return { status: 'ok', found: 'readable' };
     return { status: 'warning', found: absence.detail, fix: absence.fix };
   });
 }

@@ -1,4 +1,4 @@
-/** All checks of a target, in the order in which the first mistake explains those after it. */
+/** Runs all checks of a target, ordered so that the first failure explains the later ones. */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { integer, spaced } from '../../../report/text/format.ts';
@@ -18,18 +18,18 @@ import { check, type TargetCheck } from './target-check.ts';
 import { checkUpgrades } from './upgrade.ts';
 
 interface Examination {
-  /** Each as soon as it is known. */
+  /** Called with each check as soon as it has finished. */
   onCheck(check: TargetCheck): void;
-  /** Connections at once that the user allows. */
+  /** Concurrent connections that the user allows for the burst. */
   burst?: number;
-  /** The next check takes so many seconds. */
+  /** Called before the check that holds a connection, with its duration. */
   onHold(seconds: number): void;
 }
 
-/** Limits of this machine that are counted for each connection. */
+/** Limits of the generator that apply to any target. */
 const LIMITS = ['generatorPorts', 'generatorFiles'];
 
-/** Makes some connections, one by one, and no load but the burst that the user allows. */
+/** Makes a few connections, one by one, and no load except for the burst that the user allows. */
 export async function examineTarget(
   settings: Settings,
   script: Script,
@@ -38,11 +38,11 @@ export async function examineTarget(
 ): Promise<TargetCheck[]> {
   const checks: TargetCheck[] = [];
   const add = (...found: TargetCheck[]) => {
-    for (const one of found) onCheck(one);
+    for (const check of found) onCheck(check);
     checks.push(...found);
   };
-  const { named, addresses } = await checkName(new URL(settings.target));
-  add(named);
+  const { nameCheck, addresses } = await checkName(new URL(settings.target));
+  add(nameCheck);
   const clients = await RunClients.open(settings, script);
   const subject = { connection: clients.connection, clients, addresses, signal };
   let isConnected = false;
@@ -58,26 +58,26 @@ export async function examineTarget(
   add(...(await checkSources(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (isConnected) add(await checkIdle(subject, onHold));
-  // Last: those that leave may still count for the next one.
+  // Runs last: the server may still count closed connections for a while.
   if (isConnected && burst > 0) add(await checkBurst(subject, burst));
   return checks;
 }
 
-/** Connections go to all of its addresses, so each has to answer, and ports are counted for each. */
-async function checkName(url: URL): Promise<{ named: TargetCheck; addresses: LookupAddress[] }> {
+/** Resolves the target's name. The load connects to all of its addresses, so each is checked, and ports are counted for each. */
+async function checkName(url: URL): Promise<{ nameCheck: TargetCheck; addresses: LookupAddress[] }> {
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
   let addresses: LookupAddress[] = [];
   const examine = async () => {
     const all = await lookup(hostname, { all: true });
-    const four = all.filter(({ family }) => family === 4);
-    // Most servers listen on one of the two addresses of `localhost`.
-    const reachable = hostname === 'localhost' && four.length > 0 ? four : all;
-    addresses = [...new Map(reachable.map((one) => [one.address, one])).values()];
+    const ipv4 = all.filter(({ family }) => family === 4);
+    // Most servers listen on only one of the two addresses of `localhost`.
+    const used = hostname === 'localhost' && ipv4.length > 0 ? ipv4 : all;
+    addresses = [...new Map(used.map((entry) => [entry.address, entry])).values()];
     return { status: 'ok' as const, found: addresses.map(({ address }) => address).join(', ') };
   };
   const fix = "correct the target's host name, or the DNS of this machine";
-  const named = await check('name', `the addresses of ${hostname}`, examine, fix);
-  return { named, addresses };
+  const nameCheck = await check('name', `the addresses of ${hostname}`, examine, fix);
+  return { nameCheck, addresses };
 }
 
 async function checkLimits(settings: Settings, addresses: number): Promise<TargetCheck[]> {
@@ -85,8 +85,9 @@ async function checkLimits(settings: Settings, addresses: number): Promise<Targe
   return limits
     .filter(({ name }) => LIMITS.includes(name))
     .map(({ name, max, raise }) => {
-      const ofEach = name === 'generatorPorts' && addresses > 1 ? ` to one of the target's ${addresses} addresses` : '';
-      const found = max === null ? 'no limit' : `at most ${integer(max)}${ofEach}`;
+      const perAddress =
+        name === 'generatorPorts' && addresses > 1 ? ` to one of the target's ${addresses} addresses` : '';
+      const found = max === null ? 'no limit' : `at most ${integer(max)}${perAddress}`;
       const tried = `${spaced(name)} for ${integer(connections)} connections`;
       if (max === null || max >= connections) return { name: 'limits', status: 'ok', tried, found };
       return { name: 'limits', status: 'failed', tried, found, ...(raise && { fix: raise }) };

@@ -1,4 +1,4 @@
-/** One check of a target: what was tried, what was found, and how to mend it. */
+/** One check of a target: what was tried, what was found, and the fix. */
 import type { LookupAddress } from 'node:dns';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { wrap } from '../../../report/text/format.ts';
@@ -9,7 +9,7 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../doctor-checks.ts';
 
 export interface Finding {
-  /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: nothing to be tried. */
+  /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: does not apply, or was stopped. */
   status: 'ok' | 'warning' | 'failed' | 'skipped';
   found: string;
   fix?: string;
@@ -20,22 +20,22 @@ export interface TargetCheck extends Finding {
   tried: string;
 }
 
-/** What is checked, as a run would connect to it. */
+/** The target, and how a run would connect to it. */
 export interface Subject {
   connection: ConnectionTarget;
-  /** Who comes by the flow. */
+  /** Clients that connect as the scenario's flow does. */
   clients: Pick<RunClients, 'next' | 'nextTemporary' | 'areUsers'>;
-  /** What the target's name resolves to. */
+  /** Resolved addresses of the target's name. */
   addresses: LookupAddress[];
   signal: AbortSignal;
 }
 
-/** For a connection to be made, or a request to be answered. */
+/** Time-out of a connect or a request. */
 export const TIMEOUT_MS = 10_000;
 
 /**
- * @param usualFix for errors that bring none of their own
- * @returns what was found; what is thrown is what has failed
+ * Runs a check. A thrown error becomes a `failed` finding.
+ * @param usualFix fix for errors without their own
  */
 export async function check(
   name: TargetCheckName,
@@ -65,7 +65,7 @@ export function printCheck({ status, tried, found, fix }: TargetCheck, width: nu
   ].join('\n');
 }
 
-/** @returns `10.0.0.5:443` */
+/** Formats an address as `10.0.0.5:443`. */
 export function placeOf(url: URL, { address, family }: LookupAddress): string {
   return `${family === 6 ? `[${address}]` : address}:${portOf(url.href)}`;
 }

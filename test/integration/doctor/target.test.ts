@@ -167,17 +167,17 @@ describe('doctor --target', { concurrency: true }, () => {
     const free = await burst('', '');
     assert.equal(free?.status, 'ok', JSON.stringify(free));
     const number = await burst('limit_conn_zone $binary_remote_addr zone=c:1m;', 'limit_conn c 7;');
-    assert.match(number?.found ?? '', /^7 of 12 were let in \(.*503 .*\): their number is limited$/);
+    assert.match(number?.found ?? '', /^7 of 12 were accepted \(.*503 .*\): the number of connections is limited$/);
     const rate = await burst(
       'limit_req_zone $binary_remote_addr zone=r:1m rate=3r/s;',
       'limit_req zone=r burst=4 nodelay;',
     );
-    assert.match(rate?.found ?? '', /of 12 were let in .*: the rate is limited$/);
+    assert.match(rate?.found ?? '', /of 12 were accepted .*: the rate is limited$/);
     assert.match(rate?.fix ?? '', /limit_req/);
     // The last of its own places are not taken by a burst.
     const { port } = await startNginx(t, app.port, UPGRADE);
     const places = (await examine(`http://127.0.0.1:${port}`, {}, {}, 120)).by.burst;
-    assert.match(places?.found ?? '', /^\d+ of 120 were let in .*: their number is limited$/);
+    assert.match(places?.found ?? '', /^\d+ of 120 were accepted .*: the number of connections is limited$/);
     assert.match(places?.fix ?? '', /worker_connections/);
   });
 
@@ -192,10 +192,13 @@ describe('doctor --target', { concurrency: true }, () => {
       burst({ frontend: 'rate-limit sessions 1' }, 20),
     ]);
     // Whoever waits for too long makes room for others.
-    assert.match(frontend?.found ?? '', /^\d+ of 12 were let in.* \(.*no answer.*\): their number is limited$/);
-    assert.match(server?.found ?? '', /^\d+ of 12 were let in.* \(.*503 .*\): their number is limited$/);
+    assert.match(
+      frontend?.found ?? '',
+      /^\d+ of 12 were accepted.* \(.*no answer.*\): the number of connections is limited$/,
+    );
+    assert.match(server?.found ?? '', /^\d+ of 12 were accepted.* \(.*503 .*\): the number of connections is limited$/);
     for (const one of [frontend, server]) assert.match(one?.fix ?? '', /maxconn/);
-    assert.match(sessions?.found ?? '', /of 20 were let in .*: the rate is limited$/);
+    assert.match(sessions?.found ?? '', /of 20 were accepted .*: the rate is limited$/);
   });
 
   it('a server that disconnects each client at once, also where both packets come together by polling', async (t) => {
@@ -252,19 +255,28 @@ describe('doctor --target', { concurrency: true }, () => {
     const refuses = await bouncer((io, all) =>
       io.use((_, next) => next(all.length >= most ? new Error('too many of your address') : undefined)),
     );
-    assert.match(refuses, /^\d+ of 12 were let in \(.*too many of your address.*\): their number is limited$/);
+    assert.match(
+      refuses,
+      /^\d+ of 12 were accepted \(.*too many of your address.*\): the number of connections is limited$/,
+    );
     let asked = 0;
     const counts = await bouncer((io) =>
       io.use((_, next) => next(++asked > most + 3 ? new Error('too many in this hour') : undefined)),
     );
-    assert.match(counts, /\(.*too many in this hour.*\); nor was one after all had left: the rate is limited$/);
+    assert.match(
+      counts,
+      /\(.*too many in this hour.*\); one more was refused after all had closed: the rate is limited$/,
+    );
     asked = 0;
     const some = await bouncer((io) => io.use((_, next) => next(++asked % 3 === 0 ? new Error('busy') : undefined)));
-    assert.match(some, /\(.*busy.*\); later, one by one, one was not, and the next one was: no limit shows$/);
+    assert.match(
+      some,
+      /\(.*busy.*\); later, one by one, one was refused, and the next one was accepted: this shows no limit$/,
+    );
     const ends = await bouncer((io, all) =>
       io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
     );
-    assert.match(ends, /^12 of 12 were let in, and \d+ of them ended: their number is limited$/);
+    assert.match(ends, /^12 of 12 were accepted, and \d+ of them closed: the number of connections is limited$/);
     // Whoever is let in after one was refused ends, too, and is none of the 12.
     let isFull = false;
     const both = await bouncer((io, all) => {
