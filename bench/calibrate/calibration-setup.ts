@@ -94,7 +94,7 @@ export async function broadcast(
   const measurements = emptyMeasurements();
   const before = fleet.status().received;
   const schedule = {
-    to: Array.from({ length: plan.count }, () => ({ room: ROOM, via: 0 })),
+    destinations: Array.from({ length: plan.count }, () => ({ room: ROOM, via: 0 })),
     intervalMs: plan.intervalMs,
     bytes: plan.bytes ?? 1000,
     binary: false,

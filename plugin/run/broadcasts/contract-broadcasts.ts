@@ -1,4 +1,4 @@
-/** The contract's broadcasts: the workers publish them, count the members, and confirm them. */
+/** Broadcasts of the wire contract: workers count the room's members, publish, and confirm to the run. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { destinationOf, roomName } from '../../../protocol/wire/rooms.ts';
@@ -10,22 +10,22 @@ import { within } from '../wait.ts';
 import { Orders, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
 import { ordersOf, withLostMembers } from './read-ledger.ts';
 import { markRedis, redisSince } from './redis-commands.ts';
-import { judgeAgain, noteEcho } from './round-trips.ts';
+import { recheckImpossible, recordEcho } from './round-trips.ts';
 import { type Broadcasting, beginsPart } from './window.ts';
 
-/** A run that is stopped waits so long for confirmations. */
+/** How long an aborted run waits for confirmations. */
 const STOP_TIMEOUT_MS = 1000;
-/** Silent intervals that must pass where only copies are missing of broadcasts that may not have been sent. */
-const QUIETS_OF_DOUBT = 5;
+/** Silent intervals to wait if copies are missing only of broadcasts that may not have been sent. */
+const UNCERTAIN_QUIETS = 5;
 
 export function contractBroadcasts(context: RunContext): Broadcasting {
   const { control, probe, config, measurements, link, ledger, clocks, signal } = context;
   const { rooms, broadcasts } = config;
-  const to = Array.from({ length: broadcasts.count }, (_, index) => {
+  const destinations = Array.from({ length: broadcasts.count }, (_, index) => {
     const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
     return { room: roomName(rooms, room), via };
   });
-  const echoed = new Set<number>();
+  const echoedSeqs = new Set<number>();
   const beganAtUs = monotonicUs();
   let reachedBefore = link.reached;
   let redisBegin: Awaited<ReturnType<typeof markRedis>>;
@@ -33,8 +33,8 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
   return {
     async begin() {
       probe.onRoundTrip = (echo) => {
-        const isNoted = noteEcho(context, 'underLoad', to[echo.seq - 1]?.via ?? 0, echo);
-        if (isNoted) echoed.add(echo.seq);
+        const isRecorded = recordEcho(context, 'underLoad', destinations[echo.seq - 1]?.via ?? 0, echo);
+        if (isRecorded) echoedSeqs.add(echo.seq);
       };
       await clocks.read();
       await joinSentinel(context);
@@ -47,10 +47,10 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
       const isUnsteady = () => isOn(measurements.fault) || measurements.absentSources.has(CONTROL_PORT);
       orders = await publish(
         control,
-        { to, intervalMs: interval * 1000, bytes, binary, clocks: clocks.lines, isUnsteady },
+        { destinations, intervalMs: interval * 1000, bytes, binary, clocks: clocks.lines, isUnsteady },
         {
           beforeSend: (index) => beginsPart(index, count) && nextPart(),
-          // Members that were counted before the fault are not those of a broadcast after it.
+          // During the fault, members may leave between the count and the send.
           onSent: (one) =>
             measurements.sent.push(isDuring(measurements.fault, one.sentAtUs) ? { ...one, expected: null } : one),
           onFailed: (unsent) => measurements.unsent.push(unsent),
@@ -67,10 +67,10 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
       return {
         received: ledger ? link.status.received : echoes,
         progress: `${reached} ${measurements.sent.length}`,
-        // A connection that comes back may get what it missed.
+        // A connection that is away may receive missed broadcasts when it reconnects.
         isComplete: orders.open === 0 && missing(0) <= 0 && link.status.away === 0,
         // Unexpected copies, such as duplicates, can still arrive.
-        quiets: missing(orders.unanswered) > 0 ? QUIETS_OF_DOUBT : 1,
+        quiets: missing(orders.unanswered) > 0 ? UNCERTAIN_QUIETS : 1,
         missingCopies: Math.max(0, missing(orders.open)),
         unconfirmed: orders.open,
       };
@@ -79,33 +79,33 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
     async settle() {
       if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
       const unconfirmed = orders.close();
-      // What it costs to come back is in Redis's traffic, too.
+      // After a fault, Redis's traffic includes that of reconnecting.
       if (redisBegin && !measurements.fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
       await settleClocks(context);
       checkSentinel(context);
-      checkProbe(context, echoed);
+      checkProbe(context, echoedSeqs);
       const sent = measurements.sent.concat(unconfirmed.map((one) => assumedSent(one, measurements)));
       const rows = ledger ? await link.freeze(ordersOf(sent, beganAtUs)) : [];
       measurements.frozen = withLostMembers(rows, measurements);
-      settleUnconfirmed(context, unconfirmed, echoed);
+      settleUnconfirmed(context, unconfirmed, echoedSeqs);
     },
   };
 }
 
 /**
- * Counts copies by the members that the workers counted; without a count, as many as before. What was sent to a host that is gone is
- * accounted for as lost: then no broadcast has more receivers than there are members on the other hosts.
- * @param unconfirmed broadcasts that are taken to have as many members as the last one
+ * Sums the members of all broadcasts. A broadcast without a count has as many as the one before. Once a host is gone, its copies
+ * count as lost, so no broadcast has more than the members on the remaining hosts.
+ * @param unconfirmed number of further broadcasts, which count like the last one
  */
 function expectedCopies({ measurements, link }: RunContext, unconfirmed: number): number {
-  const most = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
+  const maxMembers = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
   let members = 0;
   let copies = 0;
   for (const one of measurements.sent) {
     members = loadReceivers(one, measurements) ?? members;
-    copies += Math.min(members, most);
+    copies += Math.min(members, maxMembers);
   }
-  return copies + unconfirmed * Math.min(members, most);
+  return copies + unconfirmed * Math.min(members, maxMembers);
 }
 
 function reachedSince(before: RunContext['link']['reached'], now: RunContext['link']['reached']): number {
@@ -114,7 +114,7 @@ function reachedSince(before: RunContext['link']['reached'], now: RunContext['li
   return copies;
 }
 
-/** What a broadcast is taken for that no worker confirmed: sent at its intended time. */
+/** Assumes that an unconfirmed broadcast was sent at its intended time. */
 function assumedSent(
   { seq, room, via, intendedAtUs: atUs, orderedAtUs }: UnconfirmedBroadcast,
   { workersAtStart }: RunContext['measurements'],
@@ -124,28 +124,29 @@ function assumedSent(
   return { seq, room, via, worker, expected: null, ...times, unconfirmed: true };
 }
 
-/** Copies show that an unconfirmed broadcast was sent. Without any, whether it was sent remains unknown. */
+/** Moves unconfirmed broadcasts to `sent` if a copy arrived, and to `unknown` otherwise. */
 function settleUnconfirmed(
   { measurements }: RunContext,
   unconfirmed: UnconfirmedBroadcast[],
-  echoed: ReadonlySet<number>,
+  echoedSeqs: ReadonlySet<number>,
 ): void {
   const { sentinel, frozen } = measurements;
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
-  const isSeen = ({ seq }: UnconfirmedBroadcast) =>
-    (rows.get(seq) ?? []).some(hasCopies) || sentinel?.receivedAtUs.has(seq) || echoed.has(seq);
-  const [seen, unseen] = [unconfirmed.filter(isSeen), unconfirmed.filter((one) => !isSeen(one))];
-  measurements.sent.push(...seen.map((one) => assumedSent(one, measurements)));
-  measurements.unknown.push(...unseen);
-  const unknown = new Set(unseen.map(({ seq }) => seq));
-  measurements.frozen = frozen.filter(({ seq }) => !unknown.has(seq));
+  const hasArrived = ({ seq }: UnconfirmedBroadcast) =>
+    (rows.get(seq) ?? []).some(hasCopies) || sentinel?.receivedAtUs.has(seq) || echoedSeqs.has(seq);
+  const arrived = unconfirmed.filter(hasArrived);
+  const unknown = unconfirmed.filter((broadcast) => !hasArrived(broadcast));
+  measurements.sent.push(...arrived.map((broadcast) => assumedSent(broadcast, measurements)));
+  measurements.unknown.push(...unknown);
+  const unknownSeqs = new Set(unknown.map(({ seq }) => seq));
+  measurements.frozen = frozen.filter(({ seq }) => !unknownSeqs.has(seq));
 }
 
 function hasCopies({ received, unexpected, notMember, wrongSize, wrongContent }: FrozenBroadcast): boolean {
   return received + unexpected + notMember + wrongSize + wrongContent > 0;
 }
 
-/** It joins last, so that its worker serves it last: see `sentinel.ts`. */
+/** Lets the reference receiver join last, so that its worker sends to it last: see `sentinel.ts`. */
 async function joinSentinel(context: RunContext): Promise<void> {
   const { sentinel, measurements, signal } = context;
   if (!sentinel || signal.aborted) return;
@@ -165,18 +166,18 @@ function checkSentinel(context: RunContext): void {
   const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
   if (leftAtUs !== undefined) {
     if (!isDuring(fault, leftAtUs))
-      observations.note('sentinelLost', { ended: sentinel?.ending?.text ?? 'why is not known' });
+      observations.note('sentinelLost', { ended: sentinel?.ending?.text ?? 'for an unknown reason' });
   } else if (sent.length > 0 && !sent.some(({ seq }) => receivedAtUs.has(seq))) {
     observations.note('sentinelLost', { broadcasts: sent.length });
   }
 }
 
-/** The probe returns each broadcast to its room once, until a planned fault drops it, or keeps a broadcast from it. */
-function checkProbe(context: RunContext, answered: Set<number>): void {
+/** Notes missing round trips. Broadcasts during a planned fault, or after it closed the probe, are not expected. */
+function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
   measurements.probeReceivedAtUs = probe.receivedAtUs;
-  // The run has said so where it has none.
+  // 0: there is no probe, which the run has reported.
   if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
@@ -184,14 +185,14 @@ function checkProbe(context: RunContext, answered: Set<number>): void {
   const sent = all.filter(
     ({ room, sentAtUs }) => room === receiversRoom && sentAtUs < untilUs && !isDuring(fault, sentAtUs),
   );
-  const missing = sent.filter(({ seq }) => !answered.has(seq)).length;
+  const missing = sent.filter(({ seq }) => !echoedSeqs.has(seq)).length;
   if (signal.aborted || missing === 0) return;
   const why = probe.leftAtUs === undefined ? 'not answered' : `the probe's connection ended: ${probe.ending?.text}`;
   const missed = { load: 'underLoad' as const, missing, asked: sent.length, why };
   measurements.observations.note('roundTripsMissing', missed, 'underLoad');
 }
 
-/** Between two readings, the clocks are known better than they were at the time. */
+/** Reads the clocks again and recomputes send times, which are more exact between two readings. */
 async function settleClocks(context: RunContext): Promise<void> {
   const { measurements, clocks, signal } = context;
   if (signal.aborted) return;
@@ -200,5 +201,5 @@ async function settleClocks(context: RunContext): Promise<void> {
     ...sent,
     sentAtUs: clocks.lines[sent.via]?.toOurs(sent.stampedAtUs) ?? sent.stampedAtUs,
   }));
-  judgeAgain(context);
+  recheckImpossible(context);
 }

@@ -1,36 +1,36 @@
 /**
- * The wait for the last confirmations and receipts. It ends early only when nothing is outstanding: a copy that takes longer
- * than its neighbours is late, not lost. A backlog of the server may last longer than the broadcasts themselves.
+ * Waits for the last confirmations and copies. It ends early only when nothing is outstanding: a slow copy is late, not lost. A
+ * server's backlog may take longer than the broadcasts did.
  */
 import type { RunContext } from '../context.ts';
 import { MOST_DEADLINES, Since, until } from '../wait.ts';
 
-/** State of the broadcasts that were published. */
+/** Progress of the published broadcasts. */
 export interface Outstanding {
-  /** Copies so far, duplicates included: silence is measured by them. */
+  /** Copies so far, including duplicates. Silence means that this does not change. */
   received: number;
-  /** Changes as long as a backlog gets shorter. */
+  /** Changes while a backlog gets shorter. */
   progress: number | string;
   /** Every expected copy has arrived. */
   isComplete: boolean;
-  /** Silent intervals to wait after that; by default one. */
+  /** Silent intervals to wait once complete; by default 1. */
   quiets?: number;
   missingCopies: number;
-  /** Broadcasts whose confirmation can still come. */
+  /** Broadcasts that may still be confirmed. */
   unconfirmed: number;
 }
 
 /** A worker that takes longer to answer was blocked. */
-const PROMPT_MS = 1000;
+const BLOCKED_MS = 1000;
 
 /**
- * Ends after a silence once all is complete, or at the deadline: that counts from the last progress, and from completeness on
- * for a server that broadcasts all the time. A blocked worker sends when it runs again, so where something is missing, both count from
- * then on. Sets `measurements.tailCut` if copies still came at the end.
+ * Resolves after a silence once every copy has arrived, or at the deadline. The deadline counts from the last progress; once
+ * complete, from then on, because some servers never fall silent. If copies are missing and a worker turns out to have been
+ * blocked, both start again, as it may send its backlog now. Sets `measurements.tailCut` if copies still arrived at the end.
  */
 export async function drain(
   { config, control, measurements, signal }: RunContext,
-  look: () => Outstanding | Promise<Outstanding>,
+  readOutstanding: () => Outstanding | Promise<Outstanding>,
   pollMs?: number,
 ): Promise<void> {
   const [quietMs, deadlineMs] = [config.drain.quiet * 1000, config.drain.deadline * 1000];
@@ -38,7 +38,7 @@ export async function drain(
   const beganMs = performance.now();
   let completeAtMs = Number.POSITIVE_INFINITY;
   let last: Outstanding | undefined;
-  let resumedWith: Outstanding['progress'] | undefined;
+  let progressAtResume: Outstanding['progress'] | undefined;
   const isStill = ({ isComplete, quiets = 1, received, progress }: Outstanding) => {
     const silentMs = receivedSince.same(received);
     const stillMs = progressSince.same(progress);
@@ -47,13 +47,13 @@ export async function drain(
     return silentMs >= quietMs * quiets || performance.now() - completeAtMs > deadlineMs;
   };
   const isOver = async () => {
-    last = await look();
+    last = await readOutstanding();
     if (!isStill(last)) return false;
     const { isComplete, quiets = 1, progress } = last;
-    if ((isComplete && quiets === 1) || progress === resumedWith || !(await hasResumed(control))) return true;
+    if ((isComplete && quiets === 1) || progress === progressAtResume || !(await wasBlocked(control))) return true;
     [receivedSince, progressSince] = [new Since(), new Since()];
     completeAtMs = Number.POSITIVE_INFINITY;
-    resumedWith = progress;
+    progressAtResume = progress;
     return false;
   };
   const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, pollMs);
@@ -62,9 +62,9 @@ export async function drain(
   measurements.tailCut = { copies: last?.missingCopies ?? 0, unconfirmed: last?.unconfirmed ?? 0, seconds };
 }
 
-/** Waits for the answers of all workers. @returns whether one of them was blocked until now */
-async function hasResumed(control: RunContext['control']): Promise<boolean> {
+/** Waits until all workers have answered. @returns whether a worker was blocked until now */
+async function wasBlocked(control: RunContext['control']): Promise<boolean> {
   const askedAtMs = performance.now();
   const workers = await control.stats().catch(() => []);
-  return workers.length > 0 && performance.now() - askedAtMs > PROMPT_MS;
+  return workers.length > 0 && performance.now() - askedAtMs > BLOCKED_MS;
 }

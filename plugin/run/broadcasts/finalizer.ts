@@ -1,7 +1,7 @@
 /**
- * Finalizes broadcasts of an own event. In a short run that is done at the end, as finalizing a row of 10,000 connections
- * takes its process some milliseconds. When a quarter of the room for rows is taken, the oldest broadcasts that are
- * complete, or that have got no copy for the deadline of the drain, are finalized at once, so that a run of hours has room for all.
+ * Finalizes the ledger rows of the server's own event. Finalizing a row of 10,000 connections takes a fleet process some
+ * milliseconds, so a short run does it at the end. In a long run, once a quarter of the ledger's rows is in use, the oldest
+ * broadcasts are finalized early if they are complete, or if no copy has arrived for the time of the drain's deadline.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { Sighting } from '../../../protocol/link/sightings.ts';
@@ -10,42 +10,43 @@ import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';
-import { allSeen, type Broadcast, LatencyBasis } from './orders.ts';
+import { type Broadcast, LatencyBasis, mergeSightings } from './orders.ts';
 import { Rows } from './rows.ts';
 
-/** Share of the room for rows that broadcasts take which could be finalized. */
+/** Share of the ledger's rows that may be in use before broadcasts are finalized early. */
 const KEPT_SHARE = 0.25;
 
-type Needs = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers'>;
+type FinalizerContext = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers'>;
 
 export class Finalizer {
   readonly rows = new Rows();
   readonly basis: LatencyBasis;
   /** Broadcasts of the run that arrived. */
   seen = 0;
-  /** Those without a row, among `seen`. */
+  /** Broadcasts among `seen` without a ledger row. */
   skipped = 0;
-  /** A copy without an id. */
+  /** The first copy without an id. */
   example: string | undefined;
-  readonly #context: Needs;
+  readonly #context: FinalizerContext;
   readonly #nowUs: () => number;
   readonly #beganAtUs: number;
-  /** The ids of those that appear later are none of the run's. */
+  /** Broadcasts that first arrive later do not count. */
   #endedAtUs = Number.POSITIVE_INFINITY;
-  /** By their ids, if these are the run's own. */
+  /** Published broadcasts that are not finalized, by id; empty if the server chooses the ids. */
   readonly #published = new Map<string, Published>();
-  /** For broadcasts with ids of the server. */
-  #lastNumber = 0;
-  /** How many copies the run has seen, and since when. */
+  /** Last `seq` given to a broadcast whose id the server chose. */
+  #lastSeq = 0;
+  /** Copies of each id, and since when this number has not changed. */
   #copies = new Map<string, { reached: number; sinceUs: number }>();
   #bytes = 0;
-  #outside: string[] = [];
-  #others: [path: string, id: string][] = [];
+  /** Ids that the ledgers are to forget with the next poll. */
+  #ignoredIds: string[] = [];
+  #otherIds: [path: string, id: string][] = [];
   readonly #rooms: ReadonlyMap<string, number>;
 
-  /** To be made when the ledgers begin to count. @param rooms members of those that are known */
+  /** Create it when the ledgers begin to count. @param rooms members of the known rooms */
   constructor(
-    context: Needs,
+    context: FinalizerContext,
     { sentAt }: Pick<Delivery, 'sentAt'>,
     rooms: ReadonlyMap<string, number>,
     nowUs = monotonicUs,
@@ -62,54 +63,54 @@ export class Finalizer {
     return Math.round(this.#bytes / Math.max(1, this.seen - this.skipped));
   }
 
-  /** Where copies have other ids, of which one may be the run's; undefined where they have none. */
+  /** Another path at which copies have ids that may be the run's; undefined if there is none. */
   get idsBeside(): string | undefined {
     const inList = (path: string) => path.indexOf('*') > '$.'.length;
     const prefix = this.#context.publishers?.prefix ?? '';
-    return this.#others.find(([path, id]) => (this.#givesIds ? id.startsWith(prefix) : inList(path)))?.[0];
+    return this.#otherIds.find(([path, id]) => (this.#givesIds ? id.startsWith(prefix) : inList(path)))?.[0];
   }
 
-  published(one: Published): void {
-    if (this.#givesIds) this.#published.set(one.countedAs, one);
+  addPublished(broadcast: Published): void {
+    if (this.#givesIds) this.#published.set(broadcast.countedAs, broadcast);
   }
 
-  /** Broadcasts that begin later are none of the run's. The first call counts. */
+  /** Ignores broadcasts that first arrive after this time. The earliest time counts. */
   end(atUs: number): void {
     this.#endedAtUs = Math.min(this.#endedAtUs, atUs);
   }
 
   /**
-   * Asks what has arrived, and makes room if there is little.
-   * @returns broadcasts that are not finalized, their copies if nothing is lost, and their first copies so far
+   * Polls the fleets, and finalizes broadcasts early if the ledgers are filling up.
+   * @returns number of broadcasts that are not finalized, copies expected of them, and first copies so far
    */
-  async look() {
-    const { seen, filled } = await this.#ask(true);
-    const ofRun = seen.filter((one) => this.#isOfRun(one));
+  async poll() {
+    const { sightings, filled } = await this.#readSightings(true);
+    const ofRun = sightings.filter((sighting) => this.#isOfRun(sighting));
     this.#noteCopies(ofRun);
-    if (filled > KEPT_SHARE) await this.#makeRoom(seen, filled);
+    if (filled > KEPT_SHARE) await this.#finalizeEarly(sightings, filled);
     const reached = ofRun.reduce((sum, one) => sum + one.reached, 0);
     const ids = new Set([...ofRun.map(({ id }) => id), ...this.#published.keys()]);
     const expected = [...ids].reduce((sum, id) => sum + this.#membersOf(id), 0);
     return { broadcasts: ids.size, expected, reached };
   }
 
-  /** All that are left. */
+  /** Finalizes all remaining broadcasts. */
   async finish(): Promise<void> {
-    const { seen } = await this.#ask(false);
-    const counted = this.#countedOf(seen.filter((one) => this.#isOfRun(one)));
-    const unseen = [...this.#published.values()].map((one) => broadcastOf(one, undefined));
-    await this.#finalize([...counted, ...unseen]);
+    const { sightings } = await this.#readSightings(false);
+    const arrived = this.#takeArrived(sightings.filter((sighting) => this.#isOfRun(sighting)));
+    const missing = [...this.#published.values()].map((broadcast) => broadcastOf(broadcast, undefined));
+    await this.#finalize([...arrived, ...missing]);
   }
 
   get #givesIds(): boolean {
     return this.#context.publishers?.givesIds ?? false;
   }
 
-  async #ask(watch: boolean): Promise<{ seen: Sighting[]; filled: number }> {
-    const sightings = await this.#context.link.sight(watch, this.#outside.splice(0));
-    this.#others = sightings.flatMap(({ others = [] }) => others);
-    this.example ??= sightings.find(({ example }) => example !== undefined)?.example;
-    return { seen: allSeen(sightings), filled: Math.max(0, ...sightings.map((one) => one.filled)) };
+  async #readSightings(watch: boolean): Promise<{ sightings: Sighting[]; filled: number }> {
+    const reports = await this.#context.link.sight(watch, this.#ignoredIds.splice(0));
+    this.#otherIds = reports.flatMap(({ others = [] }) => others);
+    this.example ??= reports.find(({ example }) => example !== undefined)?.example;
+    return { sightings: mergeSightings(reports), filled: Math.max(0, ...reports.map((report) => report.filled)) };
   }
 
   #isOfRun({ id, firstAtUs }: Sighting): boolean {
@@ -117,7 +118,7 @@ export class Finalizer {
     return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
   }
 
-  /** Now, as far as it is known. */
+  /** Current members that a broadcast is for; infinite if unknown. */
   #membersOf(id: string): number {
     const place = placeOfCounted(id);
     const members = this.#rooms.get(place) ?? Number.POSITIVE_INFINITY;
@@ -135,15 +136,15 @@ export class Finalizer {
     );
   }
 
-  /** Finalizes the oldest that need no more time, as many as take up too much room. */
-  async #makeRoom(seen: Sighting[], filled: number): Promise<void> {
-    const tooMany = Math.ceil(seen.length * (1 - KEPT_SHARE / filled));
-    const ripe = seen.filter((one) => this.#isRipe(one)).slice(0, tooMany);
-    this.#outside.push(...ripe.filter((one) => !this.#isOfRun(one)).map(({ id }) => id));
-    await this.#finalize(this.#countedOf(ripe.filter((one) => this.#isOfRun(one))));
+  /** Finalizes the oldest finished broadcasts until the ledgers are at `KEPT_SHARE` again. */
+  async #finalizeEarly(sightings: Sighting[], filled: number): Promise<void> {
+    const excess = Math.ceil(sightings.length * (1 - KEPT_SHARE / filled));
+    const finished = sightings.filter((sighting) => this.#isFinished(sighting)).slice(0, excess);
+    this.#ignoredIds.push(...finished.filter((sighting) => !this.#isOfRun(sighting)).map(({ id }) => id));
+    await this.#finalize(this.#takeArrived(finished.filter((sighting) => this.#isOfRun(sighting))));
   }
 
-  #isRipe({ id, firstAtUs }: Sighting): boolean {
+  #isFinished({ id, firstAtUs }: Sighting): boolean {
     const { config } = this.#context;
     const nowUs = this.#nowUs();
     const copies = this.#copies.get(id);
@@ -153,8 +154,8 @@ export class Finalizer {
     return isComplete && nowUs - copies.sinceUs >= config.drain.quiet * 1e6;
   }
 
-  /** Those that have a row in every process that has seen them; the others are outside. */
-  #countedOf(ofRun: Sighting[]): Broadcast[] {
+  /** Counts the broadcasts as arrived. @returns those with a row in every process that received them; ignores the rest */
+  #takeArrived(ofRun: Sighting[]): Broadcast[] {
     const broadcasts: Broadcast[] = [];
     for (const one of ofRun) {
       this.seen++;
@@ -165,15 +166,16 @@ export class Finalizer {
         broadcasts.push(published ? broadcastOf(published, one) : this.#numbered(one));
       } else {
         this.skipped++;
-        this.#outside.push(one.id);
+        this.#ignoredIds.push(one.id);
       }
     }
     return broadcasts;
   }
 
-  /** Who is a member at the first receipt anywhere is to receive it. */
-  #numbered(one: Sighting): Broadcast {
-    return { seq: ++this.#lastNumber, id: one.id, cutUs: one.firstAtUs, intendedAtUs: one.firstAtUs, seen: one };
+  /** Gives a number to a broadcast of the server. It is expected by all members at the time of its first copy. */
+  #numbered(sighting: Sighting): Broadcast {
+    const { id, firstAtUs } = sighting;
+    return { seq: ++this.#lastSeq, id, membersAtUs: firstAtUs, intendedAtUs: firstAtUs, sighting };
   }
 
   async #finalize(broadcasts: Broadcast[]): Promise<void> {
@@ -184,10 +186,10 @@ export class Finalizer {
   }
 }
 
-/** Who is a member at the emit is to receive it. */
+/** A broadcast of the run's publishers. It is expected by all members at the time of the emit. */
 function broadcastOf(
   { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: Published,
-  seen: Sighting | undefined,
+  sighting: Sighting | undefined,
 ): Broadcast {
-  return { seq, id, cutUs: emittedAtUs, intendedAtUs, seen, own: sentAt };
+  return { seq, id, membersAtUs: emittedAtUs, intendedAtUs, sighting, publishedSentAt: sentAt };
 }

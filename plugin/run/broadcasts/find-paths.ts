@@ -1,4 +1,4 @@
-/** Which event of a server can be counted, and where in it an id and a time stand: found in what two connections got. */
+/** Finds an event that can be counted, and the paths of its id and its time, from what two connections received. */
 import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
 import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
@@ -10,80 +10,83 @@ export interface Message {
   receivedAtUs: number;
 }
 
-/** What two connections got in the same time: what tells broadcasts apart is the same for both. */
+/** Messages that two connections received in the same period. The id of a broadcast is the same for both. */
 export type Heard = readonly [Message[], Message[]];
 
 export interface Paths {
   event: string;
   id: JsonPath;
   sentAt: JsonPath | undefined;
-  /** Why something that looks like a time is not used. */
+  /** A value that looks like a time, and why it is not used. */
   unusableTime: { path: JsonPath; reason: string } | undefined;
 }
 
-/** Lower is better. */
 interface Candidate {
   event: string;
   path: JsonPath;
+  /** Lower is better. */
   rank: number;
   messages: number;
 }
 
-/** A time tells messages apart only if no two are sent at once, so it comes last. */
+/** The worst rank: a time is a usable id only if no two messages are sent at once. */
 const RANK_OF_TIME = 3;
 const MAX_DEPTH = 6;
 const MAX_LEAVES = 500;
 const MESSAGE_ID = /^_?(id|uuid|guid)$|^(message|msg|event)[_-]?id$/i;
 const OTHER_ID = /([_-](id|uuid|guid|seq)|[a-z](Id|ID|Uuid|UUID|Seq))$|^(seq|sequence|nonce)$/;
-/** Such as a UUID, an ObjectId or a nanoid; words of a text have no digits or are shorter. */
+/** A token such as a UUID, an ObjectId or a nanoid: eight or more characters with a digit, unlike most words. */
 const TOKEN = /^(?=.*\d)[\w.:+/=-]{8,}$/;
 
 /**
- * @param published ids that the run's own publisher sent, if it sends them: then only these count
- * @returns undefined if no event has an id that both connections got and that no two of its messages share
+ * @param published ids that the run's own publisher sent: if given, only these count
+ * @returns undefined if no event has an id that differs between its messages and that both connections received
  */
-export function findPaths([one, other]: Heard, published?: ReadonlySet<string>): Paths | undefined {
-  const events = [...new Set(one.map(({ event }) => event))];
-  const found = events.flatMap((event) => idsOf(event, [of(event, one), of(event, other)], published));
+export function findPaths([first, second]: Heard, published?: ReadonlySet<string>): Paths | undefined {
+  const events = [...new Set(first.map(({ event }) => event))];
+  const found = events.flatMap((event) =>
+    candidatesOf(event, [ofEvent(event, first), ofEvent(event, second)], published),
+  );
   const isList = ({ path }: Candidate) => Number(path.includes(EACH));
   const [best] = found.sort(
     (a, b) => a.rank - b.rank || a.path.length - b.path.length || b.messages - a.messages || isList(a) - isList(b),
   );
   if (!best) return undefined;
-  return { event: best.event, id: best.path, ...timeOf(of(best.event, one), best.path) };
+  return { event: best.event, id: best.path, ...timeOf(ofEvent(best.event, first), best.path) };
 }
 
-function of(event: string, messages: Message[]): Message[] {
+function ofEvent(event: string, messages: Message[]): Message[] {
   return messages.filter((message) => message.event === event);
 }
 
-function idsOf(event: string, [one, other]: Heard, published: ReadonlySet<string> | undefined): Candidate[] {
-  const leaves = one.flatMap(({ args }) => leavesOf(args)).flatMap((path) => [path, ...withAllOf(path)]);
+function candidatesOf(event: string, [first, second]: Heard, published: ReadonlySet<string> | undefined): Candidate[] {
+  const leaves = first.flatMap(({ args }) => leavesOf(args)).flatMap((path) => [path, ...listPathsOf(path)]);
   const paths = new Map(leaves.map((path) => [path.join('\0'), path])).values();
   const idsIn = (messages: Pick<Message, 'args'>[], path: JsonPath) =>
     messages.flatMap(({ args }) => (path.includes(EACH) ? valuesAt(args, path) : [valueAt(args, path)]).map(idOf));
-  const whole = new Set(other.map(({ args }) => JSON.stringify(args)));
+  const secondMessages = new Set(second.map(({ args }) => JSON.stringify(args)));
   return [...paths].flatMap((path) => {
-    const ids = idsIn(one, path);
-    const others = new Set(idsIn(other, path));
-    const common = ids.filter((id) => id !== undefined && others.has(id));
+    const ids = idsIn(first, path);
+    const secondIds = new Set(idsIn(second, path));
+    const common = ids.filter((id) => id !== undefined && secondIds.has(id));
     const candidate = { event, path, messages: ids.length };
     if (published) {
       const own = common.filter((id) => published.has(id as string));
       return own.length > 0 ? [{ ...candidate, messages: own.length, rank: 0 }] : [];
     }
     const differ = !ids.includes(undefined) && new Set(ids).size === ids.length;
-    // One message cannot show whether the next one has another id.
+    // With a single message, it is unknown whether the next one has another id.
     if (!differ || common.length < 2) return [];
-    const rank = rankOf(path, one);
-    // Two messages, one for each connection, may have been made in the same millisecond.
-    const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => others.has(id));
-    if (rank === RANK_OF_TIME && !one.filter(isShared).every(({ args }) => whole.has(JSON.stringify(args)))) return [];
+    const rank = rankOf(path, first);
+    // The same time may also be in two different messages, one for each connection, of the same millisecond.
+    const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => secondIds.has(id));
+    const isSame = ({ args }: Message) => secondMessages.has(JSON.stringify(args));
+    if (rank === RANK_OF_TIME && !first.filter(isShared).every(isSame)) return [];
     return rank === undefined ? [] : [{ ...candidate, rank }];
   });
 }
 
-/** @returns undefined for what rather is a text or a measured value than an id */
+/** @returns undefined for a value that is more likely a text or a measured value than an id */
 function rankOf(path: JsonPath, messages: Message[]): number | undefined {
   const key = path.at(-1) as string;
   const values = messages.flatMap(({ args }) => valuesAt(args, path));
@@ -115,17 +118,17 @@ export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | un
   return leavesOf(args).find((path) => ids.has(idAt(args, path) ?? ''));
 }
 
-/** @returns undefined if what stands there cannot be an id */
+/** @returns undefined if the value at the path cannot be an id */
 export function idAt(args: unknown, path: JsonPath): string | undefined {
   return idOf(valueAt(args, path));
 }
 
-/** Where a list inside an argument has an entry, others may have as well. */
-function withAllOf(path: JsonPath): JsonPath[] {
+/** @returns the path once for each list index in it, with that index replaced by all entries of the list */
+function listPathsOf(path: JsonPath): JsonPath[] {
   return path.flatMap((step, depth) => (depth > 0 && /^\d+$/.test(step) ? [path.with(depth, EACH)] : []));
 }
 
-/** @returns the paths of all strings and numbers, those of the first levels first */
+/** @returns the paths of all strings and numbers, breadth first */
 export function leavesOf(args: unknown): JsonPath[] {
   const leaves: JsonPath[] = [];
   let level: [JsonPath, unknown][] = [[[], args]];

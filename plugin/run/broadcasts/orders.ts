@@ -1,4 +1,4 @@
-/** From what the fleet processes have seen of broadcasts to what the ledgers finalize: from when on they are timed. */
+/** Turns the sightings of the server's own event into orders to finalize ledger rows, and decides from when latency counts. */
 
 import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import type { Sighting, Sightings } from '../../../protocol/link/sightings.ts';
@@ -6,8 +6,8 @@ import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
 import { placeOfCounted } from '../../../protocol/wire/counted-as.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 
-/** @returns what all processes together have seen, in the order of the first receipts anywhere; counted where all count it */
-export function allSeen(sightings: Sightings[]): Sighting[] {
+/** Merges the processes' sightings of each id. @returns them in the order of the first copies; `counted` if every process counts it */
+export function mergeSightings(sightings: Sightings[]): Sighting[] {
   const byId = new Map<string, Sighting>();
   for (const one of sightings.flatMap(({ ids }) => ids)) {
     const known = byId.get(one.id);
@@ -26,25 +26,25 @@ export function allSeen(sightings: Sightings[]): Sighting[] {
 export interface Broadcast {
   seq: number;
   id: string;
-  /** Who is a member now is to receive it: its emit, or its first receipt anywhere. */
-  cutUs: number;
+  /** Members at this time are to receive it: the time of its emit, or of its first copy. */
+  membersAtUs: number;
   intendedAtUs: number;
-  /** Undefined if nobody has got it. */
-  seen: Sighting | undefined;
+  /** Undefined if no copy has arrived. */
+  sighting: Sighting | undefined;
   /** The time that the run's publisher wrote into it. */
-  own?: number;
+  publishedSentAt?: number;
 }
 
-/** What latencies count from: decided with the first orders, as latencies from different events cannot be added. */
+/** Event from which latency counts. The first orders decide, as latencies from different events cannot be merged. */
 export class LatencyBasis {
-  /** Why the payload's time is not used, or not of all broadcasts, although the option names it. */
+  /** Why the payload's time is not used, or not for all broadcasts, although the option names it. */
   unusable: string | undefined;
-  /** Broadcasts without latencies, although the times of others are used. */
+  /** Broadcasts without latency because their time is unusable, while the times of others are used. */
   untimed = 0;
   readonly #otherwise: LatencyFrom;
   #usesPayload: boolean | undefined;
 
-  /** @param hasSentAt the options name a time in the payload @param otherwise what is known without it */
+  /** @param hasSentAt the options name a time in the payload @param otherwise used if that time is unusable */
   constructor(hasSentAt: boolean, otherwise: LatencyFrom) {
     this.#otherwise = otherwise;
     if (!hasSentAt) this.#usesPayload = false;
@@ -57,31 +57,36 @@ export class LatencyBasis {
   orders(broadcasts: Broadcast[]): FreezeOrder[] {
     const epochOffsetUs = measureEpochOffsetUs();
     this.#usesPayload ??= this.#decide(broadcasts, epochOffsetUs);
-    return broadcasts.map(({ seq, id, cutUs, intendedAtUs, seen, own }) => ({
+    return broadcasts.map(({ seq, id, membersAtUs, intendedAtUs, sighting, publishedSentAt }) => ({
       ...{ seq, id, room: placeOfCounted(id) },
-      ...{ sentAtUs: cutUs, intendedAtUs },
-      ...(this.#usesPayload && seen
-        ? { latencyFromAtUs: this.#timeOf({ ...seen, ...emitOf({ own, cutUs }) }, epochOffsetUs) }
+      ...{ sentAtUs: membersAtUs, intendedAtUs },
+      ...(this.#usesPayload && sighting
+        ? { latencyFromAtUs: this.#timeOf({ ...sighting, ...emitOf({ publishedSentAt, membersAtUs }) }, epochOffsetUs) }
         : {}),
     }));
   }
 
-  /** @returns undefined as long as nothing has arrived */
+  /** @returns whether to use the payload's time; undefined while nothing has arrived */
   #decide(broadcasts: Broadcast[], epochOffsetUs: number): boolean | undefined {
-    const received = broadcasts.flatMap(({ seen, own, cutUs }) =>
-      seen ? [{ ...seen, own, ...emitOf({ own, cutUs }) }] : [],
+    const received = broadcasts.flatMap(({ sighting, publishedSentAt, membersAtUs }) =>
+      sighting ? [{ ...sighting, publishedSentAt, ...emitOf({ publishedSentAt, membersAtUs }) }] : [],
     );
     if (received.length === 0) return undefined;
-    // Our own time that came back is that of the emit, which we know more precisely.
-    if (received.every(({ sentAt, own }) => own !== undefined && String(sentAt) === String(own))) return false;
+    // The server passes on the run's own time of the emit, which the run knows more precisely.
+    if (
+      received.every(
+        ({ sentAt, publishedSentAt }) => publishedSentAt !== undefined && String(sentAt) === String(publishedSentAt),
+      )
+    )
+      return false;
     const times = sentTimes(received, epochOffsetUs);
     if ('atUs' in times) return true;
     this.unusable = times.unusable;
     return false;
   }
 
-  #timeOf(seen: Stamped, epochOffsetUs: number): number | null {
-    const times = sentTimes([seen], epochOffsetUs);
+  #timeOf(stamped: Stamped, epochOffsetUs: number): number | null {
+    const times = sentTimes([stamped], epochOffsetUs);
     if ('atUs' in times) return times.atUs[0] as number;
     this.unusable ??= times.unusable;
     this.untimed++;
@@ -89,7 +94,10 @@ export class LatencyBasis {
   }
 }
 
-/** When the run published it, if it did. */
-function emitOf({ own, cutUs }: Pick<Broadcast, 'own' | 'cutUs'>): Pick<Stamped, 'emittedAtUs'> {
-  return own === undefined ? {} : { emittedAtUs: cutUs };
+/** Time of the emit, if the run published the broadcast. */
+function emitOf({
+  publishedSentAt,
+  membersAtUs,
+}: Pick<Broadcast, 'publishedSentAt' | 'membersAtUs'>): Pick<Stamped, 'emittedAtUs'> {
+  return publishedSentAt === undefined ? {} : { emittedAtUs: membersAtUs };
 }

@@ -1,4 +1,7 @@
-/** Broadcasts of a server without our contract: the run provokes them or waits for them; each fleet process numbers them by their ids. */
+/**
+ * Broadcasts of an event of the user's own server, without the wire contract. The run's publishers cause them, or the server
+ * sends them by itself; fleet processes tell them apart by an id in the payload.
+ */
 import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { formatJsonPath, type JsonPath } from '../../../protocol/base/json-path.ts';
@@ -13,9 +16,9 @@ import { Finalizer } from './finalizer.ts';
 import { asSent } from './rows.ts';
 import { BROADCAST_PARTS, type Broadcasting, beginsPart } from './window.ts';
 
-/** While broadcasts are published. */
-const LOOK_MS = 1000;
-/** As in each process: beyond that, not all that have a member name a room. */
+/** Interval of polling the fleets while broadcasts are published. */
+const POLL_MS = 1000;
+/** The same limit as in each fleet process, which reports no more rooms. */
 const MAX_ROOMS = 1000;
 
 export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Broadcasting {
@@ -23,12 +26,12 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
   let finalizer: Finalizer;
   let published = 0;
   let drainedAtUs = 0;
-  const provoke = (by: NonNullable<typeof publishers>, rooms: string[], nextPart: () => void) =>
+  const publishAll = (by: NonNullable<typeof publishers>, rooms: string[], nextPart: () => void) =>
     by.publish(
       (sent) => {
         if (beginsPart(sent.seq - 1, delivery.publish?.count ?? 0)) nextPart();
         published++;
-        finalizer.published(sent);
+        finalizer.addPublished(sent);
         const { seq, room, emittedAtUs, intendedAtUs } = sent;
         measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
       },
@@ -39,7 +42,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
       signal,
       rooms,
     );
-  /** The server chooses when it broadcasts, so the parts are of equal length. */
+  /** Waits while the server broadcasts by itself, in parts of equal length. */
   const listen = async (nextPart: () => void) => {
     for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
       if (part > 0) nextPart();
@@ -47,24 +50,24 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
     }
   };
   return {
-    // Each look asks all fleet processes.
+    // Less often than the default, as each poll asks all fleet processes.
     pollMs: 250,
 
     async publish(nextPart) {
-      // Broadcasts that are under way now belong to no count.
+      // The ledgers ignore broadcasts that are already under way.
       const rooms = roomsOf(await link.sight(true), delivery);
       finalizer = new Finalizer(context, delivery, rooms);
-      await whileLooking(signal, finalizer, () =>
-        publishers ? provoke(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
+      await whilePolling(signal, finalizer, () =>
+        publishers ? publishAll(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
       );
-      // Copies of what the publishers sent may come as late as the drain allows.
+      // With publishers, the server may broadcast as late as the end of the drain.
       if (!publishers) finalizer.end(monotonicUs());
     },
 
     async outstanding() {
-      const { broadcasts, expected, reached } = await finalizer.look();
+      const { broadcasts, expected, reached } = await finalizer.poll();
       drainedAtUs = monotonicUs();
-      // With ids of the server's, those of the publishers' broadcasts are among them.
+      // If the server chooses the ids, `broadcasts` includes other broadcasts of the server.
       const isComplete = broadcasts >= published - finalizer.seen && reached >= expected;
       const missingCopies = Number.isFinite(expected) ? Math.max(0, expected - reached) : 0;
       return { received: reached, progress: reached, isComplete, missingCopies, unconfirmed: 0 };
@@ -93,30 +96,30 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
   };
 }
 
-/** Makes room in the ledgers meanwhile. */
-async function whileLooking(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
+/** Runs a function, and polls meanwhile so that finished broadcasts make room in the ledgers. */
+async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const untilDone = AbortSignal.any([signal, done.signal]);
-  const look = async () => {
+  const poll = async () => {
     for (;;) {
-      await pause(LOOK_MS, untilDone);
+      await pause(POLL_MS, untilDone);
       if (untilDone.aborted) return;
-      await finalizer.look();
+      await finalizer.poll();
     }
   };
-  const looking = look();
+  const polling = poll();
   try {
     await run();
   } finally {
     done.abort();
-    await looking;
+    await polling;
   }
 }
 
 /**
- * Rooms that an own event goes to, as the fleets know them when the run begins to watch.
- * @returns by place, their members, over all processes; of many rooms, a random part
- * @throws CapacityError DELIVERY_UNMATCHED if no connection is in any
+ * Sums the members of each room over all fleet processes.
+ * @returns members by namespace and room; a random selection of `MAX_ROOMS` if there are more
+ * @throws CapacityError DELIVERY_UNMATCHED if `audience` is configured and no connection is in a room
  */
 function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<string, number> {
   const members = new Map<string, number>();
@@ -133,8 +136,8 @@ function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<st
 }
 
 /**
- * Once connections are there, and before more of them come.
- * @throws CapacityError DELIVERY_UNMATCHED if the event arrives, and never with an id
+ * Checks the path of the id after the first connections, so that a wrong one fails early.
+ * @throws CapacityError DELIVERY_UNMATCHED if the event has arrived, but never with an id
  */
 export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id, audience }: Delivery): Promise<void> {
   const sightings = await link.sight(false);
@@ -152,7 +155,7 @@ export function pathUnmatched(event: string, paths: JsonPath[], example: string)
   );
 }
 
-/** The event that comes has an id and no room; the one that a publisher sends may well have one. */
+/** Error for a received event with an id but without a room, which the published event may have had. */
 export function roomMissing(event: string, path: JsonPath, example: string): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',

@@ -1,74 +1,74 @@
-/** Publishes broadcasts on an absolute schedule: a slow one does not delay the next, it shows as its own send delay. */
+/** Publishes broadcasts on an absolute schedule: a slow broadcast shows as a send delay and does not delay the next. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { BroadcastSent } from '../../../protocol/wire/events.ts';
 import { type ControlClients, reasonOf, UnansweredRequest } from '../../samplers/index.ts';
 import { pause } from '../wait.ts';
 
-/** `sentAtUs` and `intendedAtUs` are on our clock. */
+/** A broadcast that was sent. `sentAtUs` and `intendedAtUs` are on the run's clock. */
 export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
-  /** Empty for an event of the server's own. */
+  /** Empty for the server's own event, unless it goes to a room. */
   room: string;
-  /** Members of the room as the server counted them; null if it counted nobody. */
+  /** Members of the room as the server counted them; null if it did not count. */
   expected: number | null;
   intendedAtUs: number;
-  /** When the run ordered it, on our clock: the worker counted the members after that. */
+  /** When the run ordered it, on the run's clock. The worker counted the members later. */
   orderedAtUs?: number;
-  /** `sentAtUs` as the publisher reported it, on its own clock. */
+  /** `sentAtUs` on the publisher's own clock. */
   stampedAtUs: number;
-  /** Where latencies count from the time in the payload: that time; null if it has none that can be used. */
+  /** The time in the payload, if latency counts from it; null if that is unusable. */
   latencyFromAtUs?: number | null;
-  /** Index of the publisher. */
+  /** Index of the worker that publishes it. */
   via: number;
-  /** The number by which its worker confirmed it, where that is another one. */
+  /** The wrong `seq` in its worker's confirmation. */
   confirmedAs?: number;
-  /** No worker confirmed it; copies show that it was sent. Its `sentAtUs` is the intended time. */
+  /** No worker confirmed it, but copies arrived. Its `sentAtUs` is the intended time. */
   unconfirmed?: true;
-  /** That follow each other, and that this one stands for; by default one. */
+  /** Number of consecutive broadcasts that this row sums up; by default 1. */
   broadcasts?: number;
 }
 
-/** A broadcast that no worker sent: the worker could not be asked, or refused. */
+/** A broadcast that was not sent: the worker was unreachable or refused, or the publisher was closed. */
 export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'via' | 'intendedAtUs'> {
   message: string;
-  /** The worker runs, and did not let the run publish. */
+  /** The worker answered, but refused to publish. */
   isRefused?: true;
-  /** Socket.IO's reason why the connection that was to publish it had ended. */
+  /** Socket.IO's disconnect reason of the publisher. */
   publisherEnd?: string;
 }
 
-/** A broadcast that was ordered and not confirmed: it may have been sent. */
+/** A broadcast that was ordered but not confirmed. It may have been sent. */
 export interface UnconfirmedBroadcast extends UnsentBroadcast {
   orderedAtUs: number;
 }
 
 interface Schedule {
-  /** In order: each broadcast's room, and the index of the worker that publishes it. */
-  to: { room: string; via: number }[];
+  /** Room and index of the publishing worker, for each broadcast in order. */
+  destinations: { room: string; via: number }[];
   intervalMs: number;
   bytes: number;
   binary: boolean;
-  /** One for each worker; without clocks, all workers share the run's. */
+  /** A clock for each worker; without clocks, workers share the run's. */
   clocks?: ClockLine[];
-  /** Workers come and go now: one that can be reached publishes, and nobody counts the members. */
+  /** True while workers may stop and start: any reachable worker publishes then, without counting the members. */
   isUnsteady?: () => boolean;
 }
 
 interface PublishEvents {
-  /** Between it and the one before, of which nothing is under way any more if all is well; `index` counts from 0. */
+  /** Called between two broadcasts, when the copies of the previous one should have arrived; `index` counts from 0. */
   beforeSend?: (index: number) => unknown;
   onSent: (sent: SentBroadcast) => unknown;
   onFailed: (unsent: UnsentBroadcast) => unknown;
 }
 
-/** The worker counts the members first; that must not delay the send. */
+/** Time for the worker to count the members, so that the count does not delay the send. */
 const ORDER_AHEAD_MS = 200;
 /** From the call of `publish` to the first intended send time. */
 export const LEAD_MS = 2 * ORDER_AHEAD_MS;
-/** Longer than any run waits: an overloaded worker sends and confirms broadcasts late. */
+/** Longer than any run, as an overloaded worker sends and confirms late. The drain ends the wait. */
 const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
-/** Broadcasts that workers were asked to send, until their confirmations. */
+/** Broadcasts that workers were ordered to send, and their confirmations. */
 export class Orders {
   /** Orders that the worker may still confirm, by `seq`. */
   readonly #open = new Map<number, Omit<UnconfirmedBroadcast, 'message'>>();
@@ -76,22 +76,22 @@ export class Orders {
   readonly #answers: Promise<void>[] = [];
   #closed = false;
 
-  /** All orders so far, whatever became of them. */
+  /** Number of all orders so far. */
   get count(): number {
     return this.#answers.length;
   }
 
-  /** Orders whose confirmation may still come. */
+  /** Number of orders that may still be confirmed. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Orders that may have been carried out and that no confirmation will come for, such as after a lost connection. */
+  /** Number of orders that may have been carried out but can no longer be confirmed, for example after a lost connection. */
   get unanswered(): number {
     return this.#unanswered.length;
   }
 
-  /** Resolves when every order so far is confirmed, refused or unanswered. */
+  /** Resolves when no order so far is open. */
   async settled(): Promise<void> {
     await Promise.all(this.#answers);
   }
@@ -103,15 +103,15 @@ export class Orders {
     onFailed: PublishEvents['onFailed'],
   ): void {
     this.#open.set(order.seq, order);
-    const answered = (report: () => void) => {
+    const settle = (report: () => void) => {
       if (this.#closed) return;
       this.#open.delete(order.seq);
       report();
     };
     const answer = confirmation.then(
-      (sent) => answered(() => onConfirmed(sent)),
+      (sent) => settle(() => onConfirmed(sent)),
       (error: Error) =>
-        answered(() => {
+        settle(() => {
           const { orderedAtUs, ...rest } = order;
           const { message } = error;
           if (error instanceof UnansweredRequest) this.#unanswered.push({ ...order, message });
@@ -121,7 +121,7 @@ export class Orders {
     this.#answers.push(answer);
   }
 
-  /** Ignores later confirmations. Idempotent. @returns the orders without confirmation */
+  /** Ignores later confirmations. Idempotent. @returns the unconfirmed orders */
   close(): UnconfirmedBroadcast[] {
     this.#closed = true;
     const nowUs = monotonicUs();
@@ -134,45 +134,45 @@ export class Orders {
 }
 
 /**
- * Resolves when the last broadcast is due. Confirmations may come later: a worker with a backlog sends late.
- * @returns the orders, of which the caller waits for as many as it needs, and which it closes
+ * Orders all broadcasts. Resolves when the last one is due, before it is confirmed.
+ * @returns the orders, which the caller waits for and closes
  */
 export async function publish(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
-  { to, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
+  { destinations, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
   { beforeSend, onSent, onFailed }: PublishEvents,
   signal: AbortSignal,
 ): Promise<Orders> {
   const orders = new Orders();
-  let beginning: Promise<unknown> | undefined;
+  let preparation: Promise<unknown> | undefined;
   const order = (seq: number, intendedAtUs: number) => {
-    const { room, via: planned } = to[seq - 1] as Schedule['to'][number];
+    const { room, via: planned } = destinations[seq - 1] as Schedule['destinations'][number];
     if (beforeSend) {
       const quietMs = (intendedAtUs - monotonicUs()) / 1000 - Math.min(ORDER_AHEAD_MS, intervalMs / 2);
-      beginning = pause(quietMs, signal).then(() => beforeSend(seq - 1));
+      preparation = pause(quietMs, signal).then(() => beforeSend(seq - 1));
     }
     const unsteady = isUnsteady();
     const via = unsteady ? control.reachable(planned) : planned;
     const atUs = clocks[via]?.toTheirs(intendedAtUs) ?? intendedAtUs;
     const ordered = { room, bytes, ...(binary && { binary }), seq, atUs, ...(unsteady && { count: false as const }) };
     const orderedAtUs = monotonicUs();
-    const confirmed = (sent: BroadcastSent) => {
+    const onConfirmed = (sent: BroadcastSent) => {
       const { sentAtUs: stampedAtUs, seq: confirmedAs } = sent;
-      const wrong = confirmedAs === seq ? {} : { confirmedAs };
+      const wrongSeq = confirmedAs === seq ? {} : { confirmedAs };
       const sentAtUs = clocks[via]?.toOurs(stampedAtUs) ?? stampedAtUs;
-      onSent({ ...sent, ...wrong, seq, room, sentAtUs, stampedAtUs, via, intendedAtUs, orderedAtUs });
+      onSent({ ...sent, ...wrongSeq, seq, room, sentAtUs, stampedAtUs, via, intendedAtUs, orderedAtUs });
     };
     const sending = control.broadcast(ordered, via, CONFIRM_TIMEOUT_MS);
-    orders.add({ seq, room, via, intendedAtUs, orderedAtUs }, sending, confirmed, onFailed);
+    orders.add({ seq, room, via, intendedAtUs, orderedAtUs }, sending, onConfirmed, onFailed);
   };
-  await onSchedule({ count: to.length, intervalMs, leadMs: LEAD_MS, aheadMs: ORDER_AHEAD_MS }, order, signal);
-  await beginning;
+  await onSchedule({ count: destinations.length, intervalMs, leadMs: LEAD_MS, aheadMs: ORDER_AHEAD_MS }, order, signal);
+  await preparation;
   return orders;
 }
 
 /**
- * Calls `send` with each number, from 1, `aheadMs` before its intended time. The times are absolute: a slow broadcast does not
- * delay the next one. Resolves when the last one is due, or when the signal aborts.
+ * Calls `send` for each number from 1, `aheadMs` before its intended time. The intended times are fixed, so a slow call does not
+ * delay the next. Resolves when the last broadcast is due, or when the signal aborts.
  */
 export async function onSchedule(
   { count, intervalMs, leadMs, aheadMs }: Record<'count' | 'intervalMs' | 'leadMs' | 'aheadMs', number>,

@@ -1,4 +1,4 @@
-/** What the ledgers are told of the broadcasts, and what of their answers the server's counts of members put right. */
+/** Builds the orders to finalize ledger rows, and corrects the rows of lost hosts by the server's counts of members. */
 import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import type { HostedRow } from '../link.ts';
 import type { Measurements } from '../measurements/measurements.ts';
@@ -6,8 +6,8 @@ import { loadReceivers } from '../receivers/load-receivers.ts';
 import type { SentBroadcast } from './publish.ts';
 
 /**
- * When each was sent, and since when the server may have counted its members: since the one before was ordered.
- * @param beganAtUs in place of that for the first one
+ * Adds to each broadcast when the one before was ordered: connections that left earlier are not in the server's count.
+ * @param beganAtUs that time for the first broadcast
  */
 export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[] {
   let previousAtUs = beganAtUs;
@@ -23,24 +23,24 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
     });
 }
 
-type Known = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>;
+type Measured = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>;
 
 /**
- * How many members a host that is gone had at a broadcast: nobody but the server can tell. Who left before the broadcast was no member any more, and a broadcast to one of several rooms is not for all.
- * @param rows where those of hosts that are gone have all their connections as expected
- * @returns the rows, in which these are at most the members that the server counted, and no other host had
+ * Limits the expected copies of hosts that are gone. Such a row assumes that all connections of its host were members, although
+ * some may have left, or be in another room.
+ * @returns the rows; assumed ones expect at most the server's count of members, less the members on other hosts
  */
-export function withLostMembers(rows: HostedRow[], { sent, ...known }: Known): HostedRow[] {
+export function withLostMembers(rows: HostedRow[], { sent, ...measured }: Measured): HostedRow[] {
   if (!rows.some(({ assumed }) => assumed)) return rows;
   const sentOf = new Map(sent.map((one) => [one.seq, one]));
-  return [...Map.groupBy(rows, ({ seq }) => seq)].flatMap(([seq, pages]) => bounded(pages, sentOf.get(seq), known));
+  return [...Map.groupBy(rows, ({ seq }) => seq)].flatMap(([seq, pages]) => bounded(pages, sentOf.get(seq), measured));
 }
 
-function bounded(pages: HostedRow[], sent: SentBroadcast | undefined, known: Omit<Known, 'sent'>): HostedRow[] {
-  const members = sent && loadReceivers(sent, known);
+function bounded(pages: HostedRow[], sent: SentBroadcast | undefined, measured: Omit<Measured, 'sent'>): HostedRow[] {
+  const members = sent && loadReceivers(sent, measured);
   if (members === null || members === undefined) return pages;
-  const told = pages.filter(({ assumed }) => !assumed);
-  let left = told.reduce((rest, { expected, unexpected }) => rest - expected - unexpected, members);
+  const reported = pages.filter(({ assumed }) => !assumed);
+  let left = reported.reduce((rest, { expected, unexpected }) => rest - expected - unexpected, members);
   return pages.map((page) => {
     if (!page.assumed) return page;
     const expected = Math.min(page.expected, Math.max(0, left));

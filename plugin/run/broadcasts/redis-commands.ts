@@ -1,16 +1,16 @@
 /**
- * What the broadcasts meant for the adapter's Redis. The workers count the members before each broadcast, through the same
- * Redis: what such a count costs is measured before, and taken off.
+ * Measures the load that the broadcasts put on the adapter's Redis. Before each broadcast, workers count the members through the
+ * same Redis; the cost of such counts is measured first and subtracted.
  */
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/measurements.ts';
 
-/** For each worker. */
+/** Counts of the members to measure their cost, for each worker. */
 const COUNTS = 5;
 
 type RedisMark = NonNullable<Awaited<ReturnType<typeof markRedis>>>;
 
-/** Measures the CPU that Redis uses while connections are held, by which that of the broadcasts is reduced. */
+/** Measures Redis's idle CPU while connections are held, which is subtracted from that of the broadcasts. */
 export async function withRedisCpu(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   hold: () => Promise<void>,
@@ -26,9 +26,9 @@ export async function withRedisCpu(
 }
 
 /**
- * To be called just before the broadcasts.
- * @returns of each node, or the one Redis: what one count of the members costs, and CPU of reading the traffic, whose bytes the
- *   reader itself takes off; undefined if there is no Redis, or it does not answer
+ * Takes the first reading just before the broadcasts.
+ * @returns for each Redis node: the reading, the cost of one count of the members, and the CPU time of a reading (its bytes are
+ *   already subtracted); undefined if there is no Redis, or it does not answer
  */
 export async function markRedis({ redis, control, measurements }: RunContext) {
   const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
@@ -39,7 +39,7 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   try {
     for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
   } catch {
-    // The run reports a control port that does not answer.
+    // The run reports an unanswered control port elsewhere.
     return undefined;
   }
   const begin = await redis.traffic(stream);
@@ -57,7 +57,7 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   return { nodes, beganAtMs: performance.now() };
 }
 
-/** @param counts of the members, since the mark @returns undefined if Redis does not answer, or is another one */
+/** @param counts how often members were counted since the mark @returns undefined if Redis does not answer or has restarted */
 export async function redisSince(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   { nodes: marks, beganAtMs }: RedisMark,

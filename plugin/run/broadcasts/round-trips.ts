@@ -1,4 +1,4 @@
-/** The probe's round trips with nobody else connected: what a broadcast takes at least. */
+/** Measures the probe's unloaded round trips, and records all of its round trips. */
 
 import { SAME_CLOCK_US } from '../../../protocol/base/clock/clock-line.ts';
 import type { RunContext } from '../context.ts';
@@ -10,13 +10,12 @@ const INTERVAL_MS = 50;
 const ANSWER_TIMEOUT_MS = 30_000;
 
 /**
- * Notes an echo as a round trip, or as one that the server cannot have measured: it ends when the server has the echo, so
- * after the probe got the broadcast, and before it got the acknowledgement.
- * @param load of the round trip
+ * Records an echo as a round trip, or as an impossible one. A round trip ends when the server receives the echo: after the
+ * probe received the broadcast, and before it received the acknowledgement.
  * @param via index of the publisher
- * @returns false if it is unknown by which clock it was measured
+ * @returns false if it is unknown which worker's clock timed it
  */
-export function noteEcho(
+export function recordEcho(
   { measurements, clocks: { lines }, probe }: Pick<RunContext, 'measurements' | 'clocks' | 'probe'>,
   load: 'single' | 'underLoad',
   via: number,
@@ -27,7 +26,7 @@ export function noteEcho(
   const answering = lines[workersAtStart.findIndex(({ worker }) => worker === probe.worker)];
   const { receivedAtUs, acknowledgedAtUs } = echo;
   const offsetUs = publisher?.offsetAt(receivedAtUs) ?? 0;
-  // Whose clock the round trip ends on matters only where the clocks differ.
+  // If the clocks agree, it does not matter which worker answered.
   const isOneClock = lines.every((line) => line.offsetAt(receivedAtUs) === offsetUs);
   if (!answering && !isOneClock) return false;
   const sentAtUs = publisher?.toOurs(echo.sentAtUs) ?? echo.sentAtUs;
@@ -45,18 +44,18 @@ export function noteEcho(
   return true;
 }
 
-/** That a clock has jumped, which makes a round trip look impossible, only later readings of it tell. */
-export function judgeAgain(context: RunContext): void {
+/** Records impossible round trips again after new clock readings, which may show that a clock had jumped. */
+export function recheckImpossible(context: RunContext): void {
   const { measurements } = context;
-  for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) noteEcho(context, load, via, echo);
+  for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) recordEcho(context, load, via, echo);
 }
 
-/** @returns the probe's own room */
+/** @returns name of the room that only the probe joins */
 export function singleRoom(room: string): string {
   return `${room}:single`;
 }
 
-/** @returns when all are answered or given up; the probe is in a room of the broadcasts then */
+/** Resolves when all are answered or timed out. The probe then joins the room of the broadcasts. */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
   const { control, probe, config, measurements, clocks, signal } = context;
   const room = singleRoom(config.room);
@@ -64,13 +63,16 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   const trips = measurements.roundTripsUs.single;
   const { singleRoundTrips: count, broadcasts } = config;
   const { bytes, binary } = broadcasts;
-  const to = Array.from({ length: count }, (_, index) => ({ room, via: index % measurements.workersAtStart.length }));
-  probe.onRoundTrip = (echo) => noteEcho(context, 'single', to[echo.seq - 1]?.via ?? 0, echo);
+  const destinations = Array.from({ length: count }, (_, index) => ({
+    room,
+    via: index % measurements.workersAtStart.length,
+  }));
+  probe.onRoundTrip = (echo) => recordEcho(context, 'single', destinations[echo.seq - 1]?.via ?? 0, echo);
   const answered = () => trips.length + measurements.impossibleRoundTrips.length + measurements.jumpedRoundTrips;
   const unsent: string[] = [];
   const orders = await publish(
     control,
-    { to, intervalMs: INTERVAL_MS, bytes, binary, clocks: clocks.lines },
+    { destinations, intervalMs: INTERVAL_MS, bytes, binary, clocks: clocks.lines },
     { onSent: () => {}, onFailed: ({ message }) => unsent.push(message) },
     signal,
   );

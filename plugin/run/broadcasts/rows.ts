@@ -1,6 +1,6 @@
 /**
- * The finalized broadcasts of an own event, in limited memory however many there are: in a long run, a row stands for
- * several broadcasts that follow each other. Sums, histograms and times of completion lose nothing by that.
+ * The finalized broadcasts of the server's own event, in bounded memory: in a long run, a row sums up several consecutive
+ * broadcasts. Sums, histograms and completion times stay exact.
  */
 import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/base/histogram.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
@@ -18,11 +18,11 @@ interface Row {
 }
 
 export class Rows {
-  /** Every broadcast counts once. */
+  /** Times of every single broadcast. */
   readonly each = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
   readonly #maxRows: number;
   #rows: Row[] = [];
-  /** Broadcasts per row. */
+  /** Broadcasts in a full row. */
   #width = 1;
   /** Broadcasts in the last row. */
   #filled = 1;
@@ -39,14 +39,13 @@ export class Rows {
     return this.#rows.map(({ frozen }) => frozen);
   }
 
-  /** @param pages of all fleet processes */
+  /** @param pages rows of all fleet processes */
   add(orders: FreezeOrder[], pages: HostedRow[]): void {
     const bySeq = Map.groupBy(pages, ({ seq }) => seq);
     for (const order of orders.toSorted((a, b) => a.seq - b.seq)) {
-      // Without an answer of any process, it is empty.
       const [first = emptyRow(order.seq), ...others] = (bySeq.get(order.seq) ?? []).map(withoutHost);
       recordUs(this.each.sendDelayUs, order.sentAtUs - order.intendedAtUs);
-      const frozen = others.map(ofProcess).reduce(merged, { ...first, process: 0 });
+      const frozen = others.map(withProcessChecksum).reduce(mergeRows, { ...first, process: 0 });
       if (frozen.received > 0 && !frozen.untimed) recordUs(this.each.completionUs, frozen.lastUs);
       this.#add({ sent: asSent(order), frozen });
     }
@@ -55,7 +54,7 @@ export class Rows {
   #add(row: Row): void {
     const last = this.#rows.at(-1);
     if (last && this.#filled < this.#width) {
-      this.#rows[this.#rows.length - 1] = joined(last, row);
+      this.#rows[this.#rows.length - 1] = mergeConsecutive(last, row);
       this.#filled++;
       return;
     }
@@ -67,25 +66,24 @@ export class Rows {
   #halve(): void {
     const pairs: Row[] = [];
     for (let index = 0; index + 1 < this.#rows.length; index += 2)
-      pairs.push(joined(this.#rows[index] as Row, this.#rows[index + 1] as Row));
+      pairs.push(mergeConsecutive(this.#rows[index] as Row, this.#rows[index + 1] as Row));
     this.#rows = pairs;
     this.#width *= 2;
   }
 }
 
-/** The processes number their connections alike, so each one's checksum is made its own. */
-function ofProcess(page: FrozenBroadcast, index: number): FrozenBroadcast {
+/** Makes the checksum of receivers specific to the process, as all processes use the same connection numbers. */
+function withProcessChecksum(page: FrozenBroadcast, index: number): FrozenBroadcast {
   return { ...page, receivers: Math.imul(page.receivers, 2 * index + 3) >>> 0 };
 }
 
-/** Two that follow each other. */
-function joined(one: Row, other: Row): Row {
+function mergeConsecutive(one: Row, other: Row): Row {
   const broadcasts = (one.sent.broadcasts ?? 1) + (other.sent.broadcasts ?? 1);
   const room = one.sent.room === other.sent.room ? one.sent.room : AUDIENCE;
-  return { sent: { ...one.sent, room, broadcasts }, frozen: merged(one.frozen, other.frozen) };
+  return { sent: { ...one.sent, room, broadcasts }, frozen: mergeRows(one.frozen, other.frozen) };
 }
 
-function merged(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
+function mergeRows(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
   const counts = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, one[key] + other[key]]));
   const timed = [one, other].filter(({ received, untimed }) => received > 0 && !untimed);
   const { untimed: _, ...rest } = one;
@@ -95,8 +93,8 @@ function merged(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
     receivers: (one.receivers + other.receivers) >>> 0,
     earlyByUs: Math.max(one.earlyByUs, other.earlyByUs),
     latencyUs: {
-      local: added(one.latencyUs.local, other.latencyUs.local),
-      cross: added(one.latencyUs.cross, other.latencyUs.cross),
+      local: addHistograms(one.latencyUs.local, other.latencyUs.local),
+      cross: addHistograms(one.latencyUs.cross, other.latencyUs.cross),
     },
     firstUs: timed.length > 0 ? Math.min(...timed.map(({ firstUs }) => firstUs)) : 0,
     lastUs: timed.length > 0 ? Math.max(...timed.map(({ lastUs }) => lastUs)) : 0,
@@ -104,7 +102,7 @@ function merged(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
   };
 }
 
-function added(one: string, other: string): string {
+function addHistograms(one: string, other: string): string {
   if (other === EMPTY) return one;
   if (one === EMPTY) return other;
   const both = decodeHistogram(one);
@@ -112,7 +110,7 @@ function added(one: string, other: string): string {
   return encodeHistogram(both);
 }
 
-/** No worker says that it sent it, or to how many. */
+/** Represents a broadcast of the server's own event, for which no worker reports a send or counts members. */
 export function asSent({
   seq,
   room,
@@ -125,7 +123,7 @@ export function asSent({
   return { seq, room, ...times, worker: '', via: 0, expected: null };
 }
 
-/** A row stands for all hosts. */
+/** Drops the host, as a row sums up all hosts. */
 function withoutHost({ host: _, ...page }: HostedRow): FrozenBroadcast {
   return page;
 }

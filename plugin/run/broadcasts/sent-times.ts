@@ -1,24 +1,24 @@
-/** Whether the times in the payload can be used: does the clock that made them agree with ours? */
+/** Parses send times in payloads, and checks that the clock that made them agrees with this machine's. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
-/** A broadcast whose payload has a time. */
+/** A broadcast with a time in its payload. */
 export interface Stamped {
-  /** On CLOCK_MONOTONIC. */
+  /** Time of the first copy, on CLOCK_MONOTONIC. */
   firstAtUs: number;
-  /** As the server writes it; undefined where nothing stood at the path. */
+  /** As the server writes it; undefined if the path has no value. */
   sentAt?: string | number | undefined;
-  /** When a publisher of the run provoked it, where that is known: no server sends it before. */
+  /** When a publisher of the run emitted the event that caused it. */
   emittedAtUs?: number;
 }
 
-/** Nothing can be received before it was sent; the two clocks may differ by this, and by what the notation leaves out. */
+/** Allowed difference between the two clocks, in addition to the notation's resolution. */
 const MAX_AHEAD_US = 2000;
-/** A first receiver that gets a broadcast later than that: rather the clock is wrong. */
+/** If the first copy arrives later than this after the send, the server's clock must be wrong. */
 const MAX_BEHIND_US = 60e6;
-/** Times in whole seconds tell nothing of milliseconds. */
+/** Coarser times, such as whole seconds, cannot be used. */
 const MAX_RESOLUTION_US = 10_000;
 
-/** @returns the time of each on CLOCK_MONOTONIC, or why they tell nothing */
+/** @returns each send time on CLOCK_MONOTONIC, or why the times are unusable */
 export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs: number[] } | { unusable: string } {
   const atUs: number[] = [];
   for (const { firstAtUs, sentAt, emittedAtUs = Number.NEGATIVE_INFINITY } of broadcasts) {
@@ -42,15 +42,13 @@ export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs:
   return { atUs };
 }
 
-/** Precision of the moment at which the system's clock ticks; two clocks may differ by far more. */
+/** Precise enough for the time of a tick; two machines' clocks differ by far more. */
 const PRECISE_US = 100;
 const MAX_TICKS = 20;
 
 /**
- * The system's clock shows whole milliseconds, so the moment at which it goes on is taken: after the reading before the last one
- * that showed the old millisecond, before the reading that follows the first one that showed the new. A process that was off the
- * CPU anywhere in between looks at the next tick.
- * @returns how far the system's clock is ahead of CLOCK_MONOTONIC, now
+ * Measures how far the system clock is ahead of CLOCK_MONOTONIC. `Date.now()` has whole milliseconds, so both clocks are read in
+ * turn until the millisecond changes. If too much time passed around that tick, the next one is tried.
  */
 export function measureEpochOffsetUs(epochMs = Date.now, clockUs = monotonicUs): number {
   let best = { widthUs: Number.POSITIVE_INFINITY, offsetUs: 0 };
@@ -77,14 +75,13 @@ function span(us: number): string {
   return seconds < 172_800 ? `${(seconds / 3600).toFixed(1)} hours` : `${(seconds / 86_400).toFixed(1)} days`;
 }
 
-/** Times as servers write them into their messages: seconds, milliseconds or microseconds since 1970, or ISO 8601. */
 interface Instant {
   epochUs: number;
-  /** What the notation can tell apart. */
+  /** Smallest difference that the notation can express. */
   resolutionUs: number;
 }
 
-/** By magnitude; from 2001 to 5138. */
+/** Units of a number since 1970, recognized by magnitude for the years 2001 to 5138. */
 const UNITS = [
   { from: 1e9, toUs: 1e6 },
   { from: 1e12, toUs: 1e3 },
@@ -93,7 +90,7 @@ const UNITS = [
 ];
 const ISO_SECONDS = /T\d\d:\d\d(?::\d\d(?:[.,](\d+))?)?/;
 
-/** @returns undefined if it is no time since the Unix epoch, such as that of a monotonic clock */
+/** Parses seconds, milliseconds, microseconds or nanoseconds since 1970, or ISO 8601. @returns undefined for anything else */
 export function instantOf(value: unknown): Instant | undefined {
   if (typeof value === 'number') return fromNumber(value, Number.isInteger(value));
   if (typeof value !== 'string') return undefined;

@@ -1,4 +1,4 @@
-/** Before the load: does the event come, and are its id and its time where the options say? */
+/** Checks before the load that the server's own event arrives, with id, room and time at the configured paths. */
 
 import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -16,17 +16,16 @@ import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
 import { pathUnmatched, roomMissing } from './own-event.ts';
 
-/** A server may take a while to put a connection where it gets broadcasts, so a publisher tries more than once. */
+/** Attempts to publish: a server may need some time until a new connection receives broadcasts. */
 const TRIES = 5;
 const TRY_MS = 1000;
-const MAX_OTHERS = 10;
-/** Tries without an acknowledgement, if none is configured: only a server that stays silent is asked for one. */
-const TRIES_UNASKED = 3;
+const MAX_OTHER_EVENTS = 10;
+/** Attempts without asking for an acknowledgement, unless one is configured. */
+const TRIES_WITHOUT_ACK = 3;
 
 /**
- * Listens with a client of its own.
- * @returns the other events that came where the event did not: a server may send only to those who did what the flow does;
- *   undefined if it came, or could not
+ * Connects a listener, publishes if configured, and waits for the event.
+ * @returns names of other events that arrived instead of it; undefined if it arrived, or if it could not reach the listener
  * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
@@ -40,10 +39,12 @@ export async function tryDelivery(
   const [room] = audience ? roomsOf(listener, audience) : [AUDIENCE];
   try {
     if (!publishers) return await listen(listener.socket, delivery, undefined, signal);
-    // Where nobody is in a room of the listener's, a publisher has none to send to.
+    // The listener is in no room that a publisher could send to.
     if (publishers.givesRooms && room === undefined) return undefined;
-    // What a flow draws can put them in different places, where silence tells nothing.
-    const by = publishers.came.find((one) => meet(one, listener, publishers.givesRooms ? undefined : audience));
+    // Random values in the flow can put publisher and listener in different rooms.
+    const by = publishers.came.find((publisher) =>
+      shareRoom(publisher, listener, publishers.givesRooms ? undefined : audience),
+    );
     return by && (await listen(listener.socket, delivery, { publishers, by, room: room ?? AUDIENCE }, signal));
   } finally {
     void listener.socket.disconnect();
@@ -56,8 +57,8 @@ function roomsOf({ socket: { rooms = [], joinArgs = [] } }: ConnectedClient, { c
   return typeof client === 'string' ? rooms : roomNames(valuesAt(joinArgs, client));
 }
 
-/** @param audience undefined where rooms do not matter @returns whether what one of them sends can come to the other */
-function meet(one: ConnectedClient, other: ConnectedClient, audience: Audience | undefined): boolean {
+/** @param audience undefined if rooms do not matter @returns whether both are in the same namespace and share a room */
+function shareRoom(one: ConnectedClient, other: ConnectedClient, audience: Audience | undefined): boolean {
   if (one.socket.target.namespace !== other.socket.target.namespace) return false;
   return audience === undefined || roomsOf(one, audience).some((room) => roomsOf(other, audience).includes(room));
 }
@@ -69,36 +70,36 @@ async function listen(
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
   const { event, id: path, sentAt } = delivery;
-  const own = new Set<string>();
-  const others = new Set<string>();
+  const publishedIds = new Set<string>();
+  const otherEvents = new Set<string>();
   const arrived = Promise.withResolvers<void>();
   let replaced: [example: string, at: JsonPath | undefined] | undefined;
   const done = new AbortController();
   listener.on(ANY, (args, { event: name }) => {
     if (name !== event) {
-      others.add(name);
+      otherEvents.add(name);
       return;
     }
     const ids = valuesAt(args, path).map(idOf);
     const example = exampleOf(event, args);
     if (ids.length === 0 || ids.includes(undefined)) arrived.reject(pathUnmatched(event, [path], example));
-    else if (attempt?.publishers.givesIds && !ids.some((id) => own.has(id as string)))
-      replaced = [example, findId(args, own)];
+    else if (attempt?.publishers.givesIds && !ids.some((id) => publishedIds.has(id as string)))
+      replaced = [example, findId(args, publishedIds)];
     else if (delivery.audience && roomNames(valuesAt(args, delivery.audience.event)).length === 0)
       arrived.reject(roomMissing(event, delivery.audience.event, example));
     else if (sentAt && valuesAt(args, sentAt).length === 0) arrived.reject(pathUnmatched(event, [sentAt], example));
     else arrived.resolve();
   });
   const ended = arrived.promise.finally(() => done.abort());
-  // Nobody awaits it when the tries are over.
+  // Not awaited after the last try, so a rejection must not count as unhandled.
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
-    const id = attempt?.publishers.publishTrial(attempt.by, attempt.room, tried >= TRIES_UNASKED);
-    if (id !== undefined) own.add(id);
+    const id = attempt?.publishers.publishTrial(attempt.by, attempt.room, tried >= TRIES_WITHOUT_ACK);
+    if (id !== undefined) publishedIds.add(id);
     if (id !== undefined || !attempt) await pause(TRY_MS, untilDone);
     if (attempt && !untilDone.aborted && !attempt.by.socket.connected)
-      throw await publisherClosed(attempt.by.socket, delivery.publish?.emit.event ?? '', own.size > 0);
+      throw await publisherClosed(attempt.by.socket, delivery.publish?.emit.event ?? '', publishedIds.size > 0);
   }
   signal.throwIfAborted();
   if (done.signal.aborted) {
@@ -106,19 +107,19 @@ async function listen(
     return undefined;
   }
   if (replaced !== undefined) throw idReplaced(event, formatJsonPath(path), ...replaced);
-  return [...others].slice(0, MAX_OTHERS);
+  return [...otherEvents].slice(0, MAX_OTHER_EVENTS);
 }
 
-/** @param socket of a publisher, which has ended @param event that it emits @param isEmitted it has, before that */
+/** @param socket the closed socket of a publisher @param event name of the event that it emits @param isEmitted whether it had emitted one */
 export async function publisherClosed(socket: RunSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
   const { text = 'it ended', fix, isExplained = false } = socket.ending ?? {};
-  const answer = targetProblem(await requestHandshake(socket.target));
-  const since = answer ? `; since then, the target does not answer as before: ${answer.found}` : '';
+  const problem = targetProblem(await requestHandshake(socket.target));
+  const since = problem ? `; since then, the target does not answer as before: ${problem.found}` : '';
   const when = isEmitted ? `after its first \`${event}\`` : `before it emitted \`${event}\``;
   return new CapacityError(
     'PUBLISHER_CLOSED',
     `before the load, the connection of a publisher ended${isExplained && isEmitted ? '' : ` ${when}`}: ${text}${since}`,
-    answer ? `start the server again, and see in its log why it ended when it got \`${event}\`` : fix,
+    problem ? `start the server again, and see in its log why it ended when it got \`${event}\`` : fix,
   );
 }
 

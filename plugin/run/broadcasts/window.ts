@@ -1,4 +1,4 @@
-/** Measures the broadcasts at full target: publishes them, waits for the last copies, and finalizes the ledger. */
+/** Measures the broadcasts while all connections are held: publishes, waits for the last copies, finalizes the ledger. */
 import type { RunContext } from '../context.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { Windows } from '../windows/cpu-window.ts';
@@ -6,11 +6,11 @@ import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { drain, type Outstanding } from './drain.ts';
 import { LEAD_MS } from './publish.ts';
 
-/** The contract's broadcasts, which the workers publish, or an event of the server's own. */
+/** A source of broadcasts: the wire contract's, which workers publish, or the server's own event. */
 export interface Broadcasting {
-  /** Before anything is measured. */
+  /** Called before anything is measured. */
   begin?(): Promise<void>;
-  /** Resolves when the last broadcast is due. @param nextPart to be called between two parts of the window */
+  /** Resolves when the last broadcast is due. @param nextPart call it between two parts of the window */
   publish(nextPart: () => void): Promise<void>;
   outstanding(): Outstanding | Promise<Outstanding>;
   /** Finalizes the ledgers, and writes `sent` and `frozen` into the measurements. */
@@ -19,8 +19,8 @@ export interface Broadcasting {
 }
 
 /**
- * @param onDrain called when the last broadcast is out
- * @param meanwhile what goes on while they are published: a planned fault; called `leadMs` before the first one
+ * @param onDrain called when the last broadcast is due
+ * @param meanwhile runs while they are published, such as a planned fault; called `leadMs` before the first broadcast
  */
 export async function measureBroadcasts(
   context: RunContext,
@@ -41,19 +41,20 @@ export async function measureBroadcasts(
   onDrain();
   await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
   const used = await windows.end();
-  // What it costs to come back is in the CPU time, too.
+  // After a fault, the CPU time includes that of reconnecting.
   if (!measurements.fault) measurements.cpu.broadcasts = used;
   await noteGenerator(context, 'broadcasts');
   await broadcasting.settle();
-  // The processes that a fault replaces have other memory than those before.
+  // Processes that a fault replaced are not comparable.
   if (!measurements.fault) await measureAfterBroadcasts(context);
 }
 
 export const BROADCAST_PARTS = 10;
 
 /**
- * The broadcasts are measured in parts of equally many, and the last part has the rest, too: how much the parts differ is the
- * noise of the CPU per message.
+ * Divides the broadcasts into parts of equal size; the last part also has the rest. The spread between the parts is the noise of
+ * the CPU per message.
+ * @returns whether the broadcast at this index begins a part
  */
 export function beginsPart(index: number, count: number): boolean {
   const size = Math.max(1, Math.floor(count / BROADCAST_PARTS));

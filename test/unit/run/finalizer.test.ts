@@ -87,12 +87,12 @@ function load(givesIds: boolean) {
 test('500 broadcasts of the run in room for 40: nothing is lost from the sums, and late copies stay late', async () => {
   const { finalizer: start, receive, pass, now, mostOpen, result } = load(true);
   const finalizer = start();
-  await finalizer.look();
+  await finalizer.poll();
   const count = 500;
   for (let seq = 1; seq <= count; seq++) {
     const id = `run-${seq}`;
     const times = { emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 };
-    finalizer.published({ seq, id, room: AUDIENCE, countedAs: id, ...times });
+    finalizer.addPublished({ seq, id, room: AUDIENCE, countedAs: id, ...times });
     pass(1000);
     // Every tenth misses a connection, and every hundredth reaches nobody.
     if (seq % 100 > 0)
@@ -101,10 +101,10 @@ test('500 broadcasts of the run in room for 40: nothing is lost from the sums, a
     receive(0, `theirs-${seq}`);
     if (seq > 100 && seq % 50 === 25) receive(3, `run-${seq - 100}`);
     pass(SECOND_US - 1000);
-    await finalizer.look();
+    await finalizer.poll();
   }
   pass(5 * SECOND_US);
-  await finalizer.look();
+  await finalizer.poll();
   await finalizer.finish();
   const { delivery, latency } = result(finalizer);
   assert.equal(finalizer.skipped, 0);
@@ -124,11 +124,11 @@ test('500 broadcasts of the run in room for 40: nothing is lost from the sums, a
 test('ids of the server: the oldest that are complete go first, and a short run finalizes nothing before its end', async () => {
   const { finalizer: start, receive, all, pass, now, result, orders } = load(false);
   const finalizer = start();
-  await finalizer.look();
+  await finalizer.poll();
   for (let n = 0; n < 200; n++) {
     all(`tick ${n}`);
     pass(SECOND_US / 4);
-    await finalizer.look();
+    await finalizer.poll();
     if (n < ROWS / 4) assert.equal(orders(), 0);
   }
   finalizer.end(now());
@@ -144,11 +144,11 @@ test('ids of the server: the oldest that are complete go first, and a short run 
 test('where nothing can be finalized in time, what has no room is said and stands outside', async () => {
   const { finalizer: start, receive, pass, now, result } = load(false);
   const finalizer = start();
-  await finalizer.look();
+  await finalizer.poll();
   for (let n = 0; n < 100; n++) {
     receive(0, `tick ${n}`);
     pass(1000);
-    await finalizer.look();
+    await finalizer.poll();
   }
   finalizer.end(now());
   await finalizer.finish();
@@ -160,12 +160,12 @@ test('where nothing can be finalized in time, what has no room is said and stand
 test('a complete broadcast is finalized when no copy has come for the quiet time of the drain', async () => {
   const { finalizer: start, all, pass, orders } = load(false);
   const finalizer = start();
-  await finalizer.look();
+  await finalizer.poll();
   for (let n = 0; n < 20; n++) all(`tick ${n}`);
   const found: number[] = [];
   for (const us of [0, SECOND_US - 1, 1]) {
     pass(us);
-    await finalizer.look();
+    await finalizer.poll();
     found.push(orders());
   }
   // Of 20 in room for 40, those above a quarter of it.

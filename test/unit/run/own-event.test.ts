@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { allSeen, LatencyBasis } from '../../../plugin/run/broadcasts/orders.ts';
+import { LatencyBasis, mergeSightings } from '../../../plugin/run/broadcasts/orders.ts';
 import { instantOf, measureEpochOffsetUs, sentTimes } from '../../../plugin/run/broadcasts/sent-times.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
@@ -64,7 +64,7 @@ const sighting = (id: string, firstAtUs: number, changes = {}) => ({
 });
 
 test('what several processes have seen is one list, by the first receipt anywhere', () => {
-  const seen = allSeen([
+  const seen = mergeSightings([
     { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], filled: 0, example: undefined },
     { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], filled: 0, example: undefined },
   ]);
@@ -79,15 +79,15 @@ test('what several processes have seen is one list, by the first receipt anywher
 /** Two broadcasts; of the run's own ids if the payload has the time that it wrote. */
 function broadcasts(sentAt: (seq: number) => string | number | undefined, own?: number) {
   return [1, 2].map((seq) => ({
-    ...{ seq, id: `p${seq}`, cutUs: seq * 1000 + 5, intendedAtUs: seq * 1000 },
-    seen: { ...sighting(`p${seq}`, monotonicUs()), sentAt: sentAt(seq) },
-    ...(own === undefined ? {} : { own: own + seq }),
+    ...{ seq, id: `p${seq}`, membersAtUs: seq * 1000 + 5, intendedAtUs: seq * 1000 },
+    sighting: { ...sighting(`p${seq}`, monotonicUs()), sentAt: sentAt(seq) },
+    ...(own === undefined ? {} : { publishedSentAt: own + seq }),
   }));
 }
 
 test('a published broadcast is finalized even if nobody got it', () => {
   const basis = new LatencyBasis(true, 'publisher');
-  const orders = basis.orders(broadcasts(() => undefined).map((one) => ({ ...one, seen: undefined })));
+  const orders = basis.orders(broadcasts(() => undefined).map((one) => ({ ...one, sighting: undefined })));
   assert.deepEqual(orders[0], { seq: 1, id: 'p1', room: '', sentAtUs: 1005, intendedAtUs: 1000 });
   assert.deepEqual([orders.length, basis.from, basis.unusable], [2, 'publisher', undefined]);
 });
@@ -103,7 +103,9 @@ const BASES: [what: string, sentAt: (seq: number) => string | number, own: numbe
 for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
   test(`latency of ${what} counts from ${from}`, () => {
     const basis = new LatencyBasis(true, own === undefined ? 'first receipt' : 'publisher');
-    const [order] = basis.orders(broadcasts(sentAt, own).map((one) => ({ ...one, cutUs: monotonicUs() - 30_000 })));
+    const [order] = basis.orders(
+      broadcasts(sentAt, own).map((one) => ({ ...one, membersAtUs: monotonicUs() - 30_000 })),
+    );
     assert.deepEqual([basis.from, order && 'latencyFromAtUs' in order], [from, from === 'payload']);
     assert.match(basis.unusable ?? '', unusable);
   });
