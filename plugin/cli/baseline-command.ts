@@ -5,6 +5,9 @@ import { readJson } from '../../protocol/base/readable-size.ts';
 import { ownValue } from '../../protocol/base/sum-counts.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { decisiveFindings } from '../../report/answer/answer.ts';
+import { outcomeText } from '../../report/answer/outcome.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { replace } from '../run/folder/replace.ts';
@@ -44,10 +47,14 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
   writing(path, 'choose a file that you can write to: --save <file>', () => {
     replace(path, (temporary) => writeFileSync(temporary, text));
   });
-  const statuses = results.flatMap(({ verdict, outcome, answer }) =>
-    verdict.status === 'VALID' && outcome.status === 'PASSED' ? [] : [answer.title],
-  );
-  return { file: path, name, runs: results.length, doubts: [...new Set(statuses)] };
+  return { file: path, name, runs: results.length, doubts: [...new Set(results.flatMap(doubtOf))] };
+}
+
+/** @returns `SUSPECT: passed, but … (GENERATOR_LATE: …)`; empty for a run that passed and is VALID */
+function doubtOf(result: Result): string[] {
+  if (result.verdict.status === 'VALID' && result.outcome.status === 'PASSED') return [];
+  const causes = decisiveFindings(result.findings).map(({ code, message }) => `${code}: ${message}`);
+  return [`${outcomeText(result)}${causes.length > 0 ? ` (${causes.join('; ')})` : ''}`];
 }
 
 function readFile(path: string): BaselineFile {

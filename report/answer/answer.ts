@@ -59,6 +59,14 @@ export function leadingFindings(findings: readonly Finding[]): Finding[] {
   return roots.toSorted(difference);
 }
 
+/** @returns the leading findings that fail the run or, with their consequences, invalidate a figure */
+export function decisiveFindings(findings: readonly Finding[]): Finding[] {
+  return leadingFindings(findings).filter((cause) => {
+    const { fails, doubts } = effectsOf(cause, findings);
+    return fails || doubts;
+  });
+}
+
 /** @returns each leading finding with its consequences; a consequence of several stands below the first of them */
 export function foldedFindings(all: readonly Finding[]): { cause: Finding; consequences: Finding[] }[] {
   const shown = new Set<Finding>();

@@ -23,19 +23,28 @@ export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'n
 }
 
 /**
- * Every run of one side has more faults than the other's runs allow for: the most that one of them had, as much again as they
- * differ among themselves, and twice the square root of that most, by which counts vary anyway. Where no run of the other side
- * had a fault, one in every run is enough.
+ * Faults of one event fall together, so a count varies by as much as itself (exponential distribution) until repeats show less. The
+ * ratio of two such counts exceeds this in 2.5 % of cases on either side: the quantile of F with 2 and 2 degrees of freedom.
+ */
+const RATIO_OF_SINGLE_RUNS = 39;
+
+/**
+ * Compares every run of one side with what the other side allows for: its highest count, plus the range of the runs, plus twice the
+ * square root of that count. Single runs on both sides show no range, so one must have 39 times as many faults. Where no run of
+ * the other side has a fault, one in every run is enough.
  * @returns whether `b` has more, or `a`; null if neither is that far apart
  */
 export function separation(a: number[], b: number[]): 'worse' | 'better' | null {
-  if (Math.min(...b) > allowance(a)) return 'worse';
-  return Math.min(...a) > allowance(b) ? 'better' : null;
+  if (Math.min(...b) > allowance(a, b)) return 'worse';
+  return Math.min(...a) > allowance(b, a) ? 'better' : null;
 }
 
-function allowance(faults: number[]): number {
+function allowance(faults: number[], others: number[]): number {
   const most = Math.max(...faults);
-  return most + (most - Math.min(...faults)) + 2 * Math.sqrt(most);
+  if (faults.length + others.length === 2) return RATIO_OF_SINGLE_RUNS * most;
+  // A single run varies as the runs of the other side do.
+  const varying = faults.length === 1 && most > 0 ? others : faults;
+  return most + (Math.max(...varying) - Math.min(...varying)) + 2 * Math.sqrt(most);
 }
 
 /** @returns whether `b` has more faults on average than `a` */

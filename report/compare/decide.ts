@@ -130,7 +130,9 @@ function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) <= allowed;
   const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
-  if (!isSame && isDifferent && Math.abs(value) > threshold) {
+  // A cost or a time below zero is noise.
+  const isNegative = Math.min(a.mean, b.mean) < 0;
+  if (!isSame && isDifferent && Math.abs(value) > threshold && !isNegative) {
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
     return { ...known, answer, runsNeeded: null, invalidatedBy };
   }

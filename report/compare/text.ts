@@ -113,7 +113,7 @@ export interface Headline {
 export interface OpenFigure {
   title: string;
   /** What is missing to decide it. */
-  reason: 'counts' | 'runs' | 'noise';
+  reason: 'counts' | 'runs' | 'noise' | 'negative';
   /** Runs of each side that would tell; null if unknown, or above 1,000. */
   runsNeeded: number | null;
 }
@@ -197,9 +197,18 @@ function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
     if (!difference || !isDeciding(figure) || !isOpen(difference)) return [];
     const { noise, runsNeeded } = difference;
     const hasNoise = noise === 'repeats' || noise === 'study';
-    return [{ title: figure.title, reason: isCounted(figure) ? 'counts' : hasNoise ? 'noise' : 'runs', runsNeeded }];
+    const isNegative = [0, index].some((set) => (figure.spreads[set]?.mean ?? 0) < 0);
+    const lacking = hasNoise ? 'noise' : 'runs';
+    const reason = isCounted(figure) ? 'counts' : isNegative ? 'negative' : lacking;
+    return [{ title: figure.title, reason, runsNeeded }];
   });
 }
+
+const MISSING = {
+  counts: 'more runs would show how often such faults happen',
+  negative: 'a figure below 0 is noise; more connections would narrow it',
+  runs: 'too few runs',
+};
 
 /** @returns for each reason, the inconclusive figures and what would tell */
 export function openTexts(open: OpenFigure[]): string[] {
@@ -211,8 +220,7 @@ export function openTexts(open: OpenFigure[]): string[] {
     });
     const list = titles.join(', ');
     if (reason === 'noise') return `inconclusive (runs of each side that would tell): ${list}`;
-    const why = reason === 'counts' ? 'more runs would show how often such faults happen' : 'too few runs';
-    return `inconclusive in ${list}: ${why}`;
+    return `inconclusive in ${list}: ${MISSING[reason]}`;
   });
 }
 

@@ -47,6 +47,8 @@ export interface ReceivedByPublisher {
 export interface Unacknowledged {
   asked: number;
   missing: number;
+  /** The option or a scenario says that the server acknowledges the event. */
+  isExpected: boolean;
 }
 
 const MAX_ACKNOWLEDGED = 5;
@@ -69,6 +71,7 @@ export class Publishers {
   /** Before the number in each id, which no other run has: short, as servers cut texts. */
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   #asks: boolean;
+  readonly #isExpected: boolean;
   readonly #acknowledged = new Map<string, number>();
   readonly ackErrors: Record<string, number> = {};
   readonly #listening = new Set<RunSocket>();
@@ -77,9 +80,11 @@ export class Publishers {
   #asked = 0;
   #answered = 0;
 
-  private constructor(options: Options, came: ConnectedClient[], asks: boolean) {
+  /** @param asks whether the option or a scenario asks for acknowledgements; undefined if neither says */
+  private constructor(options: Options, came: ConnectedClient[], asks: boolean | undefined) {
     this.#options = options;
-    this.#asks = asks;
+    this.#asks = asks ?? true;
+    this.#isExpected = asks === true;
     this.came = came;
   }
 
@@ -127,7 +132,7 @@ export class Publishers {
 
   /** How many events of `publish` asked for an acknowledgement, and how many of them have none yet. */
   get unacknowledged(): Unacknowledged {
-    return { asked: this.#asked, missing: this.#asked - this.#answered };
+    return { asked: this.#asked, missing: this.#asked - this.#answered, isExpected: this.#isExpected };
   }
 
   /**

@@ -111,10 +111,9 @@ export class RunClients {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
-  /** Whether they ask for the acknowledgement of an event that the flow may emit, too. */
-  asksFor(event: string): boolean {
-    // A handler that calls back without being asked for it throws.
-    return acknowledges(this.#script.scenarios ?? [], event) ?? true;
+  /** @returns whether a scenario asks for the acknowledgement of an event; undefined if none emits it */
+  asksFor(event: string): boolean | undefined {
+    return acknowledges(this.#script.scenarios ?? [], event);
   }
 
   #client(until: Parameters<typeof arrivalOf>[1], index = this.#permanentCount++): RunClient {

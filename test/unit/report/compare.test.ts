@@ -50,6 +50,8 @@ describe('the answer of a figure', () => {
     ['lines of one run each', slopeRun(10_000, 300), slopeRun(10_400, 300), WORKER, 'inconclusive'],
     ['lines that nothing tells apart', slopeRun(10_000, 10), slopeRun(10_900, 10), WORKER, 'inconclusive'],
     ['lines far apart', slopeRun(10_000, 10), slopeRun(11_100, 10), WORKER, 'worse'],
+    ['a line below 0, which is no improvement', slopeRun(10_000, 10), slopeRun(-10_000, 10), WORKER, 'inconclusive'],
+    ['a reference below 0', slopeRun(-10_000, 10), slopeRun(10_000, 10), WORKER, 'inconclusive'],
     ['one copy lost', lost(0), lost(1), 'delivery.coverage', 'worse'],
     ['failures, whatever the spread', failed(0, 50), failed(400), 'connections.failed', 'worse'],
     ['counts vary', failed(3), failed(4), 'connections.failed', 'inconclusive'],

@@ -74,6 +74,11 @@ describe('counted faults', () => {
     ['in a single run, and in one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
     ['as many in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
     ['as many in single runs', [400], [400], 'inconclusive'],
+    ['half as many again in single runs', [100], [150], 'inconclusive'],
+    ['fewer in single runs', [100], [60], 'inconclusive'],
+    ['39 times as many in single runs, and more', [10], [400], 'worse'],
+    ['in a single run, with repeats that vary as much', [100], [140, 300], 'inconclusive'],
+    ['in a single run, with repeats that hardly vary', [100], [150, 149, 151, 150], 'worse'],
     [
       'a few more in all runs, within the margin',
       [100, 100, 100, 100, 100],

@@ -37,7 +37,7 @@ it('begin with a broadcast of the publishers', async (t) => {
       acknowledged: [],
       ackErrors: {},
       prefix: 'run-',
-      unacknowledged: { asked: 0, missing: 0 },
+      unacknowledged: { asked: 0, missing: 0, isExpected: false },
     },
     publish: async (onSent) => {
       for (let seq = 1; seq <= 5; seq++) {

@@ -46,6 +46,9 @@ export function acksOf(
   { connections: { acks, ackErrors } }: Pick<Measured, 'connections'>,
   { ownEvent }: Measurements,
 ) {
-  const { unacknowledged: { asked, missing } = { asked: 0, missing: 0 }, ackErrors: published = {} } = ownEvent ?? {};
-  return { acks: (acks ?? 0) + asked - missing, errors: sumCounts([ackErrors, published]) };
+  const { unacknowledged, ackErrors: published = {} } = ownEvent ?? {};
+  return {
+    acks: (acks ?? 0) + (unacknowledged ? unacknowledged.asked - unacknowledged.missing : 0),
+    errors: sumCounts([ackErrors, published]),
+  };
 }

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { saveBaseline } from '../../../plugin/cli/baseline-command.ts';
+import { perfectResult } from '../../helpers/results.ts';
+import { run, setOf } from '../../helpers/run-sets.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+test('names the finding that casts doubt on a run when it is saved as a baseline', (context) => {
+  const file = join(tempFolder(context), 'baseline.json');
+  const finding = {
+    about: 'generator',
+    fails: null,
+    explains: [],
+    message: '9 % of timers were late',
+    fix: '',
+  } as const;
+  const suspect = run((result) => {
+    result.verdict.status = 'SUSPECT';
+    result.findings = [{ ...finding, code: 'GENERATOR_LATE', invalidates: ['latency'] }];
+  });
+  assert.deepEqual(saveBaseline(file, 'main', [setOf(suspect)]).doubts, [
+    'SUSPECT: passed, but the figures are in doubt (GENERATOR_LATE: 9 % of timers were late)',
+  ]);
+  assert.deepEqual(saveBaseline(file, 'main', [setOf(perfectResult())]).doubts, []);
+});
