@@ -107,7 +107,7 @@ export interface Heartbeat extends Announced {
   lastPacketAtMs: number;
 }
 
-/** What is known of a connection that is open. */
+/** What is known of a connection that is connecting or open. */
 export type ClientState = Pick<Client, 'transport' | 'isCompressed' | 'isUpgrading' | 'heartbeat'>;
 
 export interface Client {

@@ -105,8 +105,8 @@ export class ProcessState implements Omit<ProcessQuestions, 'reset'> {
   }
 
   describe(id: number): ClientState | undefined {
-    const { client, open } = this.held.find(id) ?? {};
-    if (!client || !open) return undefined;
+    const { client } = this.held.find(id) ?? {};
+    if (!client) return undefined;
     const { transport, isCompressed, isUpgrading, heartbeat } = client;
     return { transport, isCompressed, isUpgrading, heartbeat };
   }

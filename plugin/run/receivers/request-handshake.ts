@@ -12,7 +12,7 @@ import { connect, type PeerCertificate } from 'node:tls';
 import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { portOf } from '../target/target-listeners.ts';
+import { listeningHosts, portOf } from '../target/target-listeners.ts';
 import type { HandshakeResult } from './target-problem.ts';
 
 const TIMEOUT_MS = 5000;
@@ -48,7 +48,8 @@ export async function requestHandshake(
     const { code = '' } = error as NodeJS.ErrnoException;
     const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await certificateAt(url)) !== undefined;
     const certificate = /CERT/.test(code) && speaksTls(url) ? await certificateAt(url, tls) : undefined;
-    return { ...sent, error, hasTls, isAccepted, ...(certificate && { certificate }) };
+    const listensAt = code === 'ECONNREFUSED' ? await listeningHosts(url.origin) : [];
+    return { ...sent, error, hasTls, isAccepted, listensAt, ...(certificate && { certificate }) };
   }
 }
 

@@ -28,6 +28,8 @@ export interface HandshakeResult {
   certificate?: Certificate;
   /** The TCP connection was established. */
   isAccepted?: boolean;
+  /** After a refused connection: other addresses of this machine at which a server listens on that port. */
+  listensAt?: string[];
   /** A TLS handshake succeeded after an `http:` request got no answer. */
   hasTls?: boolean;
 }
@@ -112,6 +114,9 @@ const BY_ERRNO: Record<string, (host: string, hostname: string) => TargetProblem
   EMFILE: () => ({ found: 'this process has no file descriptor left', fix: 'raise `ulimit -n`' }),
 };
 
+/** Where a server that listens on all addresses of a family can be reached from its own machine. */
+const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
+
 /** Bytes that identify an answer that is not HTTP/1.1: a TLS alert, an HTTP/2 SETTINGS frame. */
 const BY_BYTES: [at: number, byte: number, TargetProblem][] = [
   [0, 0x15, TLS],
@@ -152,14 +157,20 @@ export function targetProblem(handshake: HandshakeResult): TargetProblem | undef
 }
 
 function problemWithoutAnswer(handshake: HandshakeResult): TargetProblem {
-  const { url, path, error, hasTls, isAccepted } = handshake;
-  const { host, hostname } = new URL(url);
+  const { url, path, error, hasTls, isAccepted, listensAt = [] } = handshake;
+  const { host, hostname, protocol, port } = new URL(url);
   const { code = '', message = '', rawPacket, cert } = (error ?? {}) as WireError;
   const tls = hasTls ? TLS : tlsProblem(error);
   if (tls) return tls;
   const certificate = certificateProblem(code, hostname, cert ?? handshake.certificate);
   if (certificate) return { ...certificate, found: `the certificate of ${host} is refused: ${certificate.found}` };
   const unreachable = BY_ERRNO[code]?.(host, hostname);
+  const [other] = listensAt;
+  if (other !== undefined) {
+    const [there, theirs] = [`${other}:${port}`, `${protocol}//${ANY_ADDRESS[other] ?? other}:${port}`];
+    const fix = `correct the target: ${theirs}; or let the server listen on all addresses`;
+    return { found: `${code} at ${host}: nothing listens there, but a server listens on ${there}`, fix };
+  }
   if (unreachable) return { found: `${code} at ${host}: ${unreachable.found}`, fix: unreachable.fix };
   if (code === 'ETIMEDOUT' && isAccepted) {
     const found = `${host} accepted the connection, but did not answer the request at ${path}`;
@@ -223,7 +234,7 @@ function statusProblem(handshake: HandshakeResult, status: number): TargetProble
   if (status === 404 || status === 410)
     return { found: `HTTP ${status} at ${path}${suffix}`, fix: statusFix ?? SET_PATH };
   if (status === 426)
-    return { found: 'HTTP 426: a plain WebSocket server, not Socket.IO', fix: statusFix ?? NOT_SOCKETIO };
+    return { found: 'it answered HTTP 426: a plain WebSocket server, not Socket.IO', fix: statusFix ?? NOT_SOCKETIO };
   if (location !== undefined && status >= 300 && status < 400) return redirectProblem(handshake, status, location);
   if (isRefusal(status)) {
     const fix = /origin/i.test(words) ? ORIGIN_FIX : (statusFix ?? 'see its answer, and the log of the server');

@@ -1,6 +1,8 @@
 /** Processes that listen on the target, on this machine. */
 import { hostname as machineName, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
+import { findListeners } from '../../../protocol/base/machine/port-listeners.ts';
+import { hostOf } from '../../../protocol/base/machine/sockets.ts';
 import { onlyOnce } from '../../../protocol/base/only-once.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import {
@@ -54,6 +56,12 @@ export function isThisMachine(url: string): boolean {
   const bare = hostname.replace(/^\[|\]$/g, '');
   const addresses = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address));
   return isLoopback(hostname) || addresses.includes(bare) || bare === machineName();
+}
+
+/** @returns addresses of this machine at which a server listens on the port of the target, as in a URL; none if it is elsewhere */
+export async function listeningHosts(url: string): Promise<string[]> {
+  const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOf(url)))) || {};
+  return [...new Set(sockets.map(({ localAddress }) => hostOf(localAddress)))];
 }
 
 export function portOf(url: string): number {

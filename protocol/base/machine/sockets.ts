@@ -49,6 +49,14 @@ function parseRow(row: string): KernelSocket {
   };
 }
 
+/** @param hex address as the kernel lists it: 32-bit words in the byte order of the machine @returns `127.0.0.1` or `[::1]` */
+export function hostOf(hex: string): string {
+  const bytes = [...(hex.match(/.{8}/g) ?? [])].flatMap((word) => [...Buffer.from(word, 'hex')].reverse());
+  if (bytes.length === 4) return bytes.join('.');
+  const groups = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? [];
+  return new URL(`http://[${groups.join(':')}]`).hostname;
+}
+
 /** @param end as `KernelSocket.local` */
 export function portOfEnd(end: string): number {
   return Number.parseInt(end.slice(-4), 16);

@@ -131,6 +131,22 @@ test('a server that closes the WebSocket after the first packet may have another
   assert.match(error.fix, /^if the server has another `parser`, such as socket\.io-msgpack-parser/);
 });
 
+test('a server that listens only on another address of this machine is named, with the target to set', async (t) => {
+  for (const [host, shown] of [
+    ['127.0.0.2', '127.0.0.2'],
+    ['::1', '[::1]'],
+  ] as const) {
+    const server = createServer();
+    t.after(() => server.close());
+    const { port } = await new Promise<AddressInfo>((resolve) =>
+      server.listen(0, host, () => resolve(server.address() as AddressInfo)),
+    );
+    const error = await refusalBy(`http://127.0.0.1:${port}`);
+    assert.ok(error.message.endsWith(`nothing listens there, but a server listens on ${shown}:${port}`), error.message);
+    assert.ok(error.fix?.startsWith(`correct the target: http://${shown}:${port};`), error.fix);
+  }
+});
+
 test('the day on which a certificate expired is named, which Node’s error does not have', async (t) => {
   const [cert, key] = ['expired', 'expired-key'].map((name) => readFileSync(`test/fixtures/tls/${name}.pem`));
   const port = await listen(t, createSecureServer({ cert, key }));
@@ -204,7 +220,11 @@ test('a real `ws` server, and a Socket.IO server that takes no WebSocket', async
   t.after(() => plain.close());
   await once(plain, 'listening');
   const error = await refusalBy(`http://127.0.0.1:${(plain.address() as AddressInfo).port}`);
-  assert.match(error.message, /426: a plain WebSocket server, not Socket\.IO$/);
+  assert.match(
+    error.message,
+    /: it answered HTTP 426: a plain WebSocket server, not Socket\.IO$/,
+    'without waiting for a time-out',
+  );
   const chat = await startChat(t, () => {}, { transports: ['polling'] });
   const polls = await refusalBy(chat.url);
   assert.match(`${polls.message} ${polls.fix}`, /offers no WebSocket \(`upgrades: \[\]`.*`transports: \[polling\]`/);
