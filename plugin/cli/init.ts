@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { attempt } from '../../protocol/base/attempt.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { mergeHeaders, splitUserInfo } from '../../protocol/wire/basic-auth.ts';
-import type { Transport } from '../../protocol/wire/connection.ts';
 import { NoWebSocket } from '../run/receivers/explain-failure.ts';
 import { listeningProcesses } from '../run/target/target-listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
@@ -145,14 +144,19 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   }
 }
 
-/** By polling where the server takes no WebSocket. @returns what `lookAt` does, and the transports if they are not the default */
+/** Tries polling where a WebSocket alone does not connect. @returns what `lookAt` does, and transports that are not the default */
 async function lookByAnyTransport(starter: Starter, seconds: number) {
   try {
     return await lookAt(starter, seconds);
   } catch (error) {
     if (!(error instanceof NoWebSocket)) throw error;
-    const transports: Transport[] = ['polling'];
-    return { transports, ...(await lookAt({ ...starter, transports }, seconds)) };
+    const { transports } = error;
+    const found = await lookAt({ ...starter, transports }, seconds).catch((next: unknown) => {
+      // Of a server without WebSocket, only the second attempt shows what it asks for.
+      throw transports.includes('websocket') ? error : next;
+    });
+    const why = `With WebSocket alone: ${error.message}. It connects with transports: [${transports.join(', ')}]. `;
+    return { transports, ...found, finding: why + found.finding };
   }
 }
 

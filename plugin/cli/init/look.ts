@@ -226,16 +226,12 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
     return { heard, acknowledged, published, publisher, toPublisher, told };
   } catch (error) {
     if (!(error instanceof CapacityError) || error.code !== 'TARGET_UNREACHABLE') throw error;
-    if (error instanceof Unsupported || error instanceof NoWebSocket) throw error;
+    if (error instanceof Unsupported) throw error;
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
-    throw new CapacityError(
-      error.code,
-      error.message + words,
-      error instanceof Refused && error.dependsOnClient
-        ? wanted
-        : `${error.fix};
-  ${MISSED}`,
-    );
+    const message = error.message + words;
+    const fix = error instanceof Refused && error.dependsOnClient ? wanted : `${error.fix};\n  ${MISSED}`;
+    if (error instanceof NoWebSocket) throw new NoWebSocket(message, fix, error.transports);
+    throw new CapacityError(error.code, message, fix);
   } finally {
     for (const one of opened) one.close();
   }

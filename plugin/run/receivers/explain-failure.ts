@@ -5,6 +5,7 @@ import { printable } from '../../../protocol/base/printable.ts';
 import { withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { allSecretsIn } from '../../../protocol/base/secrets/masked-values.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
+import type { Transport } from '../../../protocol/wire/connection.ts';
 import { NO_UPGRADE } from '../../fleet/client/failure.ts';
 import type { FleetError } from '../../fleet/fleet-error.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
@@ -15,6 +16,7 @@ import { type HandshakeResult, isRefusal, OLD_SERVER, targetProblem } from './ta
 
 /** Characters kept of the server's text. */
 const MAX_REASON_LENGTH = 300;
+const POLLING_FIRST: Transport[] = ['polling', 'websocket'];
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 const SCENARIO_FIX =
@@ -41,8 +43,15 @@ export class Unsupported extends CapacityError {
   }
 }
 
-/** The server offers polling only. */
-export class NoWebSocket extends CapacityError {}
+/** A WebSocket alone does not connect, and other transports may. */
+export class NoWebSocket extends CapacityError {
+  readonly transports: Transport[];
+
+  constructor(message: string, fix: string | undefined, transports: Transport[]) {
+    super('TARGET_UNREACHABLE', message, fix);
+    this.transports = transports;
+  }
+}
 
 /** @param connection options of the failed attempt @returns TARGET_UNREACHABLE */
 export async function explainFailure(connection: ConnectionTarget, error: FleetError): Promise<CapacityError> {
@@ -87,9 +96,11 @@ function closedEarly(connection: ConnectionTarget, { code, message, after }: Fle
     message === 'io server disconnect'
       ? `disconnected the client from namespace ${namespace}`
       : `closed the ${after?.transport === 'polling' ? 'polling session' : 'WebSocket'}${how}`;
-  const other = transports.includes('polling') ? '' : 'try `transports: [polling, websocket]`; or ';
   const silent = message !== 'io server disconnect' && after?.sent === '' ? `${PARSER_FIX}; or ` : '';
-  return notConnected(url, `it answered the Engine.IO handshake, then ${ended}`, silent + other + SERVER_LOG_FIX);
+  const found = `it answered the Engine.IO handshake, then ${ended}`;
+  if (transports.includes('polling')) return notConnected(url, found, silent + SERVER_LOG_FIX);
+  const fix = `${silent}try \`transports: [polling, websocket]\`; or ${SERVER_LOG_FIX}`;
+  return new NoWebSocket(connectionText(url, found), fix, POLLING_FIRST);
 }
 
 /** Failure codes that may stand for a refusal. */
@@ -118,14 +129,17 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       : failed(summary, problem?.fix);
   if (!problem && /"upgrades":\[\]/.test(handshake.body ?? ''))
     return new NoWebSocket(
-      'TARGET_UNREACHABLE',
-      `no Socket.IO connection to ${target}: ${withoutSecrets(summary, secrets)}: ${NO_UPGRADE.message}`,
+      connectionText(target, `${withoutSecrets(summary, secrets)}: ${NO_UPGRADE.message}`),
       NO_WEBSOCKET_FIX,
+      ['polling'],
     );
   if (!problem) {
     const found = `${summary}, although it answers Engine.IO’s handshake by polling`;
     // A 400 also comes from the server itself if a proxy removed the Upgrade header.
-    if (!isRefusal(status) || status === 400) return failed(found, WEBSOCKET_FIX);
+    if (!isRefusal(status) || status === 400)
+      return connection.transports.includes('polling')
+        ? failed(found, WEBSOCKET_FIX)
+        : new NoWebSocket(connectionText(target, withoutSecrets(found, secrets)), WEBSOCKET_FIX, POLLING_FIRST);
     const own = `${httpFix(status)}; or let what answers pass the upgrade on`;
     return new Refused(target, reasonText(found, secrets), own, dependsOnClient(status));
   }
@@ -161,8 +175,10 @@ function describeFailure(code: string, message: string): string {
 }
 
 export function notConnected(target: string, found: string, fix?: string): CapacityError {
-  return new CapacityError('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: ${found}`, fix);
+  return new CapacityError('TARGET_UNREACHABLE', connectionText(target, found), fix);
 }
+
+const connectionText = (target: string, found: string) => `no Socket.IO connection to ${target}: ${found}`;
 
 const NO_WEBSOCKET_FIX =
   'measure with polling: `transports: [polling]`, or TRANSPORTS=polling; or add `websocket` to `transports` of the server';

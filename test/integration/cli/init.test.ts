@@ -309,3 +309,15 @@ it('writes the transport of a server that takes no WebSocket, and finds its even
   assert.deepEqual(settings?.connection.transports, ['polling']);
   assert.equal(settings?.delivery?.event, 'headline');
 });
+
+it('writes polling before WebSocket for a server that closes a connection which begins with WebSocket, and says so', async (t) => {
+  const news = newsServer(t);
+  const setUp = (io: Server) => {
+    io.engine.on('connection', (connection) => connection.transport.name === 'websocket' && connection.close());
+    news(io);
+  };
+  const { settings, stdout } = await good(t, setUp, '--emit', '["subscribe", {"room": "news"}]');
+  assert.deepEqual(settings?.connection.transports, ['polling', 'websocket']);
+  assert.equal(settings?.delivery?.event, 'headline');
+  assert.match(stdout, /then closed the WebSocket\. It connects with transports: \[polling, websocket\]/);
+});

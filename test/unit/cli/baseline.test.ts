@@ -8,16 +8,14 @@ import { tempFolder } from '../../helpers/temp-folder.ts';
 
 test('names the finding that casts doubt on a run when it is saved as a baseline', (context) => {
   const file = join(tempFolder(context), 'baseline.json');
-  const finding = {
-    about: 'generator',
-    fails: null,
-    explains: [],
-    message: '9 % of timers were late',
-    fix: '',
-  } as const;
   const suspect = run((result) => {
     result.verdict.status = 'SUSPECT';
-    result.findings = [{ ...finding, code: 'GENERATOR_LATE', invalidates: ['latency'] }];
+    result.findings = [
+      {
+        ...{ code: 'GENERATOR_LATE', about: 'generator', invalidates: ['latency'], fails: null },
+        ...{ explains: [], message: '9 % of timers were late', fix: '' },
+      },
+    ];
   });
   assert.deepEqual(saveBaseline(file, 'main', [setOf(suspect)]).doubts, [
     'SUSPECT: passed, but the figures are in doubt (GENERATOR_LATE: 9 % of timers were late)',
