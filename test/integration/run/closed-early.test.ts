@@ -124,7 +124,7 @@ describe('a middleware that closes WebSockets', () => {
       const { exitCode, all } = run;
       assert.notEqual(exitCode, 13);
       assert.match(all, /answered the Engine\.IO handshake, then closed the WebSocket/);
-      assert.match(all, /try `transports: \[polling, websocket\]`/);
+      assert.match(all, /transports: \[polling, websocket\]/);
     });
   }
 });
