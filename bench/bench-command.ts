@@ -1,17 +1,17 @@
-/** A bench as a command: its options, its end by Ctrl-C, its errors. */
+/** Runs a bench as a command: parses options, handles Ctrl-C and errors. */
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { CapacityError, describeError } from '../protocol/codes/errors.ts';
 
 export interface Command<O> {
   options: O;
-  /** As the user typed it. */
+  /** The command line, for reports. */
   command: string;
-  /** Aborted by Ctrl-C; everything that was started has to end. */
+  /** Aborted by Ctrl-C; the bench must then end all processes that it has started. */
   signal: AbortSignal;
 }
 
-/** The options of a bench that measures in rounds. @param names of what it can measure */
+/** Options of a bench that measures in rounds. @param names names of its variants */
 export function roundsOptions(names: string[]) {
   return {
     repeat: z.coerce.number().int().positive().default(1),
@@ -26,20 +26,20 @@ export function roundsOptions(names: string[]) {
 
 interface Definition<S extends z.ZodObject> {
   usage: string;
-  /** An option takes a value, unless the schema has a boolean. */
+  /** Options take a value, except those with a boolean schema. */
   schema: S;
   run(command: Command<z.output<S>>): Promise<void>;
 }
 
-/** Sets the exit code; resolves when all is closed. */
+/** Runs the command and sets the exit code. Resolves when everything is closed. */
 export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: Definition<S>): Promise<void> {
   const abort = new AbortController();
-  // A second Ctrl-C means: at once.
+  // A second Ctrl-C exits at once.
   process.on('SIGINT', () => (abort.signal.aborted ? process.exit(130) : abort.abort()));
   process.on('SIGTERM', () => abort.abort());
   try {
     if (process.platform !== 'linux') {
-      throw new CapacityError('LINUX_ONLY', 'the benches read /proc, and the floor uses epoll');
+      throw new CapacityError('LINUX_ONLY', 'the benches need Linux: they read /proc and use epoll');
     }
     const options = parseOptions(schema, usage);
     const script = process.env.npm_lifecycle_event;
@@ -47,7 +47,7 @@ export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: 
     if (script === undefined) {
       throw new CapacityError(
         'CONFIG_INVALID',
-        'a report names the command that it was made with',
+        'the bench was not started by npm, whose script name the report shows as its command',
         'use npm run <bench>',
       );
     }
@@ -62,7 +62,10 @@ export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: 
 function parseOptions<S extends z.ZodObject>(schema: S, usage: string): z.output<S> {
   try {
     const options = Object.fromEntries(
-      Object.entries(schema.shape).map(([name, one]) => [name, { type: isFlag(one) ? 'boolean' : 'string' } as const]),
+      Object.entries(schema.shape).map(([name, option]) => [
+        name,
+        { type: isFlag(option) ? 'boolean' : 'string' } as const,
+      ]),
     );
     return schema.parse(parseArgs({ options }).values);
   } catch (error) {

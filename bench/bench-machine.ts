@@ -1,4 +1,4 @@
-/** Hardware and software of a bench, for others to reproduce its figures, or to explain why theirs differ. */
+/** Describes the hardware and software of a bench, so that readers can reproduce its figures or explain differences. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ export type Machine = ReturnType<typeof describeMachine>;
 
 const require = createRequire(import.meta.url);
 
-/** @param packages whose installed versions matter */
+/** @param packages npm packages whose installed versions to report */
 export function describeMachine(packages: string[]) {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
@@ -25,7 +25,7 @@ export function describeMachine(packages: string[]) {
   };
 }
 
-/** @returns the first line that the program prints; undefined if there is no such program */
+/** Returns the first line of the program's output; undefined if the program is missing or fails. */
 export function firstLine(program: string, args: string[]): string | undefined {
   const output = attempt(() => execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
   return output?.split('\n')[0]?.trim();
@@ -41,11 +41,11 @@ export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommi
   ];
 }
 
-/** Not every package exports its package.json, so it is searched for above the entry point. */
+/** Looks for package.json in the folders above the entry point, because not every package exports it. */
 function versionOf(name: string): string {
   for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
-    const about = attempt(() => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
-    if (about?.name === name) return about.version;
+    const manifest = attempt(() => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+    if (manifest?.name === name) return manifest.version;
   }
   return 'unknown';
 }

@@ -1,4 +1,4 @@
-/** CPU time and memory of a process with all its descendants, from /proc (Linux). */
+/** Reads CPU time and memory of a process and all its descendants from /proc (Linux). */
 import { readdirSync, readFileSync } from 'node:fs';
 import { readProcessTable, withDescendants } from '../plugin/samplers/processes/process-table.ts';
 import { attempt } from '../protocol/base/attempt.ts';
@@ -6,20 +6,20 @@ import { parseSmapsRollup } from '../protocol/base/machine/kernel.ts';
 
 export class ProcessTree {
   readonly rootPid: number;
-  /** Last known CPU time of every thread seen, so that threads that have ended still count. */
+  /** Last known CPU time by thread. Ended threads are kept, so that they still count. */
   readonly #cpuNs = new Map<string, number>();
 
   constructor(rootPid: number) {
     this.rootPid = rootPid;
   }
 
-  /** Root first. A process whose ancestors have ended is not found. */
+  /** Returns the pids, root first. Descendants whose parent has ended are not found. */
   pids(): number[] {
     const table = readProcessTable();
     return table.has(this.rootPid) ? [...withDescendants([this.rootPid], table)] : [];
   }
 
-  /** User and system time of all threads since their start, in microseconds; the scheduler counts in nanoseconds. */
+  /** Returns user and system time of all threads since their start, from the scheduler's nanosecond counters. */
   cpuUs(): number {
     for (const pid of this.pids()) {
       for (const tid of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
@@ -32,7 +32,7 @@ export class ProcessTree {
     return totalNs / 1000;
   }
 
-  /** Proportional set size: memory pages shared by several processes are divided among them. */
+  /** Returns the proportional set size: pages shared by several processes are divided among them. */
   pssBytes(): number {
     return this.pids().reduce((total, pid) => {
       const rollup = attempt(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
@@ -41,7 +41,7 @@ export class ProcessTree {
   }
 
   kill(signal: NodeJS.Signals): void {
-    // It may have ended meanwhile.
+    // The process may have ended meanwhile.
     for (const pid of this.pids()) attempt(() => process.kill(pid, signal));
   }
 }

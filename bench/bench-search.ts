@@ -1,7 +1,7 @@
 /**
- * How far the answers of `search` are from the truth, and what they take: whole searches against simulated deployments whose
- * limit is known. `npm run bench:search` prints a table: the share of answers that are off by more than the tolerance, that of
- * searches that end because what had held broke, and the median runs and minutes, at a minute for each run.
+ * Measures accuracy and duration of `search` on simulated deployments with known limits. `npm run bench:search` prints for each the share
+ * of answers that are off by more than the tolerance, the share of searches that end without an answer because a level that had held broke,
+ * the median and p95 of runs, and the median minutes.
  */
 
 import { bracket, type Tried } from '../report/search/bracket.ts';
@@ -18,21 +18,24 @@ interface Time {
 
 interface Simulated {
   what: string;
-  /** A deployment at work. @param time in seconds */
+  /** Returns whether a run at this level holds. @param time in seconds */
   holds: (limit: number) => (level: number, time: Time, random: () => number) => boolean;
-  /** The right answers, if there is another than the limit. @param seconds that the search took */
+  /** Returns the correct answers, if not just the limit. @param seconds duration of the search */
   edges?: (limit: number, seconds: number) => number[];
   repeat?: number;
 }
 
-/** @param softness a tenth of the runs hold at a limit that is 2.2 times as much higher */
+/**
+ * Returns a deployment whose runs hold with a probability that falls smoothly around its limit: 90 % and 10 % hold at levels 2.2 ×
+ * `softness` below and above it.
+ */
 const soft =
   (softness: number): Simulated['holds'] =>
   (limit) =>
   (level, _, random) =>
     random() < 1 / (1 + (level / limit) ** (1 / softness));
 
-const drifted = (limit: number, seconds: number) => limit * (1 - (0.003 * seconds) / 60);
+const limitAfterDrift = (limit: number, seconds: number) => limit * (1 - (0.003 * seconds) / 60);
 
 export const DEPLOYMENTS: Record<string, Simulated> = {
   steep: { what: 'holds up to its limit, and never above', holds: (limit) => (level) => level <= limit },
@@ -46,9 +49,9 @@ export const DEPLOYMENTS: Record<string, Simulated> = {
     repeat: 8,
   },
   drifts: {
-    what: 'steep, and its limit falls by 0.3 % a minute: the one at the end is right',
-    holds: (limit) => (level, time) => level <= drifted(limit, time.sinceStart),
-    edges: (limit, seconds) => [drifted(limit, seconds)],
+    what: 'steep, and its limit falls by 0.3 % a minute: the limit at the end is correct',
+    holds: (limit) => (level, time) => level <= limitAfterDrift(limit, time.sinceStart),
+    edges: (limit, seconds) => [limitAfterDrift(limit, seconds)],
   },
   flaky: {
     what: 'steep, and 10 % of its runs fail at any level',
@@ -75,7 +78,7 @@ export const DEPLOYMENTS: Record<string, Simulated> = {
     holds: (limit) => (level, time, random) => level <= limit && time.sinceBreak >= 30 && random() >= 0.1,
   },
   band: {
-    what: 'steep, and breaks between 60 % and 70 % of its limit, too: both edges are right',
+    what: 'steep, and breaks between 60 % and 70 % of its limit, too: both edges are correct',
     holds: (limit) => (level) => level <= limit && !(level > 0.6 * limit && level < 0.7 * limit),
     edges: (limit) => [limit, 0.6 * limit],
   },
@@ -84,18 +87,18 @@ export const DEPLOYMENTS: Record<string, Simulated> = {
 export const RULES = { from: 1000, to: null, factor: 2, tolerance: 0.05, repeat: 2 };
 const REST_SECONDS = 30;
 const RUN_SECONDS = 60;
-const MOST_RUNS = 200;
+const MAX_RUNS = 200;
 const SEARCHES = 2000;
 
-interface Searched {
+interface SearchOutcome {
   runs: number;
   minutes: number;
-  /** Undefined if the search says that it has no answer. */
+  /** Undefined if the search ends without an answer. */
   isRight: boolean | undefined;
 }
 
-/** @param seed of what is random in it, and of its limit, from 300 to 60,000 */
-function simulate(name: keyof typeof DEPLOYMENTS, seed: number): Searched {
+/** Runs one search. @param seed seed of the outcomes and of the limit, which is between 300 and 60,000 */
+function simulate(name: keyof typeof DEPLOYMENTS, seed: number): SearchOutcome {
   const { holds, edges = (limit) => [limit], repeat = RULES.repeat } = DEPLOYMENTS[name] as Simulated;
   const random = uniforms(seed);
   const limit = Math.round(300 * 200 ** random());
@@ -111,15 +114,15 @@ function simulate(name: keyof typeof DEPLOYMENTS, seed: number): Searched {
       (level) => Math.max(1, Math.floor(level)),
       NO_CEILING,
     );
-    if ('end' in step || runs.length === MOST_RUNS) {
+    if ('end' in step || runs.length === MAX_RUNS) {
       const held = bracket(runs).held?.level;
       const isRight =
         held !== undefined &&
         edges(limit, seconds).some(
           (edge) => held <= edge * (1 + RULES.tolerance) && held * (1 + RULES.tolerance) >= edge - 1,
         );
-      const isOver = 'end' in step && step.end === 'recovery';
-      return { runs: runs.length, minutes: seconds / 60, isRight: isOver ? undefined : isRight };
+      const hasNoAnswer = 'end' in step && step.end === 'recovery';
+      return { runs: runs.length, minutes: seconds / 60, isRight: hasNoAnswer ? undefined : isRight };
     }
     seconds += restAfter(runs, REST_SECONDS);
     const outcome = deployment(step.level, { sinceBreak: seconds - brokeAt, sinceStart: seconds }, random)

@@ -1,4 +1,4 @@
-/** A bench that measures variants in turn, round by round: its table, its files, and its section of the documentation. */
+/** Runs a bench that measures variants in turn, round by round. Writes its table, its files, and its section of the documentation. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sharesBetween } from '../plugin/samplers/machine/cpu-shares.ts';
@@ -9,28 +9,28 @@ import { decimals } from '../report/text/format.ts';
 import { table } from '../report/text/table.ts';
 import { describeMachine, machineLines } from './bench-machine.ts';
 
-/** One pass through all variants, by their labels, without those that failed. */
+/** Measurements of one pass through all variants, by label, without failed ones. */
 export type Round<M> = Record<string, M>;
 
 export interface Column<M> {
   title: string;
-  /** @param rounds at least one of which has measured the variant */
+  /** @param rounds rounds, at least one of them with the variant */
   cell(rounds: Round<M>[], variant: string): string;
 }
 
 export interface Rounds<M> {
-  /** Names the section between two markers in `docs/benchmarks.md`. */
+  /** Name of the bench, and of its section in `docs/benchmarks.md`. */
   name: string;
-  /** What it measures, for the page. */
+  /** Explanation for the page. */
   text: string[];
   variants: string[];
   columns: Column<M>[];
-  /** Those whose versions matter. */
+  /** npm packages whose versions to report. */
   packages: string[];
   /** Versions of other programs. */
   versions?: Record<string, string>;
   measure(variant: string, round: number): Promise<M>;
-  /** Processes that belong to it without being its descendants. */
+  /** Processes of the bench that are not its descendants. */
   pids?: number[];
   spread?: string;
 }
@@ -44,16 +44,16 @@ interface Options {
 
 const PAGE = join('docs', 'benchmarks.md');
 
-/** A variant that fails is left out, with the reason. @throws the signal's reason */
+/** Runs all rounds. A variant that fails is listed with the reason. @throws the signal's reason */
 export async function runRounds<M>(bench: Rounds<M>, { command, signal, repeat, publish }: Options): Promise<void> {
   const startedAt = new Date().toISOString();
   const machineTime = new MachineTime();
   const totals = () => machineTime.read([process.pid, ...(bench.pids ?? [])]);
   const first = await totals();
   let last = first;
-  const taken: MachineShares[] = [];
+  const sharesByMeasurement: MachineShares[] = [];
   const rounds: Round<M>[] = [];
-  const absent: Record<string, string> = {};
+  const failures: Record<string, string> = {};
   for (let index = 0; index < repeat; index++) {
     console.log(`Round ${index + 1} of ${repeat}`);
     const round: Round<M> = {};
@@ -65,13 +65,13 @@ export async function runRounds<M>(bench: Rounds<M>, { command, signal, repeat, 
         console.log(`${bench.columns[0]?.title}: ${bench.columns[0]?.cell([round], variant)}`);
       } catch (error) {
         signal.throwIfAborted();
-        absent[variant] = (error as Error).message;
+        failures[variant] = (error as Error).message;
         console.log(`failed: ${(error as Error).message}`);
       }
       const before = last;
       last = await totals();
       const shares = sharesBetween(before, last);
-      if (shares) taken.push(shares);
+      if (shares) sharesByMeasurement.push(shares);
     }
   }
   const rows = tableOf(bench, rounds);
@@ -88,40 +88,40 @@ export async function runRounds<M>(bench: Rounds<M>, { command, signal, repeat, 
     row(['---', ...bench.columns.map(() => '---:')]),
     ...rows.map(row),
     '',
-    ...Object.entries(absent).map(([variant, why]) => `Not measured: ${variant}, ${why}.\n`),
+    ...Object.entries(failures).map(([variant, why]) => `Not measured: ${variant}, ${why}.\n`),
     ...machineLines(machine),
-    ...othersLines(sharesBetween(first, last), taken),
+    ...othersLines(sharesBetween(first, last), sharesByMeasurement),
     `- Command: \`${command}\`, ${startedAt.slice(0, 10)}`,
     '',
   ].join('\n');
   const folder = join('results', `bench-${bench.name}-${startedAt.replace(/[:.]/g, '-').slice(0, 19)}`);
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'report.md'), text);
-  const result = { startedAt, command, machine, taken, rounds, absent };
+  const result = { startedAt, command, machine, taken: sharesByMeasurement, rounds, absent: failures };
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
   console.log(`Written to ${folder}`);
   if (publish) writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), bench.name, text));
 }
 
-/** @param taken during each measurement, of which the worst is told */
-function othersLines(whole: MachineShares | undefined, taken: MachineShares[]): string[] {
+/** @param sharesByMeasurement shares during each measurement, of which the largest is printed */
+function othersLines(whole: MachineShares | undefined, sharesByMeasurement: MachineShares[]): string[] {
   if (!whole) return [];
   const percent = (cores: number) => `${decimals((100 * cores) / whole.cores, 1)} %`;
   const others = ({ stealCores, othersCores }: MachineShares) => stealCores + (othersCores ?? 0);
   const programs = whole.programs.map(({ name, cores }) => `${name} ${percent(cores)}`).join(', ');
   return [
-    `- Others had ${percent(others(whole))} of the CPUs, at most ${percent(Math.max(...taken.map(others)))} while one row was measured: the hypervisor ${percent(whole.stealCores)}, other programs ${percent(whole.othersCores ?? 0)}${programs && ` (${programs})`}.`,
+    `- Others had ${percent(others(whole))} of the CPUs, at most ${percent(Math.max(...sharesByMeasurement.map(others)))} while one row was measured: the hypervisor ${percent(whole.stealCores)}, other programs ${percent(whole.othersCores ?? 0)}${programs && ` (${programs})`}.`,
   ];
 }
 
-/** @returns a row for each variant with at least one measurement */
+/** Returns a row for each variant with at least one measurement. */
 export function tableOf<M>({ variants, columns }: Pick<Rounds<M>, 'variants' | 'columns'>, rounds: Round<M>[]) {
   return variants
     .filter((variant) => rounds.some((round) => round[variant]))
     .map((variant) => [variant, ...columns.map(({ cell }) => cell(rounds, variant))]);
 }
 
-/** A column with the median of one figure over all rounds, and its lowest and highest value. */
+/** Returns a column with a figure's median over all rounds, and its lowest and highest value. */
 export function figure<M>(title: string, of: (measured: M) => number, text: (value: number) => string): Column<M> {
   return { title, cell: (rounds, variant) => withSpread(valuesOf(rounds, variant, of), text) };
 }

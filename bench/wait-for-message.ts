@@ -1,11 +1,11 @@
-/** Waiting for other processes. */
+/** Waits for other processes. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const START_TIMEOUT_MS = 60_000;
 
-/** @throws Error if the condition does not become true in time */
+/** Polls the condition until it is true. @throws Error after the timeout */
 export async function until(
   condition: () => Promise<boolean>,
   timeoutMs: number,
@@ -19,7 +19,7 @@ export async function until(
   }
 }
 
-/** @returns what a forked process says when it has started @throws Error if it ends instead; its own message is on stderr */
+/** Returns the first message of a forked process, sent when it has started. @throws Error if it ends instead; its own error is on stderr */
 export async function firstMessage(child: ChildProcess, what: string): Promise<unknown> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${what} did not start (exit code ${code})`);

@@ -1,4 +1,4 @@
-/** One of our Socket.IO workers in a separate process, without proxy, and a connection to its control namespace. */
+/** Starts a bundled Socket.IO worker in a separate process, without proxy, and connects to its control namespace. */
 import { fork } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,9 +11,9 @@ import { firstMessage } from './wait-for-message.ts';
 
 const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';
-/** Also the length of the idle and the broadcast window, so that each includes one ping of every connection. */
+/** Ping interval, and length of the idle and the broadcast window, so that each window includes one ping of every connection. */
 export const PING_INTERVAL_MS = 5000;
-/** End of the broadcast window, reserved for the last receipts. */
+/** Time at the end of the broadcast window for the last receipts. */
 const LAST_MS = 500;
 const CLOSE_TIMEOUT_MS = 15_000;
 
@@ -28,15 +28,15 @@ export interface Worker {
   stats(): Promise<WorkerStats>;
   gc(): Promise<void>;
   /**
-   * Broadcasts on an absolute schedule, spread over the same time as an idle window; resolves shortly before that time is over.
-   * @throws Error when fewer than `connections` are members of the room
+   * Publishes broadcasts on an absolute schedule, spread over a window as long as the idle one; resolves shortly before its end. @throws
+   * Error if fewer than `connections` have joined the room
    */
   publish(plan: BroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
-/** @param environment of its process, added to that of the bench @param execArgv for Node */
+/** @param environment variables added to the bench's environment @param execArgv options of Node */
 export async function startWorker(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
   const [port, controlPort] = await freePorts(2);
   const controlUrl = `http://127.0.0.1:${controlPort}`;
@@ -48,7 +48,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
       CAPACITY_PORT: String(port),
       CAPACITY_CONTROL_PORT: String(controlPort),
       CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
-      // A generator at its limit is slow to answer, not dead.
+      // Long, because a generator at its limit answers pings slowly.
       CAPACITY_PING_TIMEOUT_MS: '60000',
       ...environment,
     },
@@ -62,7 +62,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
     child.kill('SIGKILL');
     throw error;
   }
-  /** Far from the sequence numbers of a run's own broadcasts. */
+  /** Starts far above the sequence numbers of a run's own broadcasts. */
   let seq = 1000;
   return {
     url: `http://127.0.0.1:${port}`,

@@ -1,15 +1,15 @@
-/** One `artillery run` with engine and plugin against a known server of its own. */
+/** Runs `artillery run` with engine and plugin against a new known server. */
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { startRun } from '../../test/helpers/run.ts';
 import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './calibration-setup.ts';
 import type { KnownServerStarted, KnownServerTruth } from './known-server.ts';
 
 interface ArtilleryRunSize {
-  /** In four equal ramps. */
+  /** Opened in four equal ramps. */
   connections: number;
   broadcasts: number;
   broadcastSeconds: number;
-  /** Idle, before the broadcasts. CPU per connect has what idle connections take meanwhile taken off. */
+  /** Idle time before the broadcasts. Its CPU use is subtracted from CPU per connect. */
   holdSeconds: number;
 }
 

@@ -1,4 +1,4 @@
-/** Servers that need a known amount of memory beyond what they keep: is it found, and is the capacity right? */
+/** Calibrates memory in service (with garbage and buffers in use) and the capacity, on servers that need a known amount of it. */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
@@ -14,28 +14,28 @@ type Memory = Result['memory'];
 
 const CONNECTIONS = 1000;
 const PLATEAUS = 5;
-/** Pages of a process, and what the allocator has in reserve, are no exact bytes. */
+/** Wide, because page granularity and the allocator's reserve add noise. */
 const BOUND = { share: 0.1 };
 
-/** Enough for a line at rest that may be quoted: without one, there is no capacity. */
+/** Keeps enough per connection for a reliable slope at rest, without which no capacity is computed. */
 const LEAN: ServerPlan = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
-/** Little outside of the heap: large Buffers make V8 collect. */
-const TIDY: ServerPlan = { keep: { kind: 'heap', bytes: 1024 } };
+/** Keeps its memory in the heap: large Buffers would trigger collections. */
+const GARBAGE_TWIN: ServerPlan = { keep: { kind: 'heap', bytes: 1024 } };
 const GARBAGE_BYTES = 8 * 1024;
 const COPY_BYTES = 48 * 1024;
-/** Longer than the sampler's interval. */
+/** Longer than the sampler's interval, so that a sample sees the buffers. */
 const COPY_MS = 2500;
-/** So that garbage stays until it is ordered to go. */
+/** Prevents collections, so that garbage stays until a forced one. */
 const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
-/** PSS changes whenever any other Node process on the machine starts or ends. */
+/** RSS, because PSS changes whenever another Node process on the machine starts or ends. */
 const LAYER = 'workerRss';
 
 export async function inService(): Promise<Section> {
-  const tidy = await memoryOf(TIDY, NO_COLLECTIONS);
-  const littering = await memoryOf({ ...TIDY, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
+  const twin = await memoryOf(GARBAGE_TWIN, NO_COLLECTIONS);
+  const garbage = await memoryOf({ ...GARBAGE_TWIN, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
   const lean = await memoryOf(LEAN);
-  const lavish: ServerPlan = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
-  const rows = await withSetup(lavish, async (setup) => {
+  const buffering: ServerPlan = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
+  const rows = await withSetup(buffering, async (setup) => {
     const memory = await measure(setup);
     const more = known(slopeOf(memory)) - known(slopeOf(lean));
     return [
@@ -47,9 +47,9 @@ export async function inService(): Promise<Section> {
     title: 'Memory in service',
     text:
       'One server leaves garbage for each connection, and its twin does not. Another keeps a Buffer for each copy of a ' +
-      `broadcast for ${COPY_MS / 1000} s. Then as many connections as fit in a budget, by the line, connect and receive a ` +
-      'broadcast: the memory that they need is the true value.',
-    rows: [garbageRow(tidy, littering), ...rows],
+      `broadcast for ${COPY_MS / 1000} s. Then as many connections as the computed capacity of a memory ` +
+      'budget connect and receive a broadcast. The memory that they need is the true value.',
+    rows: [garbageRow(twin, garbage), ...rows],
   };
 }
 
@@ -64,7 +64,7 @@ async function measure(setup: Setup): Promise<Memory> {
     warmUps: 3,
     holdSeconds: 0.5,
     broadcasts: { count: 1, intervalMs: 0 },
-    // Until the copies are garbage: the reading after it collects them.
+    // Until the copies are garbage, which the next reading collects.
     drainMs: COPY_MS + 500,
   });
   const memory = memoryFigures(measurements, sampled);
@@ -72,23 +72,23 @@ async function measure(setup: Setup): Promise<Memory> {
   return { ...memory, perConnectionBytes };
 }
 
-function garbageRow(tidy: Memory, littering: Memory): Comparison {
-  const garbage = ({ inService, plateaus }: Memory) =>
+function garbageRow(twin: Memory, server: Memory): Comparison {
+  const garbageOf = ({ inService, plateaus }: Memory) =>
     plateaus.reduce((sum, atRest, index) => {
       const before = inService?.plateaus[index]?.workerHeapUsed;
       return index === 0 ? sum : sum + known(before) - known(atRest.workerHeapUsed);
     }, 0);
-  const measured = garbage(littering) - garbage(tidy);
+  const measured = garbageOf(server) - garbageOf(twin);
   return near('garbage of all connections: workerHeapUsed', 'bytes', GARBAGE_BYTES * CONNECTIONS, measured, BOUND);
 }
 
 async function capacityRow(setup: Setup, memory: Memory): Promise<Comparison> {
   const { fleet } = setup;
   const [first, last] = [memory.plateaus[0]?.[LAYER], memory.inService?.peakBytes[LAYER]];
-  // About twice as many connections as were measured.
+  // A budget for about twice as many connections as were measured.
   const budgetBytes = Math.round(2 * known(last) - known(first));
   const capacity = computeCapacity({ ...perfectResult(), memory }, budgetBytes).memoryLimited;
-  if (!capacity) throw new Error(`no capacity: ${LAYER} is ${memory.perConnectionBytes[LAYER]?.doubt ?? 'not known'}`);
+  if (!capacity) throw new Error(`no capacity: ${LAYER} is ${memory.perConnectionBytes[LAYER]?.doubt ?? 'unknown'}`);
   const fitting = capacity.connections;
   await join(fleet, fitting - fleet.status().connected);
   const sampler = samplerOf(setup);

@@ -1,4 +1,4 @@
-/** Copies that reach their receivers after a known delay: is the latency of every receiver measured? */
+/** Calibrates the latency of every receiver, with copies that the server delays by a known time. */
 import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { broadcast, join, pinApart, withSetup } from './calibration-setup.ts';
@@ -15,7 +15,7 @@ interface LatencySize {
 
 const CASES = { uniform, byWorker };
 const INTERVAL_MS = 300;
-/** During the first broadcasts, code on both sides is not compiled yet. */
+/** Broadcasts left out, in which code on both sides is not compiled yet. */
 const WARM_UP = 3;
 
 export async function latency(size: LatencySize): Promise<Section> {

@@ -1,4 +1,4 @@
-/** Servers that keep a known amount more per connection than their twin: does the difference of the slopes match? */
+/** Calibrates memory per connection: the slopes of two servers must differ by the known amount that one keeps more. */
 
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
@@ -17,9 +17,9 @@ interface MemorySize {
 
 type Kind = 'buffer' | 'heap';
 
-/** The figure in which V8 counts it. */
+/** Figure that contains this kind of memory. */
 const LAYERS: Record<Kind, string> = { buffer: 'workerExternal', heap: 'workerHeapUsed' };
-/** Kept by the twin: the same kind of object, so that V8's overhead per object cancels out. */
+/** Memory that the twin keeps per connection, in the same kind of object, so that V8's overhead per object cancels out. */
 const TWIN_BYTES = 1024;
 
 export async function memory(size: MemorySize): Promise<Section> {
@@ -54,7 +54,7 @@ async function slopes(
     const { control, fleet } = setup;
     const sampler = samplerOf(setup);
     await warmUp(setup, warmUps);
-    // As in a run, where the probe is connected from the start.
+    // A run's probe, too, is connected from the start.
     await join(fleet, 1);
     const measurements = emptyMeasurements();
     for (let step = 0; step < plateaus; step++) {
@@ -66,7 +66,7 @@ async function slopes(
   });
 }
 
-/** The interval of the difference of two independent slopes: the squares of their half widths add up. */
+/** Returns the interval of the difference of two independent slopes; the squares of their half widths add up. */
 function differenceOf(more: Slope | undefined, less: Slope | undefined): [low: number, high: number] {
   const slope = known(more?.slope) - known(less?.slope);
   const half = Math.hypot(halfWidth(more), halfWidth(less));

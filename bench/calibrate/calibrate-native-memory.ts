@@ -1,6 +1,6 @@
 /**
- * Memory that V8 does not count, and memory of servers that nobody collects: does the interval of the headline contain the true
- * value?
+ * Calibrates the interval of the workers' memory per connection, for native memory that V8 does not count and for servers without forced
+ * collections.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
@@ -14,7 +14,7 @@ import { perfectResult } from '../../test/helpers/results.ts';
 import {
   emptyMeasurements,
   join,
-  never,
+  neverAborted,
   type ServerPlan,
   type Setup,
   samplerOf,
@@ -26,20 +26,20 @@ import { type Comparison, interval, known, type Section } from './comparison.ts'
 interface NativeSize {
   connections: number;
   plateaus: number;
-  /** Native memory per connection. */
+  /** Native memory per connection, one value per server. */
   kilobytes: number[];
   repeats: number;
 }
 
 interface UncollectedSize {
-  /** Numbers of connections. */
+  /** Connections, one value per server. */
   connections: number[];
   repeats: number;
 }
 
-/** Of the server that is collected, to know what a connection keeps. */
+/** Size of the run with forced collections, which gives the true value. */
 const TWIN = { connections: 1000, plateaus: 6 };
-/** Few plateaus can lie on a line by chance: noise alone gives the narrowest intervals. */
+/** Few plateaus, which can lie on a line by chance: then noise alone gives a too narrow interval. */
 const UNCOLLECTED_PLATEAUS = 3;
 const READINGS = 3;
 const READ_EVERY_MS = 250;
@@ -77,8 +77,8 @@ export async function uncollectedMemory(size: UncollectedSize): Promise<Section>
   return {
     title: 'Memory that is not collected',
     text:
-      `RSS at ${UNCOLLECTED_PLATEAUS} plateaus, without a forced collection. The true value is what V8 counts after collections of an ` +
-      'equal server. An interval is shown by its middle.',
+      `RSS at ${UNCOLLECTED_PLATEAUS} plateaus, without a forced collection. The true value is V8’s count on an equal ` +
+      'server with forced collections. An interval is shown by its middle.',
     rows,
   };
 }
@@ -87,7 +87,7 @@ async function collected(setup: Setup, { connections, plateaus }: Pick<NativeSiz
   const { control, fleet } = setup;
   const sampler = samplerOf(setup);
   await warmUp(setup, 1);
-  // As in a run, where the probe is connected from the start.
+  // A run's probe, too, is connected from the start.
   await join(fleet, 1);
   const measurements = emptyMeasurements();
   await eachPlateau(setup, connections, plateaus, async () => {
@@ -104,7 +104,7 @@ async function uncollected(setup: Setup, connections: number) {
     const clients = await joinAll(fleet, WARM_UP_TOGETHER);
     await Promise.all(clients.map((client) => client.close()));
   }
-  await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, never);
+  await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
   const measurements = emptyMeasurements();
   measurements.control = false;
   await eachPlateau(setup, connections, UNCOLLECTED_PLATEAUS, async () => {
@@ -125,7 +125,7 @@ async function eachPlateau({ fleet }: Setup, connections: number, plateaus: numb
   }
 }
 
-/** @returns the interval of the workers' part, and what V8 counts */
+/** @returns the interval of the workers' memory, and the slope that V8 counts */
 function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) {
   measurements.peakConnections = peak;
   const memory = memoryFigures(measurements, sampler);
@@ -138,7 +138,7 @@ function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) 
   const workers = cost?.parts.find(({ title }) => title === 'workers');
   return {
     kept: known(memory.perConnectionBytes.workerKept?.slope),
-    // Nothing costs less than nothing.
+    // A cost cannot be negative.
     low: Math.max(0, known(workers?.low95)),
     high: workers?.high95 ?? Number.NEGATIVE_INFINITY,
   };
@@ -146,6 +146,6 @@ function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) 
 
 function meansOf(readings: Record<string, number>[]): Record<string, number> {
   const [first = {}] = readings;
-  const mean = (figure: string) => readings.reduce((sum, one) => sum + (one[figure] ?? 0), 0) / readings.length;
+  const mean = (figure: string) => readings.reduce((sum, reading) => sum + (reading[figure] ?? 0), 0) / readings.length;
   return Object.fromEntries(Object.keys(first).map((figure) => [figure, mean(figure)]));
 }

@@ -1,6 +1,6 @@
 /**
- * The calibration as data, and as a page of the documentation made from it. Parts can be measured again, each by itself.
- * `node bench/calibrate/calibration-report.ts` writes the page from the data.
+ * The calibration as JSON, and as a page of the documentation made from it. Parts can be measured again separately. `node
+ * bench/calibrate/calibration-report.ts` writes the page from the JSON.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export const DATA = join('docs', 'calibration.json');
 const documentSchema = z.object({
   machine: z.string(),
   versions: z.string(),
-  /** Measured when, at which commit and load, and where, if not on the machine of the document. */
+  /** `measured`: date, commit, load, and the machine if it differs from the document's. */
   sections: z.array(sectionSchema.extend({ measured: z.string() })),
 });
 type Calibration = z.infer<typeof documentSchema>;
@@ -23,7 +23,7 @@ type Calibration = z.infer<typeof documentSchema>;
 export interface Measured {
   date: string;
   commit: string;
-  /** Load average of the minute before. */
+  /** Load average over the minute before. */
   load: number;
   attempts: number;
 }
@@ -33,25 +33,29 @@ export function readCalibration(json: string): Calibration {
 }
 
 /**
- * @param before the calibration until now: its sections stay, unless they were measured again
- * @throws Error if it is of other versions
+ * Merges new sections into the calibration. @param before the existing calibration; its sections stay unless measured again @throws Error
+ * if it was measured with other versions
  */
 export function merged(
   machine: Machine,
   sections: (Section & { when: Measured })[],
   before: Calibration | undefined,
 ): Calibration {
-  const [ofMachine = '', versions = ''] = machineLines(machine);
-  if (before && before.versions !== versions) throw new Error('the page is of other versions: measure all parts');
-  const where = before?.machine ?? ofMachine;
-  const elsewhere = where === ofMachine ? '' : `; on another machine: ${ofMachine.replace('- Machine: ', '')}`;
-  const again = new Map(
+  const [thisMachine = '', versions = ''] = machineLines(machine);
+  if (before && before.versions !== versions)
+    throw new Error(`the calibration is of other versions (${before.versions}), now ${versions}: measure all parts`);
+  const where = before?.machine ?? thisMachine;
+  const elsewhere = where === thisMachine ? '' : `; on another machine: ${thisMachine.replace('- Machine: ', '')}`;
+  const measuredAgain = new Map(
     sections.map(({ title, text, rows, when }) => [
       title,
       { title, text, rows, measured: measuredText(when) + elsewhere },
     ]),
   );
-  const all = new Map([...(before?.sections ?? []).map((one) => [one.title, one] as const), ...again]);
+  const all = new Map([
+    ...(before?.sections ?? []).map((section) => [section.title, section] as const),
+    ...measuredAgain,
+  ]);
   return { machine: where, versions, sections: [...all.values()] };
 }
 
@@ -60,7 +64,7 @@ function measuredText({ date, commit, load, attempts }: Measured): string {
   return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
 }
 
-/** @returns JSON with a line for each row, so that a change of one is seen */
+/** Returns JSON with one line per row, for readable diffs. */
 export function serialized({ sections, ...rest }: Calibration): string {
   const lines = (values: object[]) => `[\n${values.map((value) => JSON.stringify(value)).join(',\n')}\n]`;
   const written = sections.map(({ rows, ...section }) =>
@@ -73,7 +77,7 @@ export function markdown({ machine, versions, sections }: Calibration): string {
   const bounded = sections.flatMap(({ title, rows }) =>
     summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
   );
-  // Most parts are measured together: when and where is said once, and at the parts that differ.
+  // Most parts are measured together, so their date and machine are printed once, and otherwise only at parts that differ.
   const whenOf = ({ measured }: Calibration['sections'][number]) =>
     measured.replace(/, load average before: [\d.]+/, '');
   const [usual = ''] = [...Map.groupBy(sections, whenOf)]

@@ -1,4 +1,4 @@
-/** A known server, the product's fleet connected to it, and the product's connection to its control namespace. */
+/** Sets up a known server, and the product's fleet and control connection to it. */
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
 import { Measurements } from '../../plugin/run/measurements/measurements.ts';
@@ -12,16 +12,16 @@ import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './
 export const TOKEN = 'token-of-the-calibration';
 export const ROOM = 'capacity';
 
-/** Connecting all at once would only measure the listen queue. */
+/** Clients that connect at the same time; more would only measure the listen queue. */
 const TOGETHER = 100;
 const WARM_UP_CONNECTIONS = 200;
 const WARM_UP_TOGETHER = 10;
-/** Batches. */
+/** Warm-up batches between forced collections. */
 const COLLECT_EVERY = 5;
 const DRAIN_TIMEOUT_MS = 15_000;
-export const never = new AbortController().signal;
+export const neverAborted = new AbortController().signal;
 
-/** The server gets the first core, the fleet the second. */
+/** Pins the server to the first core and the fleet to the second. */
 export async function pinApart({ server, fleet }: Setup): Promise<void> {
   const { processes } = await fleet.snapshot();
   pin(server.pid, 0);
@@ -41,10 +41,7 @@ export function startKnownServer(config: ServerPlan, execArgv: string[] = []): P
   return startKnown('known-server.ts', { ...config, token: TOKEN }, execArgv);
 }
 
-/**
- * Closes everything in the end, whatever happens.
- * @param execArgv for the server's process
- */
+/** Runs `work` with a new setup, and closes everything afterwards. @param execArgv Node's options of the server's process */
 export async function withSetup<T>(
   config: ServerPlan,
   work: (setup: Setup) => Promise<T>,
@@ -64,14 +61,14 @@ export async function withSetup<T>(
   }
 }
 
-/** Resolves when all are members of the room. */
+/** Connects clients; resolves when all have joined the room. */
 export async function join(fleet: Fleet, count: number): Promise<void> {
   for (let joined = 0; joined < count; joined += TOGETHER) await joinAll(fleet, Math.min(TOGETHER, count - joined));
 }
 
 /**
- * What a server sets up, compiles and reserves for its first connections costs only once. Without a warm-up, it would
- * be attributed to them. Few at a time, as in a run: the measured connections reuse for free what many have freed.
+ * Opens and closes connections, so that one-time costs (compilation, reserved memory) are not attributed to the measured ones. Only a few
+ * at a time, as in a run, because the measured connections reuse the memory that closed ones have freed.
  */
 export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
   for (let batch = 0; batch < (times * WARM_UP_CONNECTIONS) / WARM_UP_TOGETHER; batch++) {
@@ -79,13 +76,13 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
     await Promise.all(connections.map((connection) => connection.close()));
     if (batch % COLLECT_EVERY === 0) await control.gc();
   }
-  await until(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, never);
+  await until(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, neverAborted);
   await control.gc();
 }
 
 /**
- * Publishes as a run does, and finalizes the ledger rows when all receipts have arrived.
- * @returns a run's measurements, from which the product computes its figures
+ * Publishes as a run does, and freezes the ledger when all copies have arrived. @returns measurements from which the product computes its
+ * figures
  */
 export async function broadcast(
   { control, fleet }: Setup,
@@ -106,11 +103,11 @@ export async function broadcast(
   const orders = await publish(
     control,
     schedule,
-    { beforeSend: plan.beforeSend, onSent: (one) => sent.push(one), onFailed: unsent },
-    never,
+    { beforeSend: plan.beforeSend, onSent: (broadcast) => sent.push(broadcast), onFailed: unsent },
+    neverAborted,
   );
   await orders.settled();
-  await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, never);
+  await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, neverAborted);
   measurements.frozen = await fleet.freeze(
     sent.map(({ seq, worker, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, worker, sentAtUs, intendedAtUs })),
   );

@@ -1,8 +1,8 @@
-/** One row of the calibration: the true value, what the product measured, and whether the error is within the bound. */
+/** A row of the calibration: true value, measured value, and whether the error is within the bound. */
 import { z } from 'zod';
 import { decimals, integer } from '../../report/text/format.ts';
 
-/** Allowed error of a measurement: the larger of the two. */
+/** Allowed error of a measurement: the larger of `absolute` and `share`. */
 export interface Bound {
   /** In the row's unit. */
   absolute?: number;
@@ -10,7 +10,7 @@ export interface Bound {
   share?: number;
 }
 
-/** A missing figure is infinite, which JSON cannot say. */
+/** A missing figure is `Infinity`, which JSON stores as null. */
 const numberSchema = z
   .number()
   .nullable()
@@ -30,7 +30,7 @@ export type Unit = Comparison['unit'];
 const AT_MOST = 'at most';
 const EXACT = 'exact';
 
-/** Rows that belong together, and their explanation. */
+/** A group of rows with an explanation. */
 export const sectionSchema = z.object({ title: z.string(), text: z.string(), rows: z.array(comparisonSchema) });
 export type Section = z.output<typeof sectionSchema>;
 
@@ -44,19 +44,19 @@ export function exactly(what: string, truth: number, measured: number): Comparis
   return { what, unit: 'count', truth, measured, bound: EXACT, ok: truth === measured };
 }
 
-/** For an upper bound, if the true value is not known. */
+/** Compares with an upper bound, for an unknown true value. */
 export function atMost(what: string, unit: Unit, truth: number, measured: number): Comparison {
   return { what, unit, truth, measured, bound: AT_MOST, ok: measured <= truth };
 }
 
-/** The measured value is an interval, which has to contain the true value. */
+/** Checks that a measured interval contains the true value. */
 export function interval(what: string, truth: number, low: number, high: number): Comparison {
   const ok = low <= truth && truth <= high;
   const measured = (low + high) / 2;
   return { what, unit: 'bytes', truth, measured, bound: `± ${inUnit((high - low) / 2, 'bytes')}`, ok };
 }
 
-/** @returns `Infinity` for a missing value, which violates every bound */
+/** Returns `Infinity` for a missing value, so that it violates every bound. */
 export function known(value: number | null | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }
@@ -68,20 +68,20 @@ export function cells({ what, unit, truth, measured, bound, ok }: Comparison): s
   return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, ok ? 'yes' : 'NO'];
 }
 
-/** @returns for all rows with bounds of one kind: the largest error, what is allowed, and how many kept it */
+/** Summarizes the rows by kind of bound: the largest error, the bound, and the number of rows within it. */
 export function summary(rows: Comparison[]): string[][] {
   const kinds = Map.groupBy(rows, ({ unit, bound }) => `${unit} ${bound.replace(/\d/g, '')}`);
-  return [...kinds.values()].map((ofKind) => {
-    const worst = ofKind.reduce((one, other) => (badness(other) > badness(one) ? other : one));
+  return [...kinds.values()].map((rowsOfKind) => {
+    const worst = rowsOfKind.reduce((left, right) => (errorOf(right) > errorOf(left) ? right : left));
     const [what = '', truth = '', measured = ''] = cells(worst);
-    const kept = ofKind.filter(({ ok }) => ok).length;
-    const equal = worst.bound === EXACT && kept === ofKind.length;
+    const kept = rowsOfKind.filter(({ ok }) => ok).length;
+    const equal = worst.bound === EXACT && kept === rowsOfKind.length;
     const shown = equal ? [`${kept} counts`, '–', 'equal'] : [what, truth, measured];
-    return [...shown, worst.bound, `${kept} of ${ofKind.length}`];
+    return [...shown, worst.bound, `${kept} of ${rowsOfKind.length}`];
   });
 }
 
-function badness({ truth, measured, bound, ok }: Comparison): number {
+function errorOf({ truth, measured, bound, ok }: Comparison): number {
   if (!ok) return Number.POSITIVE_INFINITY;
   return bound === AT_MOST ? measured - truth : Math.abs(measured - truth);
 }

@@ -1,12 +1,12 @@
-/** Gives each process its own core, so that they do not affect each other. */
+/** Pins processes to cores, so that they do not affect each other. */
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { attempt } from '../../protocol/base/attempt.ts';
 
 /**
- * Pins the process's main thread to one core and gives it priority there, by the kernel's real-time class. Its other
- * threads, which compile and collect garbage, stay where they are, so as not to compete with it. Does nothing if this
- * is not possible: with a single core, without `taskset` and `chrt`, or without the permission.
+ * Pins the process's main thread to a core and gives it real-time priority there. Its other threads (compiler, garbage collector) are not
+ * pinned, so that they do not compete with it. Does nothing if that is impossible: with a single core, without `taskset` and `chrt`, or
+ * without permission.
  */
 export function pin(pid: number, core: number): void {
   const run = (program: string, ...args: string[]) => attempt(() => execFileSync(program, args, { stdio: 'ignore' }));

@@ -1,6 +1,6 @@
 /**
- * What `compare` sees: runs of a known server in turns, as `study A B` makes them, one side of which is slower and larger by a
- * known share; and equal runs, divided in two in every possible way, between which it must see nothing.
+ * Calibrates `compare` with alternating runs, as in `study A B`: it must detect a server that is slower and larger by a known share, and no
+ * difference between halves of equal runs.
  */
 import type { Result } from '../../protocol/result/result.ts';
 import { compare } from '../../report/compare/compare.ts';
@@ -9,7 +9,7 @@ import type { ServerPlan } from './calibration-setup.ts';
 import { atMost, type Comparison, exactly, known, type Section } from './comparison.ts';
 
 const SIZE = { connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10 };
-/** Of each side. */
+/** Runs of each side. */
 const RUNS = 5;
 const KEEP_BYTES = 16 * 1024;
 const DELAY_MS = 100;
@@ -22,8 +22,8 @@ const P99 = 'latency.oneWayMs.p99';
 const MEMORY = ['memory.perConnectionBytes.workerPss.slope', 'memory.perConnectionBytes.workerRss.slope'];
 const CPU_CONNECT = 'cpu.worker.rampSecondsPerThousandConnects';
 const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
-/** A comparison holds with 95 %. */
-const MOST_FALSE_SHARE = 0.05;
+/** Comparisons have a confidence of 95 %. */
+const MAX_FALSE_SHARE = 0.05;
 
 /** Takes 70 seconds for each of 3 × `RUNS` + 1 runs. */
 export async function differences(): Promise<Section> {
@@ -45,7 +45,7 @@ export async function differences(): Promise<Section> {
       `${100 * SLOWER} % more, keeps ${100 * LARGER} % more memory per connection, and takes ${100 * BUSIER} % more CPU per ` +
       `connect and per message: a comparison must call each worse. Then it compares halves of the ${2 * RUNS} equal runs, divided in every ` +
       'possible way.',
-    rows: [...seen(sides.reference, sides.changed), ...falseDifferences([...reference, ...twin])],
+    rows: [...detectedRows(sides.reference, sides.changed), ...falseDifferenceRows([...reference, ...twin])],
   };
 }
 
@@ -57,13 +57,13 @@ function changedBy({ memory, cpu }: Result): ServerPlan {
   return {
     keep: { kind: 'buffer', bytes: Math.round(KEEP_BYTES + LARGER * slope) },
     delaysMs: [[0, DELAY_MS * (1 + SLOWER)]],
-    // Seconds per thousand connects are milliseconds per connect.
+    // Seconds per thousand connects equal milliseconds per connect.
     connectCpuUs: BUSIER * 1000 * known(worker?.rampSecondsPerThousandConnects),
     copyCpuUs: BUSIER * known(worker?.broadcastMicrosecondsPerMessage),
   };
 }
 
-function seen(reference: Result[], changed: Result[]): Comparison[] {
+function detectedRows(reference: Result[], changed: Result[]): Comparison[] {
   const { figures } = compare([
     { name: 'reference', results: reference },
     { name: 'changed', results: changed },
@@ -80,20 +80,20 @@ function seen(reference: Result[], changed: Result[]): Comparison[] {
   ];
 }
 
-function falseDifferences(equal: Result[]): Comparison[] {
+function falseDifferenceRows(equal: Result[]): Comparison[] {
   const all = halvesOf(equal);
-  const wrong = all.filter(([some, others]) => {
+  const falsePositives = all.filter(([half, otherHalf]) => {
     const { figures } = compare([
-      { name: 'some', results: some },
-      { name: 'others', results: others },
+      { name: 'half', results: half },
+      { name: 'other half', results: otherHalf },
     ]);
     return figures.some(({ differences: [difference] }) => isDifferent(difference?.answer));
   }).length;
-  const most = Math.floor(MOST_FALSE_SHARE * all.length);
-  return [atMost(`${all.length} comparisons of equal runs: with a difference`, 'count', most, wrong)];
+  const allowed = Math.floor(MAX_FALSE_SHARE * all.length);
+  return [atMost(`${all.length} comparisons of equal runs: with a difference`, 'count', allowed, falsePositives)];
 }
 
-/** @returns each division of an even number of values into two halves, once */
+/** Returns every division of an even number of values into two halves, each once. */
 export function halvesOf<T>(values: T[]): [T[], T[]][] {
   const chosen = (from: number, count: number): number[][] =>
     count === 0
@@ -101,7 +101,7 @@ export function halvesOf<T>(values: T[]): [T[], T[]][] {
       : values.flatMap((_, first) =>
           first < from ? [] : chosen(first + 1, count - 1).map((rest) => [first, ...rest]),
         );
-  // The half with the first value names the division.
+  // The first half always contains the first value, so that each division appears once.
   return chosen(1, values.length / 2 - 1).map((rest) => {
     const half = new Set([0, ...rest]);
     return [values.filter((_, index) => half.has(index)), values.filter((_, index) => !half.has(index))];

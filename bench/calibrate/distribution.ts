@@ -1,16 +1,16 @@
-/** Exact percentiles of single values, by sorting: the reference for the product's histograms. */
+/** Exact percentiles by sorting, the reference for the product's histograms. */
 import { decodeHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Bound, type Comparison, known, near } from './comparison.ts';
 
-/** @returns the smallest value that at least this share of all values does not exceed; NaN without values */
+/** Returns nearest-rank percentiles; NaN without values. */
 export function distributionOf(values: number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-/** @returns rows of the true times, in µs, and what was measured of them, in ms */
+/** Returns rows that compare percentiles of the true times, in µs, with the measured ones, in ms. */
 export function distributed(
   what: string,
   truthUs: number[],
@@ -23,10 +23,7 @@ export function distributed(
   );
 }
 
-/**
- * @param keys of the histograms
- * @returns p99 in ms of all copies: few broadcasts carry no such figure of the server, but these are the same copies
- */
+/** Returns the p99 in ms of all copies, from the histograms: a result with few broadcasts has no p99. @param keys keys of the histograms */
 export function p99OfCopies({ histograms }: Result['latency'], keys = ['oneWayLocal', 'oneWayCrossWorker']): number {
   const decoded = keys.map((key) => decodeHistogram(histograms[key] ?? ''));
   return mergeHistograms(decoded).getValueAtPercentile(99) / 1000;

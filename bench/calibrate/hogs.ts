@@ -1,4 +1,4 @@
-/** Other programs that take a known share of the CPUs: are they found, with what they took, and how far do the figures move? */
+/** Calibrates the detection of other programs that use a known share of the CPUs, and their effect on latency. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -10,10 +10,10 @@ import { atMost, type Bound, type Comparison, known, near, type Section } from '
 interface HogSize {
   receivers: number;
   broadcasts: number;
-  /** Shares of all CPUs: below the one from which on times do not count, and above. */
+  /** Shares of all CPUs, below and above the limit from which on times are not compared. */
   shares: number[];
   bound: Bound;
-  /** How much longer than without hogs half of the copies may take, beside the smallest share. */
+  /** Allowed factor of the p50 with the smallest share, relative to no hogs. */
   slower: number;
 }
 
@@ -22,10 +22,10 @@ const PERIOD_MS = 20;
 const WARM_UP = 5;
 
 export async function hogs(size: HogSize): Promise<Section> {
-  const quiet = await beside(size, 0);
+  const quiet = await measureWith(size, 0);
   const rows: Comparison[] = [];
   for (const [index, share] of size.shares.entries()) {
-    const { usedPercent, foundPercent, p50Ms } = await beside(size, share);
+    const { usedPercent, foundPercent, p50Ms } = await measureWith(size, share);
     const name = `hogs of ${100 * share} % of all CPUs`;
     rows.push(near(`${name}: what they used`, '%', usedPercent, foundPercent, size.bound));
     if (index === 0) rows.push(atMost(`${name}: latency, p50`, 'ms', quiet.p50Ms * size.slower, p50Ms));
@@ -33,19 +33,19 @@ export async function hogs(size: HogSize): Promise<Section> {
   return {
     title: 'Other programs',
     text:
-      'On each CPU, a program computes for a share of the time, while the server broadcasts. Its own CPU time is the true value; per ' +
-      'cent of all CPUs. Below a quarter, a comparison counts the times of such a run, unless little was left idle.',
+      'On each CPU, a program uses a share of the time while the server broadcasts. The true value is its own CPU time, in percent ' +
+      'of all CPUs. Below a quarter, a comparison still uses the times of such a run, unless little CPU was idle.',
     rows,
   };
 }
 
-/** With a server and a fleet of their own. */
-function beside({ receivers, broadcasts }: HogSize, share: number) {
+/** Measures with a new server and fleet. */
+function measureWith({ receivers, broadcasts }: HogSize, share: number) {
   return withSetup({}, async (setup) => {
     await join(setup.fleet, receivers);
     const programs = share === 0 ? [] : Array.from({ length: availableParallelism() }, () => startHog(share));
     try {
-      await Promise.all(programs.map((one) => once(one, 'spawn')));
+      await Promise.all(programs.map((program) => once(program, 'spawn')));
       const pids = programs.flatMap(({ pid }) => pid ?? []);
       const watch = new MachineWatch(async () => []);
       const used = async () =>
@@ -64,7 +64,7 @@ function beside({ receivers, broadcasts }: HogSize, share: number) {
         p50Ms: known(latencyFigures(measurements).oneWayMs?.p50),
       };
     } finally {
-      for (const one of programs) one.kill('SIGKILL');
+      for (const program of programs) program.kill('SIGKILL');
     }
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Servers with known behaviour run in separate processes, because sharing an event loop with the measurement would
- * change that behaviour. This file has both ends of the connection to them.
+ * Runs servers with known behaviour in separate processes, because a shared event loop would change that behaviour. Has the code of both
+ * parent and child.
  */
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,9 @@ import { firstMessage } from '../wait-for-message.ts';
 const CLOSE_TIMEOUT_MS = 5000;
 
 /**
- * In the child: starts with the parent's configuration, replies to each message with the truth, ends with the parent. A parent
- * without a channel reads on standard output that it has started.
- * @param nothing the truth of a server that has done nothing yet
- * @param start returns the server's addresses; `truth` is what it has done since the last request, for it to add to
+ * Child: starts with the parent's configuration, replies to each message with the true values, and ends with the parent. Without an IPC
+ * channel, prints the addresses to stdout. @param nothing returns the true values of an idle server @param start returns the server's
+ * addresses; `truth` returns the object to which the server adds its true values since the last request
  */
 export async function serve<Config, Started, Truth>(
   nothing: () => Truth,
@@ -34,20 +33,19 @@ export async function serve<Config, Started, Truth>(
   else console.log(JSON.stringify(started));
 }
 
-/** In the parent: a running known server. */
+/** Parent: a running known server. */
 export interface KnownProcess<Started, Truth> {
   pid: number;
   started: Started;
-  /** What it did since the last request. */
+  /** Returns the true values since the last request. */
   truth(): Promise<Truth>;
   /** Idempotent. */
   close(): Promise<void>;
 }
 
 /**
- * @param module beside this file, such as `known-server.ts`
- * @param execArgv for Node
- * @throws Error if it ends instead of starting; its own message is on stderr
+ * Starts a known server. @param module file in this folder, such as `known-server.ts` @param execArgv options of Node @throws Error if it
+ * ends instead of starting; its own error is on stderr
  */
 export async function startKnown<Started, Truth>(
   module: string,

@@ -1,7 +1,6 @@
 /**
- * A Socket.IO server with the whole wire contract, through `instrument(io)`, that keeps a known amount of memory for
- * each connection and sends each receiver its copy of a broadcast after a known delay. It records the actual time:
- * timers fire late, and that delay is part of the truth, not an error of the measurement.
+ * A Socket.IO server with the wire contract, through `instrument(io)`, that keeps a known amount of memory per connection and delays each
+ * copy of a broadcast by a known time. It records the actual delay, because timers fire late and that is part of the true value.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -14,27 +13,27 @@ import { serve } from './known-process.ts';
 
 export interface KnownServerConfig {
   token: string;
-  /** Kept for each connection. */
+  /** Memory kept for each connection. */
   keep?: { kind: KeptKind; bytes: number };
-  /** For each simulated worker, the shortest and longest delay of a copy. One entry: one worker, `w0`. */
+  /** Shortest and longest delay of a copy, for each simulated worker. One entry simulates one worker, `w0`. */
   delaysMs?: [number, number][];
-  /** Mean of a further delay of all copies of a broadcast; drawn for each broadcast, exponentially distributed. */
+  /** Mean of an additional, exponentially distributed delay, which all copies of a broadcast share. */
   sharedDelayMs?: number;
-  /** Members of the room that each broadcast leaves out. */
+  /** Number of members that each broadcast leaves out. */
   drop?: number;
   /** CPU time that each connection takes. */
   connectCpuUs?: number;
-  /** CPU time that each connection takes per second, as long as it lives. */
+  /** CPU time that each open connection takes per second. */
   idleCpuUsPerSec?: number;
   /** CPU time that each copy of a broadcast takes. */
   copyCpuUs?: number;
-  /** Allocated for each connection and not kept: garbage in V8's heap. */
+  /** Garbage in V8's heap, allocated for each connection and not kept. */
   garbageBytes?: number;
-  /** A Buffer for each copy of a broadcast, kept for so long after it. */
+  /** A Buffer for each copy of a broadcast, kept for `forMs` after it. */
   perCopy?: { bytes: number; forMs: number };
 }
 
-/** A Buffer outside of V8's heap, an array of doubles in it, or native memory that V8 does not count. */
+/** A Buffer outside V8's heap, an array of doubles inside it, or native memory that V8 does not count. */
 export type KeptKind = 'buffer' | 'heap' | 'native';
 
 export interface KnownServerStarted {
@@ -56,10 +55,10 @@ export interface KnownServerTruth {
   dropped: number;
 }
 
-/** Adjacent members of the room get very different delays; all together cover the range evenly. */
+/** Step of the delays: adjacent members get very different ones, and all together cover the range evenly. */
 const GOLDEN_RATIO = 0.618033988749895;
 
-const KEPT: Record<KeptKind, (bytes: number) => unknown> = { buffer: bufferOf, heap: doublesOf, native: keyOf };
+const ALLOCATE: Record<KeptKind, (bytes: number) => unknown> = { buffer: bufferOf, heap: doublesOf, native: keyOf };
 let keySource: Buffer | undefined;
 
 const SPEND_EVERY_MS = 10;
@@ -84,9 +83,9 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
   io.on('connection', (socket) => {
     burn(connectCpuUs);
     if (garbageBytes > 0) doublesOf(garbageBytes);
-    if (keep) socket.data.kept = KEPT[keep.kind](keep.bytes);
-    socket.on(EVENTS.joinRoom, (asked: JoinRoom, ack?: (answer: object) => void) => {
-      const room = typeof asked === 'string' ? asked : asked.clientKey;
+    if (keep) socket.data.kept = ALLOCATE[keep.kind](keep.bytes);
+    socket.on(EVENTS.joinRoom, (request: JoinRoom, ack?: (answer: object) => void) => {
+      const room = typeof request === 'string' ? request : request.clientKey;
       const worker = workerOf.get(socket.id) ?? `w${workerOf.size % delaysMs.length}`;
       workerOf.set(socket.id, worker);
       socket.join(room);
@@ -97,7 +96,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
   if (idleCpuUsPerSec > 0) spend(() => idleCpuUsPerSec * io.engine.clientsCount);
   const { controlPort } = await instrument(io, { token, worker: 'w0' });
 
-  const hand = (socket: Socket, message: Broadcast) => {
+  const deliver = (socket: Socket, message: Broadcast) => {
     if (!socket.connected) return;
     if (copyCpuUs > 0) burn(copyCpuUs);
     if (!isProbe(socket)) {
@@ -128,8 +127,8 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
       const [low, high] = delaysMs[Number(workerOf.get(id)?.slice(1))] ?? [0, 0];
       const delayMs = low + (high - low) * (((index + message.seq) * GOLDEN_RATIO) % 1);
       const waitMs = sharedMs + delayMs;
-      if (waitMs === 0) hand(socket, message);
-      else setTimeout(hand, waitMs, socket, message);
+      if (waitMs === 0) deliver(socket, message);
+      else setTimeout(deliver, waitMs, socket, message);
     }
   };
 
@@ -142,7 +141,7 @@ function nothing(): KnownServerTruth {
   return { copies: [], dropped: 0 };
 }
 
-/** In this process, all threads together, as the kernel counts it. */
+/** Spends CPU time, counted by the kernel over all threads of this process. */
 function burn(us: number): void {
   const begin = process.cpuUsage();
   for (;;) {
@@ -151,7 +150,7 @@ function burn(us: number): void {
   }
 }
 
-/** A late timer takes what the earlier ones would have taken. */
+/** Spends CPU time continuously. A late timer makes up for the time that it missed. */
 function spend(usPerSec: () => number): void {
   let atMs = performance.now();
   setInterval(() => {
@@ -161,23 +160,25 @@ function spend(usPerSec: () => number): void {
   }, SPEND_EVERY_MS);
 }
 
-/** Writes to every memory page: untouched ones cost nothing. */
+/** Allocates a Buffer and writes to every page, because untouched pages take no memory. */
 function bufferOf(bytes: number): Buffer {
   return Buffer.alloc(bytes, 1);
 }
 
-/** OpenSSL allocates a key's bytes by malloc, which V8 does not count. All copies have one source, so no garbage remains. */
+/**
+ * Allocates an OpenSSL key: its bytes come from malloc, which V8 does not count. All keys share one source buffer, so no garbage remains.
+ */
 function keyOf(bytes: number): KeyObject {
   keySource ??= Buffer.alloc(bytes, 1);
   return createSecretKey(keySource);
 }
 
-/** V8 keeps doubles unboxed, eight bytes each. */
+/** Allocates an array of doubles, which V8 stores unboxed, eight bytes each. */
 function doublesOf(bytes: number): number[] {
   return new Array<number>(bytes / 8).fill(0.5);
 }
 
-/** The run's own receivers keep no ledger, and are or have been in separate rooms. */
+/** True for the run's own receivers, which keep no ledger and join separate rooms. */
 function isProbe(socket: Socket): boolean {
   return [...socket.rooms].some((room) => /:(single|warm-up)$/.test(room));
 }

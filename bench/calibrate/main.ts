@@ -1,4 +1,4 @@
-/** `npm run calibrate`: servers with known true values, what the product measured, and the errors. */
+/** `npm run calibrate`: measures servers with known true values, and prints the errors. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -20,7 +20,7 @@ import { hogs } from './hogs.ts';
 import { studyDifferences } from './study-differences.ts';
 import { wholeRun } from './whole-run.ts';
 
-/** Required of the product. */
+/** Allowed errors. */
 const TIME_BOUND = { absolute: 1, share: 0.01 };
 const MEMORY_BOUND = { share: 0.02 };
 
@@ -51,20 +51,20 @@ const PARTS = {
   'cost-intervals': costIntervals,
   run: wholeRun,
   'study-differences': async () => studyDifferences(200),
-  // Twenty minutes.
+  // Takes twenty minutes.
   differences,
 } satisfies Record<string, () => Promise<Section>>;
 type Part = keyof typeof PARTS;
-const names = Object.keys(PARTS) as Part[];
+const PART_NAMES = Object.keys(PARTS) as Part[];
 
-/** Other load on the machine affects every time that is measured, and is no property of the product. */
+/** Parts are retried, because other load on the machine affects every measured time. */
 const MAX_ATTEMPTS = 3;
-/** Noise is what it is about: whoever repeats it until it is right proves nothing. */
-const ONCE: Part[] = ['differences', 'study-differences'];
+/** Never retried: these parts measure the rate of false alarms, which retries would hide. */
+const NEVER_RETRIED: Part[] = ['differences', 'study-differences'];
 
 const USAGE = `usage: npm run calibrate -- [options]
-  --only <names>  of ${names.join(', ')}
-  --write         write docs/calibration.md and .json, too; with --only, these parts of them`;
+  --only <names>  of ${PART_NAMES.join(', ')}
+  --write         also write docs/calibration.md and .json; with --only, just these parts`;
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'hdr-histogram-js'];
 
 try {
@@ -78,9 +78,9 @@ async function main(): Promise<void> {
   const { only, write } = parseOptions();
   const machine = describeMachine(PACKAGES);
   const sections: (Section & { when: Measured })[] = [];
-  const keeps = only.length < names.length && existsSync(DATA);
-  const before = keeps ? readCalibration(readFileSync(DATA, 'utf8')) : undefined;
-  // Data of other versions are refused now, and not after half an hour.
+  const keepsOthers = only.length < PART_NAMES.length && existsSync(DATA);
+  const before = keepsOthers ? readCalibration(readFileSync(DATA, 'utf8')) : undefined;
+  // Checks the versions before half an hour of measuring.
   if (write) merged(machine, sections, before);
   for (const name of only) {
     const load = loadavg()[0] as number;
@@ -109,7 +109,7 @@ async function measured(name: Part): Promise<{ section: Section; attempts: numbe
   for (let attempts = 1; ; attempts++) {
     const section = await PARTS[name]();
     const missed = section.rows.filter(({ ok }) => !ok);
-    if (attempts === MAX_ATTEMPTS || ONCE.includes(name) || missed.length === 0) return { section, attempts };
+    if (attempts === MAX_ATTEMPTS || NEVER_RETRIED.includes(name) || missed.length === 0) return { section, attempts };
     console.log(`${section.title}: missed in attempt ${attempts}`);
     console.log(`${table(TABLE_HEAD, missed.map(cells), '  ').join('\n')}\n`);
   }
@@ -118,7 +118,7 @@ async function measured(name: Part): Promise<{ section: Section; attempts: numbe
 function parseOptions(): { only: Part[]; write: boolean } {
   try {
     const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean', default: false } } });
-    const only = z.array(z.enum(names as [Part, ...Part[]])).parse(values.only?.split(',') ?? names);
+    const only = z.array(z.enum(PART_NAMES as [Part, ...Part[]])).parse(values.only?.split(',') ?? PART_NAMES);
     return { only, write: values.write };
   } catch (error) {
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;

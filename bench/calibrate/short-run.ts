@@ -1,6 +1,6 @@
 /**
- * What a run measures of a known server, by the product's own readings and windows, but without Artillery: ramps and
- * plateaus, hold, broadcasts, and memory after them.
+ * Measures a known server as a run does, with the product's readings and windows but without Artillery: ramps and plateaus, hold,
+ * broadcasts, and memory after them.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,29 +11,37 @@ import { Windows } from '../../plugin/run/windows/cpu-window.ts';
 import { measureIdle, measureUnloaded } from '../../plugin/run/windows/idle-windows.ts';
 import { beginRampWindow } from '../../plugin/run/windows/ramp-window.ts';
 import { valuesOf } from '../../plugin/samplers/index.ts';
-import { broadcast, emptyMeasurements, join, never, type Setup, samplerOf, warmUp } from './calibration-setup.ts';
+import {
+  broadcast,
+  emptyMeasurements,
+  join,
+  neverAborted,
+  type Setup,
+  samplerOf,
+  warmUp,
+} from './calibration-setup.ts';
 
 interface ShortRunSize {
-  /** In equal ramps, between plateaus. */
+  /** Opened in equal ramps between the plateaus. */
   connections: number;
   plateaus: number;
   warmUps: number;
   holdSeconds: number;
   broadcasts: { count: number; intervalMs: number };
-  /** From the last receipt to the end of the broadcasts' window. */
+  /** Time from the last receipt to the end of the broadcasts' window. */
   drainMs: number;
 }
 
 const COUNT_TIMEOUT_MS = 10_000;
 
-/** The connections stay. */
+/** Runs the measurement; the connections stay open. */
 export async function shortRun(setup: Setup, size: ShortRunSize) {
   const { control, fleet } = setup;
   await warmUp(setup, size.warmUps);
   const measurements = emptyMeasurements();
   const sampler = samplerOf(setup);
   const population = { connections: () => fleet.status().connected, made: () => fleet.status() };
-  const idle = { sampler, population, control, config: { hold: size.holdSeconds }, measurements, signal: never };
+  const idle = { sampler, population, control, config: { hold: size.holdSeconds }, measurements, signal: neverAborted };
   const stage = (name: string) => measurements.stages.push({ name, t: sampler.seconds() });
   const plateau = async () => {
     const inService = valuesOf(await sampler.reading());
@@ -51,12 +59,12 @@ export async function shortRun(setup: Setup, size: ShortRunSize) {
     let joined = 0;
     for (let step = 1; step < size.plateaus; step++) {
       stage('ramp');
-      const ramp = await beginRampWindow({ sampler, population, signal: never }, 0);
+      const ramp = await beginRampWindow({ sampler, population, signal: neverAborted }, 0);
       const more = Math.round(size.connections / (size.plateaus - 1));
       await join(fleet, more);
       joined += more;
-      // The fleet's own count arrives a little later than its answers.
-      await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, never);
+      // The fleet's count is updated a little later than the joins resolve.
+      await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, neverAborted);
       measurements.cpu.ramps.push(await ramp.end());
       stage('plateau');
       await plateau();

@@ -1,7 +1,4 @@
-/**
- * Differences that a study finds between equal settings: a stored run, whose figures are drawn anew for each run of a simulated
- * study, and the same decision as in every study.
- */
+/** Calibrates the decision of studies: simulated studies, whose runs are a stored run with random noise added to its figures. */
 import { join } from 'node:path';
 import type { Level, Levels, Plan } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -15,7 +12,7 @@ const STORED = join('docs', 'studies', 'transports', 'runs', '1.json');
 const NOISE = 0.03;
 const NOISIER = 3;
 const SLOWER = 0.25;
-/** Share of the runs that lose copies, where some do. */
+/** Share of runs that lose copies, in designs with such runs. */
 const FAULTY = 0.1;
 const P99 = 'latency.oneWayMs.p99';
 
@@ -23,10 +20,10 @@ interface Design {
   what: string;
   vary: Plan['vary'];
   repeat: number;
-  /** Standard deviation of every measured figure, as a share of it. */
+  /** Relative standard deviation of every measured figure. */
   noiseOf?(levels: Levels): number;
   isFaulty?: boolean;
-  /** Share that the p99 is higher by. */
+  /** Relative increase of the p99. */
   slowerBy?(levels: Levels): number;
 }
 
@@ -41,21 +38,22 @@ const EQUAL: Design[] = [
   ]),
   { what: '2 × 2 × 2, one run in ten loses copies', vary: CUBE, repeat: 3, isFaulty: true },
 ];
-const MOST_FALSE_PERCENT = 5;
-const MOST_MISSED_PERCENT = 20;
+const MAX_FALSE_PERCENT = 5;
+const MAX_MISSED_PERCENT = 20;
 
-/** Takes about a second for each of `studies` studies of each design. @param uniform numbers above 0 and below 1 */
+/** Takes about a second per study. @param studies number of studies of each design @param uniform random numbers above 0 and below 1 */
 export function studyDifferences(studies: number, uniform?: () => number): Section {
   const base = readResult(STORED);
   const percent = (design: Design, isCount: (found: Found) => boolean) =>
-    (100 * Array.from({ length: studies }, () => isCount(simulated(base, design, uniform))).filter(Boolean).length) /
+    (100 *
+      Array.from({ length: studies }, () => isCount(simulateStudy(base, design, uniform))).filter(Boolean).length) /
     studies;
   const equal = EQUAL.map((design): Comparison => {
     const what = `${design.what}, ${design.repeat} runs each: studies with a difference`;
     return atMost(
       what,
       '%',
-      MOST_FALSE_PERCENT,
+      MAX_FALSE_PERCENT,
       percent(design, ({ count }) => count > 0),
     );
   });
@@ -67,14 +65,14 @@ export function studyDifferences(studies: number, uniform?: () => number): Secti
     title: 'Differences that a study finds',
     text:
       `${studies} simulated studies of each design, of equal settings: every measured figure of a run varies by ${100 * NOISE} %, each ` +
-      `independently. At most ${MOST_FALSE_PERCENT} % of the studies may call any figure better or worse. Then the p99 of one ` +
-      `level is ${100 * SLOWER} % higher: at least ${100 - MOST_MISSED_PERCENT} % must see it in all four pairs.`,
+      `independently. At most ${MAX_FALSE_PERCENT} % of the studies may call any figure better or worse. Then the p99 of one ` +
+      `level is ${100 * SLOWER} % higher: at least ${100 - MAX_MISSED_PERCENT} % must see it in all four pairs.`,
     rows: [
       ...equal,
       atMost(
         `2 × 2 × 2, 5 runs each, one way p99 ${100 * SLOWER} % slower: not seen`,
         '%',
-        MOST_MISSED_PERCENT,
+        MAX_MISSED_PERCENT,
         percent(slower, ({ slowerPairs }) => slowerPairs < 4),
       ),
     ],
@@ -82,16 +80,16 @@ export function studyDifferences(studies: number, uniform?: () => number): Secti
 }
 
 interface Found {
-  /** Figures that are better or worse, over all pairs. */
+  /** Number of figures reported as better or worse, over all pairs. */
   count: number;
-  /** Pairs in which the p99 is worse. */
+  /** Number of pairs in which the p99 is reported as worse. */
   slowerPairs: number;
 }
 
-function simulated(base: Result, { vary, repeat, ...design }: Design, uniform?: () => number): Found {
+function simulateStudy(base: Result, { vary, repeat, ...design }: Design, uniform?: () => number): Found {
   const plan: Plan = { scenario: '', vary, servers: {}, except: [], repeat, seed: 1 };
   const runs = combinationsOf(plan).flatMap((levels) =>
-    Array.from({ length: repeat }, (): MeasuredRun => ({ levels, result: drawn(base, levels, design, uniform) })),
+    Array.from({ length: repeat }, (): MeasuredRun => ({ levels, result: randomized(base, levels, design, uniform) })),
   );
   const figures = questionsOf(plan, runs)
     .flatMap(({ contexts }) => contexts)
@@ -103,7 +101,12 @@ function simulated(base: Result, { vary, repeat, ...design }: Design, uniform?: 
   };
 }
 
-function drawn(base: Result, levels: Levels, design: Omit<Design, 'vary' | 'repeat'>, uniform = Math.random): Result {
+function randomized(
+  base: Result,
+  levels: Levels,
+  design: Omit<Design, 'vary' | 'repeat'>,
+  uniform = Math.random,
+): Result {
   const { noiseOf = () => NOISE, slowerBy = () => 0, isFaulty = false } = design;
   const { memory, latency, connections, cpu, messages, redis, delivery } = base;
   const result = { ...base, ...structuredClone({ memory, latency, connections, cpu, messages, redis, delivery }) };

@@ -1,4 +1,4 @@
-/** `artillery run` with the engine and the plugin, against a known server: the result document, figure by figure. */
+/** Calibrates the figures of a result document, from `artillery run` with engine and plugin against a known server. */
 import type { Result } from '../../protocol/result/result.ts';
 import { artilleryRun } from './artillery-run.ts';
 import { type Comparison, exactly, known, near, type Section } from './comparison.ts';
@@ -7,7 +7,7 @@ import type { KnownServerTruth } from './known-server.ts';
 
 const SIZE = { connections: 1000, broadcasts: 10, broadcastSeconds: 0.3, holdSeconds: 0.2 };
 const MEMORY_BOUND = { share: 0.02 };
-/** A little more than a time slice of the kernel. */
+/** Slightly more than a time slice of the kernel's scheduler. */
 const LATENCY_BOUND = { absolute: 5, share: 0.01 };
 const KEEP_BYTES = 16 * 1024;
 const TWIN_BYTES = 1024;
@@ -33,7 +33,7 @@ export async function wholeRun(): Promise<Section> {
 
 function compare(twin: Result, result: Result, truth: KnownServerTruth): Comparison[] {
   const { connections, delivery, latency, memory } = result;
-  // The single round trips come first; their only receiver is the probe.
+  // Without the copies of single round trips, whose only receiver is the probe.
   const copiesUs = truth.copies.map(({ afterUs }) => afterUs);
   const oneWay = latency.oneWayMs && { ...latency.oneWayMs, p99: p99OfCopies(latency) };
   const more = (layer: string) =>
@@ -41,7 +41,7 @@ function compare(twin: Result, result: Result, truth: KnownServerTruth): Compari
   return [
     exactly('connections', SIZE.connections, connections.peak),
     exactly('expected', SIZE.connections * SIZE.broadcasts, known(delivery?.expected)),
-    // The sentinel also receives a copy of each, and keeps no ledger.
+    // The reference receiver also gets a copy of each broadcast, but keeps no ledger.
     exactly('received', copiesUs.length - SIZE.broadcasts, known(delivery?.received)),
     exactly('lost while connected', truth.dropped, known(delivery?.lostConnected)),
     ...distributed('latency', copiesUs, oneWay, LATENCY_BOUND),

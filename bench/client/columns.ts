@@ -1,4 +1,4 @@
-/** The table of the client bench: each figure also as a multiple of the floor's, which was measured just before or after. */
+/** Columns of the client bench. Each figure is also shown as a multiple of the floor's, measured just before or after. */
 import { intervalOf, pooledNoise, spreadOf } from '../../report/statistics/spread.ts';
 import { decimals, integer, kilobytes } from '../../report/text/format.ts';
 import { type Column, type Round, valuesOf, withSpread } from '../rounds.ts';
@@ -6,17 +6,17 @@ import type { Measured } from './measure-clients.ts';
 
 export const FLOOR = 'bare epoll client in C';
 
-/** A generator, and the floor next to it in time, if that could be measured. */
-export interface Pair {
+/** Measurements of a generator and of the floor just before or after it; undefined if the floor failed. */
+export interface GeneratorAndFloor {
   own: Measured;
   floor: Measured | undefined;
 }
 
-type Of = (measured: Measured) => number;
+type Figure = (measured: Measured) => number;
 
-/** Without TLS, the floor has 24 bytes per connection, less than the kernel rounds: a multiple would be meaningless. */
-export function columns(tls: boolean): Column<Pair>[] {
-  const memory: Of = ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes;
+/** Leaves out the multiple of memory without TLS: the floor's 24 bytes per connection are within the rounding of memory readings. */
+export function columns(tls: boolean): Column<GeneratorAndFloor>[] {
+  const memory: Figure = ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes;
   return [
     ...withMultiple('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
     ...withMultiple(
@@ -33,24 +33,24 @@ export function columns(tls: boolean): Column<Pair>[] {
   ];
 }
 
-function withMultiple(title: string, of: Of, text: (value: number) => string): Column<Pair>[] {
+function withMultiple(title: string, of: Figure, text: (value: number) => string): Column<GeneratorAndFloor>[] {
   return [figure(title, of, text), { title: '× floor', cell: (rounds, variant) => multiple(rounds, variant, of) }];
 }
 
-/** The floor has all its measurements. */
-function figure(title: string, of: Of, text: (value: number) => string): Column<Pair> {
-  const floors = (rounds: Round<Pair>[]) =>
+/** The floor's cell includes all of its measurements, also those made for other generators. */
+function figure(title: string, of: Figure, text: (value: number) => string): Column<GeneratorAndFloor> {
+  const floors = (rounds: Round<GeneratorAndFloor>[]) =>
     new Set(rounds.flatMap((round) => Object.values(round)).flatMap(({ floor }) => floor ?? []));
-  const values = (rounds: Round<Pair>[], variant: string) =>
+  const values = (rounds: Round<GeneratorAndFloor>[], variant: string) =>
     variant === FLOOR ? [...floors(rounds)].map(of) : valuesOf(rounds, variant, ({ own }) => of(own));
   return { title, cell: (rounds, variant) => withSpread(values(rounds, variant), text) };
 }
 
 /**
- * The mean of all pairs, with a 95 % interval from how much the pairs of every generator differ between rounds, or its own
- * if they differ more.
+ * Returns the mean multiple with a 95 % interval, from the pooled spread of all generators between rounds, or the generator's own spread if
+ * that is larger.
  */
-function multiple(rounds: Round<Pair>[], variant: string, of: Of): string {
+function multiple(rounds: Round<GeneratorAndFloor>[], variant: string, of: Figure): string {
   const spreads = (name: string) =>
     spreadOf(
       valuesOf(rounds, name, ({ own, floor }) => (floor ? of(own) / of(floor) : Number.NaN)).filter(Number.isFinite),

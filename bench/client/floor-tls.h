@@ -1,4 +1,4 @@
-/* The floor's bytes over TLS: OpenSSL on the socket itself, with one read for all records that have arrived. */
+/* TLS for the floor: OpenSSL directly on the socket, with one read for all records that have arrived. */
 static SSL_CTX *tls;
 
 static void set_up_tls(const char *address, const char *ca) {
@@ -25,7 +25,7 @@ static int is_secure(struct connection *c) {
   return done == 1;
 }
 
-/* Returns what read() does. */
+/* Returns the same as read(). */
 static ssize_t receive(struct connection *c, char *into, size_t size) {
   int got = SSL_read(c->tls, into, (int)size);
   if (got > 0) return got;

@@ -1,14 +1,14 @@
 /*
- * The floor: the least that a client in user space must do to hold Socket.IO connections and count their broadcasts.
- * One thread, epoll, one read buffer, no allocation per message.
+ * The floor: the minimal work of a user-space client that holds Socket.IO connections and counts their broadcasts. One thread, epoll, one
+ * read buffer, no allocation per message.
  *
- *   floor <IPv4 address> <port> <connections> <connections per second> [<CA certificate>]
+ * floor <IPv4 address> <port> <connections> <connections per second> [<CA certificate>]
  *
- * Compiled with -DFLOOR_TLS it speaks TLS by OpenSSL, and needs the certificate that it is to trust. Each connection
- * makes a full handshake and checks the server's certificate and its address, as the other generators do.
+ * With -DFLOOR_TLS, it uses TLS (OpenSSL) and needs the CA certificate to trust. Each connection makes a full handshake and checks the
+ * server's certificate and its address, as the other generators do.
  *
- * Implements the programs' protocol (programs/load-program.ts): prints `ready`, waits for a line, ramps up, prints `joined`,
- * and ends when its input ends, with {"joined":n,"received":n,"duplicates":n} as its last line.
+ * Implements the programs' protocol (programs/load-program.ts): prints `ready`, waits for a line, ramps up, prints `joined`, and ends when
+ * its input ends, with {"joined":n,"received":n,"duplicates":n} as its last line.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,7 +34,7 @@ struct connection {
   int fd;
   enum state state;
   uint32_t last_seq;
-  /* The beginning of a frame whose end has not arrived; NULL nearly always. */
+  /* Start of an incomplete frame; almost always NULL. */
   uint32_t partial_size;
   char *partial;
 #ifdef FLOOR_TLS
@@ -50,7 +50,7 @@ static char request[512];
 static size_t request_size;
 static char buffer[READ_SIZE + MAX_FRAME];
 
-/* Masked with the key 0, which leaves the payload as it is. */
+/* Masked with the key 0, which leaves the payload unchanged. */
 static const char CONNECT[] = "\x81\x82\0\0\0\0" "40";
 static const char JOIN[] = "\x81\xa9\0\0\0\0" "420[\"join_room\",{\"clientKey\":\"capacity\"}]";
 static const char PONG[] = "\x81\x81\0\0\0\0" "3";
@@ -70,7 +70,7 @@ static int is_secure(struct connection *c) { return (void)c, 1; }
 
 static ssize_t receive(struct connection *c, char *into, size_t size) { return read(c->fd, into, size); }
 
-/* The next epoll_wait reports what is left. */
+/* The next epoll_wait reports unread data. */
 static int has_more(struct connection *c) { return (void)c, 0; }
 
 static void send_all(struct connection *c, const char *bytes, size_t size) {
@@ -143,7 +143,7 @@ static void on_message(struct connection *c, const char *text, size_t size) {
   }
 }
 
-/* Whole frames only. Returns the bytes used. */
+/* Handles complete frames only. Returns the bytes used. */
 static size_t read_frames(struct connection *c, const char *bytes, size_t size) {
   size_t at = 0;
   while (size - at >= 2) {

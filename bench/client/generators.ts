@@ -1,4 +1,4 @@
-/** The generators that are compared. To add one, add an entry. */
+/** The compared generators. To add one, add an entry. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,7 +13,7 @@ const ENGINE = 'socketio-capacity';
 
 /** Time between Artillery's first phase and the ramp, in which its start-up settles. */
 const LEAD_SECONDS = 6;
-/** From the ramp's end; the bench needs it for its windows, see measure.ts. */
+/** Time after the ramp, which the bench needs for its windows (measure-clients.ts). */
 const HOLD_SECONDS = 20;
 
 export const GENERATORS: Generator[] = [
@@ -81,7 +81,7 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
   return startProgram(new Program(binary, args));
 }
 
-/** The least expensive complete client; the server bench uses it, too. */
+/** Starts our fleet alone, the cheapest complete client; the server bench uses it, too. */
 export const startFleet = startScript('fleet');
 
 function startScript(name: string, options: string[] = []) {
@@ -96,7 +96,7 @@ function startScript(name: string, options: string[] = []) {
     );
 }
 
-/** With the default transports of socket.io-client: polling, then the upgrade to WebSocket. */
+/** Starts a program with the default transports of socket.io-client: polling, then upgrade to WebSocket. */
 function pollingFirst(name: string) {
   const start = startScript(name);
   return (load: Load) => start({ ...load, transports: ['polling', 'websocket'] });
@@ -112,7 +112,7 @@ async function startProgram(program: Program): Promise<Started> {
   return startedBy(program, finish, { ramp: async () => program.send('go') });
 }
 
-/** By default, it starts its ramp by itself. */
+/** Default `ramp`: the generator starts its ramp by itself. */
 function startedBy(program: Program, finish: Started['finish'], parts: Partial<Started> = {}): Started {
   return { tree: program.tree, ramp: async () => {}, finish, close: () => program.kill(), ...parts };
 }
@@ -121,14 +121,12 @@ async function receivedBy(program: Program): Promise<number> {
   return JSON.parse(await program.line(/^\{"joined":/)).received;
 }
 
-/** In flat ramps, as Artillery spins a core for all others. */
+/** A ramp with a constant rate: Artillery busy-waits in phases without `rampTo`. */
 function rampOf({ connections, ratePerSec }: Load): Record<string, unknown> {
   return { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec };
 }
 
-/**
- * The whole product: engine, fleet, plugin; ledger and histograms on. Its own broadcast at the end checks the ledger.
- */
+/** Starts the whole product: engine, fleet and plugin, with ledger and histograms. Its own broadcast at the end checks the ledger. */
 async function startCapacity(load: Load, worker: Worker, folder: string): Promise<Started> {
   const results = join(folder, 'results');
   const script = {
@@ -146,7 +144,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
     },
     scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN }, { hold: true }] }],
   };
-  // With the plugin, Artillery's own messages go to a file.
+  // With the plugin, Artillery's own output goes to a file, so wait for the plugin's.
   const program = await startArtillery(load, folder, script, /· 0 \//);
   return startedBy(program, async () => {
     await program.end();
@@ -173,7 +171,7 @@ function startExternal(engine: string) {
   };
 }
 
-/** The built-in engine supports only the oldest form. */
+/** Returns the `emit` step; the built-in engine supports only the form with `channel` and `data`. */
 function externalEmit(engine: string): unknown {
   return engine === 'socketio' ? { channel: JOIN[0], data: JOIN[1] } : JOIN;
 }

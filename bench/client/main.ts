@@ -1,4 +1,4 @@
-/** `npm run bench:client`: what a connection and a message cost each load generator, beside the least possible. */
+/** `npm run bench:client`: compares load generators' cost per connection and per message with the minimal client's. */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { integer } from '../../report/text/format.ts';
 import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
-import { columns, FLOOR, type Pair } from './columns.ts';
+import { columns, FLOOR, type GeneratorAndFloor } from './columns.ts';
 import { GENERATORS } from './generators.ts';
 import { type Measured, measure } from './measure-clients.ts';
 import { type Generator, versionOf } from './measured-generator.ts';
@@ -34,8 +34,8 @@ await runCommand({
   --rate <n>         connections per second, at least 100 (default 1,000)
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     besides the floor, of ${names.join(', ')}
-  --tls              over TLS, which the stack's nginx terminates in front of the worker
-  --publish          write the section of docs/benchmarks.md, too`,
+  --tls              use TLS, terminated by the stack's nginx in front of the worker
+  --publish          also write the section of docs/benchmarks.md`,
   schema: optionsSchema,
   run,
 });
@@ -55,7 +55,7 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
     const { url, caFile } = proxy ?? { url: worker.url };
     const load = { url, caFile, connections, ratePerSec: rate };
     const variants = [...generators.keys()];
-    const one = (label: string, folder: string) => {
+    const measureOne = (label: string, folder: string) => {
       mkdirSync(folder, { recursive: true });
       return measure(generators.get(label) as Generator, worker, load, PLAN, folder, command.signal);
     };
@@ -73,12 +73,12 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
       versions: toolVersions([...generators.values()]),
       packages: ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'],
       pids: proxy ? [proxy.pid] : [],
-      measure: async (label: string, round: number): Promise<Pair> => {
+      measure: async (label: string, round: number): Promise<GeneratorAndFloor> => {
         const position = variants.indexOf(label);
         const folder = join(scratch, `${round}-${position}`);
-        // A floor that fails, fails in its own row.
-        const measureFloor = () => one(FLOOR, join(folder, 'floor')).catch(() => undefined);
-        const own = await one(label, folder);
+        // A failure of the floor shows in its own row only.
+        const measureFloor = () => measureOne(FLOOR, join(folder, 'floor')).catch(() => undefined);
+        const own = await measureOne(label, folder);
         if (label === FLOOR) floor = own;
         else if (position % 2 === 0) floor = await measureFloor();
         return { own, floor };

@@ -1,7 +1,6 @@
 /**
- * Measures one generator against a worker: CPU of the ramp, of an idle window, of a window with broadcasts, and memory
- * before the ramp and at the full number of connections. All of it is of the generator's whole process tree, without
- * its start.
+ * Measures a generator against a worker: CPU of the ramp, of an idle window and of a window with broadcasts, and memory before the ramp and
+ * with all connections. Covers the generator's process tree, without its start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../wait-for-message.ts';
@@ -11,18 +10,18 @@ import type { Load } from './programs/load-program.ts';
 
 export type Measured = Awaited<ReturnType<typeof measureStarted>>;
 
-/** Before the ramp, for a runtime's work after its start. */
+/** Wait before the ramp, for work of the runtime after its start. */
 const WARM_MS = 2000;
-/** After the last connection, for its join. */
+/** Wait after the last connection, for its join. */
 const JOIN_MS = 500;
-/** Before the idle window. */
+/** Wait before the idle window. */
 const SETTLE_MS = 2000;
 const RAMP_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 90_000;
-/** A polling client that is ended without a word is gone when it misses a ping. */
+/** Time for earlier connections to close: a killed polling client counts as connected until it misses a ping. */
 const END_TIMEOUT_MS = 90_000;
 const DRAIN_STEP_MS = 500;
-/** A generator whose CPU use exceeds that of the idle window by less than this has processed all messages. */
+/** A generator has processed all messages once its CPU use is close to that of the idle window; this is the tolerance. */
 const QUIET_CORES = 0.03;
 
 /** @throws Error when the generator fails, does not get all connections, or loses messages that it counts */
@@ -36,11 +35,11 @@ export async function measure(
 ): Promise<Measured> {
   const { tool } = generator;
   if (tool && versionOf(tool) === undefined) throw new Error(`not installed: \`${tool.install}\``);
-  // Those that the last generator left would be counted as connections of this one.
+  // Otherwise connections of the previous generator would be counted as this one's.
   await until(
     async () => (await worker.stats()).connections === 0,
     END_TIMEOUT_MS,
-    'earlier connections to end',
+    'earlier connections to close',
     signal,
   );
   const started = await generator.start(load, worker, folder);
@@ -62,7 +61,8 @@ async function measureStarted(
   await delay(WARM_MS, undefined, { signal });
   const beforeBytes = started.startBytes ?? tree.pssBytes();
   await started.ramp();
-  // Some begin by themselves, later, and some have connections of their own: the last reading with next to none counts.
+  // Some generators start their ramp later by themselves, or open extra connections, so the ramp's CPU counts from the last reading with
+  // under 1 % of the connections.
   let [earlierUs, latestUs] = [tree.cpuUs(), tree.cpuUs()];
   const hasBegun = async () => {
     [earlierUs, latestUs] = [latestUs, tree.cpuUs()];
@@ -94,10 +94,10 @@ async function measureStarted(
   return {
     cpuPerConnectionUs: rampCpuUs / connections,
     cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
-    /** Proportional set size. */
+    /** By proportional set size. */
     memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
     rampSeconds,
-    /** CPU of the held, idle connections, in percent of one core; each was pinged once. */
+    /** CPU use of the idle connections, in percent of a core; each is pinged once in the window. */
     idlePercent: idleCores * 100,
     messages,
   };

@@ -1,4 +1,4 @@
-/** A generator under measurement: started as a process, ready before its ramp, ended by the bench. */
+/** A generator process under measurement: it starts, waits before its ramp, and is ended by the bench. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -9,13 +9,13 @@ import type { Load } from './programs/load-program.ts';
 
 export interface Started {
   tree: ProcessTree;
-  /** Memory before it made its virtual users, if it makes them before the ramp. */
+  /** Memory before the generator created its virtual users, if it creates them before the ramp. */
   startBytes?: number;
   /** Starts the ramp, or waits until it starts by itself. */
   ramp(): Promise<void>;
-  /** Ends the generator. @returns the messages that it received; undefined if it does not count them */
+  /** Ends the generator. @returns the number of received messages; undefined if it does not count them */
   finish(): Promise<number | undefined>;
-  /** Kills it with all its processes. Idempotent. */
+  /** Kills all processes of the generator. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ interface Tool {
   install: string;
 }
 
-/** @returns undefined if it is not installed */
+/** Returns the tool's version; undefined if it is not installed. */
 export function versionOf({ command, version }: Tool): string | undefined {
   const line = firstLine(command, version);
   return line && (/\d+\.[\w.]*/.exec(line)?.[0] ?? line);
@@ -39,9 +39,9 @@ export interface Generator {
   label: string;
   /** A program that npm does not install. */
   tool?: Tool;
-  /** Measured only by `--only`. */
+  /** Measured only if `--only` lists it. */
   onRequest?: true;
-  /** @param folder for its files @returns when it is ready to ramp up */
+  /** @param folder folder for its files @returns once it is ready for its ramp */
   start(load: Load, worker: Worker, folder: string): Promise<Started>;
 }
 
@@ -50,7 +50,7 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #lines: string[] = [];
-  /** `change`: a line has come, or it has ended. */
+  /** Emits `change` when a line arrives or the process ends. */
   readonly #events = new EventEmitter();
 
   constructor(command: string, args: string[], env: NodeJS.ProcessEnv = process.env, cwd?: string) {
@@ -65,11 +65,11 @@ export class Program {
         this.#events.emit('change');
       });
     }
-    // It can end before a line is sent to it, which is reported as its end.
+    // Ignores write errors after the process has ended, which is reported as its end.
     this.#child.stdin?.on('error', () => {});
   }
 
-  /** @throws Error with its last output, if it ends or the time is up first */
+  /** Waits for a line of output. @throws Error with the last output if the process ends or times out first */
   async line(pattern: RegExp, timeoutMs = READY_TIMEOUT_MS): Promise<string> {
     const signal = AbortSignal.timeout(timeoutMs);
     for (;;) {
@@ -84,7 +84,7 @@ export class Program {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  /** Closes its input and waits until it has ended. */
+  /** Closes the process's input and waits for its end. */
   async end(): Promise<void> {
     this.#child.stdin?.end();
     const timer = setTimeout(() => this.tree.kill('SIGKILL'), END_TIMEOUT_MS);

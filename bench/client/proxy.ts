@@ -1,6 +1,6 @@
 /**
- * The stack's nginx between generators and worker, where it terminates TLS. All generators then negotiate the same
- * cipher and key exchange, and the worker is the same as without TLS.
+ * Starts the stack's nginx between generators and worker to terminate TLS. All generators negotiate the same cipher and key exchange, and
+ * the worker is the same as without TLS.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,7 @@ import { respondsOk, waitFor } from '../../server/stack/wait-for.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
-/** @param folder for its files @throws CapacityError without nginx, or if it does not start */
+/** @param folder folder for its files @throws CapacityError if nginx is missing or rejects its configuration; Error if it does not start */
 export async function startTlsProxy(workerUrl: string, connections: number, folder: string) {
   const nginx = requireTool('nginx');
   const { nginx: plan } = planStack({ connections, profile: 'full', workers: 1 }, readMachine());
@@ -36,7 +36,7 @@ export async function startTlsProxy(workerUrl: string, connections: number, fold
   }
   return {
     url: `https://127.0.0.1:${port}`,
-    /** The certificate to trust, as a PEM file. */
+    /** Certificate to trust (PEM file). */
     caFile: join(folder, 'cert.pem'),
     pid: master.pid as number,
     close,

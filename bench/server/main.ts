@@ -1,4 +1,4 @@
-/** `npm run bench:server`: the effect of each tuning of our server. */
+/** `npm run bench:server`: measures the effect of each tuning of the bundled server. */
 import { z } from 'zod';
 import { median } from '../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../report/text/format.ts';
@@ -9,7 +9,7 @@ import { type Measured, measure, type Setting } from './measure-servers.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 const DEFAULTS = 'defaults';
-/** Without effect on our client, which does not request compression, and does not poll. */
+/** Tunings left out: the bench's client neither requests compression nor polls. */
 const WITHOUT_EFFECT: TuningName[] = ['perMessageDeflate', 'httpCompression'];
 const FLAGS = [
   '--max-semi-space-size=1',
@@ -19,7 +19,7 @@ const FLAGS = [
   '--v8-pool-size=1',
 ];
 
-/** The defaults, each relevant tuning inverted, no tuning, and flags of V8. */
+/** The variants: defaults, each relevant tuning inverted, no tuning, and flags of V8. */
 const SETTINGS: Record<string, Setting> = {
   [DEFAULTS]: { environment: {}, flags: [] },
   ...Object.fromEntries(
@@ -49,7 +49,7 @@ const COLUMNS: Column<Measured>[] = [
   figure('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integer),
   {
     title: 'heap against defaults',
-    // Live heap, which varies so little that small differences show.
+    // The live heap varies so little that small differences are visible.
     cell: (rounds, variant) => {
       const [own, defaults] = [variant, DEFAULTS].map((name) => median(valuesOf(rounds, name, heapBytes)));
       if (own === undefined || defaults === undefined || variant === DEFAULTS) return '';
@@ -67,8 +67,8 @@ await runCommand({
   usage: `usage: npm run bench:server -- [options]
   --connections <n>  multiple of 4, at least 400 (default 4,000)
   --repeat <n>       rounds; the table has medians (default 1)
-  --only <names>     some of the rows, with commas between them
-  --publish          write the section of docs/benchmarks.md, too`,
+  --only <names>     only these rows, separated by commas
+  --publish          also write the section of docs/benchmarks.md`,
   schema: optionsSchema,
   run,
 });

@@ -1,6 +1,6 @@
 /**
- * Measures one setting of the server: memory at several plateaus, each after a forced collection, CPU of the ramps and
- * of a window with broadcasts. The slope of a line through the plateaus is the cost of one connection.
+ * Measures one setting of the server: memory at several plateaus, each after forced collections, and CPU of the ramps and of a window with
+ * broadcasts. The memory per connection is the slope of a line through the plateaus.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
@@ -20,13 +20,13 @@ type Plateau = Pick<WorkerStats, 'connections' | 'rssBytes' | 'heapUsedBytes'>;
 
 const PLATEAUS = 4;
 const RATE_PER_SEC = 500;
-/** Connections that are opened and closed before the measurement, so that one-time allocations are done. */
+/** Connections opened and closed before the measurement, which trigger one-time allocations. */
 const WARM_UP = 500;
 const READY_MS = 1000;
 const JOIN_MS = 500;
 const SETTLE_MS = 2000;
 const TIMEOUT_MS = 60_000;
-/** A collection can leave work for the next one, such as releasing the memory pages that it has emptied. */
+/** Several, because a collection can leave work for the next one, such as releasing emptied pages. */
 const COLLECTIONS = 3;
 
 export async function measure(setting: Setting, connections: number, plan: BroadcastPlan, signal: AbortSignal) {
@@ -36,7 +36,12 @@ export async function measure(setting: Setting, connections: number, plan: Broad
     await ramp(worker, WARM_UP, held, signal);
     await delay(SETTLE_MS, undefined, { signal });
     await closeAll(held);
-    await until(async () => (await worker.stats()).connections === 0, TIMEOUT_MS, 'the warm-up to leave', signal);
+    await until(
+      async () => (await worker.stats()).connections === 0,
+      TIMEOUT_MS,
+      'the warm-up connections to close',
+      signal,
+    );
 
     const plateaus = [await plateau(worker, signal)];
     let rampCpuUs = 0;
@@ -52,7 +57,7 @@ export async function measure(setting: Setting, connections: number, plan: Broad
       rssR2: rss.r2,
       cpuPerConnectionUs: rampCpuUs / connections,
       cpuPerMessageUs: (broadcastsUs - idleUs) / (plan.count * connections),
-      /** CPU of an idle connection, from one ping to the next. */
+      /** CPU time of an idle connection from one ping to the next. */
       cpuPerPingUs: idleUs / connections,
       plateaus,
     };
@@ -83,7 +88,7 @@ async function plateau(worker: Worker, signal: AbortSignal): Promise<Plateau> {
   return { connections, rssBytes, heapUsedBytes };
 }
 
-/** An idle window, and one of the same length with broadcasts; both include one ping of every connection. */
+/** Measures the CPU of an idle window and of an equally long window with broadcasts; both include one ping of every connection. */
 async function windowsCpuUs(
   worker: Worker,
   plan: BroadcastPlan,
@@ -100,7 +105,7 @@ async function windowsCpuUs(
 }
 
 function lineOf(plateaus: Plateau[], layer: 'rssBytes' | 'heapUsedBytes'): { slope: number; r2: number } {
-  const line = fitLine(plateaus.map((one) => ({ x: one.connections, y: one[layer] })));
+  const line = fitLine(plateaus.map((plateau) => ({ x: plateau.connections, y: plateau[layer] })));
   if (line === null) throw new Error('the plateaus do not differ');
   return line;
 }

@@ -1,4 +1,4 @@
-/** Intervals of what connections cost, in memory and CPU: many short runs, each with a server of its own. */
+/** Coverage of the intervals of memory and CPU costs: many short runs, each with a new server. */
 import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
@@ -7,12 +7,12 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { type ServerPlan, type Setup, withSetup } from '../calibration-setup.ts';
 import { type Comparison, known, near, type Section, type Unit } from '../comparison.ts';
 import { shortRun } from '../short-run.ts';
-import { covering, covers } from './coverage.ts';
+import { covers, intervalFrom } from './coverage.ts';
 
 const REPEATS = 60;
-/** Runs at the same time: mostly they wait. */
+/** Concurrent runs, which mostly wait. */
 const TOGETHER = 2;
-/** Repeats of the server that spends no CPU time of a known amount. */
+/** Repeats of the server without added CPU time. */
 const TWINS = 12;
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
@@ -32,7 +32,7 @@ const SERVER: ServerPlan = {
   idleCpuUsPerSec: IDLE_CPU_US_PER_SEC,
   copyCpuUs: COPY_CPU_US,
 };
-/** Other load on the machine makes the same work take more CPU time. */
+/** Wide, because other load on the machine makes the same work take more CPU time. */
 const CPU_BOUND = { share: 0.1 };
 const RUN = {
   connections: 400,
@@ -44,12 +44,12 @@ const RUN = {
 };
 
 /**
- * Otherwise, the young generation grows once by a step of megabytes, at some number of connections that a short run may or
- * may not reach: a cost of the size, which no interval of a single run knows of.
+ * Fixes the size of V8's young generation. Otherwise it grows once by some megabytes, at a number of connections that a short run may or
+ * may not reach, which the interval of a single run cannot include.
  */
 const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 
-const LAYERS_AT_REST = ['workerHeapUsed', 'workerRss'];
+const REST_LAYERS = ['workerHeapUsed', 'workerRss'];
 
 export async function costIntervals(): Promise<Section> {
   return {
@@ -57,11 +57,11 @@ export async function costIntervals(): Promise<Section> {
     text:
       'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server ' +
       'whose V8 has a young generation of fixed size.',
-    rows: await ofCosts(),
+    rows: await costRows(),
   };
 }
 
-async function ofCosts(): Promise<Comparison[]> {
+async function costRows(): Promise<Comparison[]> {
   const runs = await manyRuns(REPEATS, SERVER);
   const twinRuns = await manyRuns(TWINS, TWIN);
   const idlePercent = (IDLE_CPU_US_PER_SEC * RUN.connections) / 10_000;
@@ -71,14 +71,14 @@ async function ofCosts(): Promise<Comparison[]> {
     ['CPU per message', 'broadcastMicrosecondsPerMessage', 'µs', COPY_CPU_US],
   ];
   return [
-    ...LAYERS_AT_REST.map((layer) => {
+    ...REST_LAYERS.map((layer) => {
       const slopes = runs.map(({ memory }) => memory.perConnectionBytes[layer]);
-      return covers(`memory at rest: ${layer}`, mean(slopes.map((slope) => slope?.slope)), slopes.map(covering));
+      return covers(`memory at rest: ${layer}`, mean(slopes.map((slope) => slope?.slope)), slopes.map(intervalFrom));
     }),
     ...cpu.flatMap(([what, key, unit, more]) => {
       const truth = mean(runs.map(({ cpu }) => cpu[key]));
       const twin = twinRuns.map(({ cpu }) => cpu[key] ?? 0);
-      const intervals = runs.map(({ cpu }) => covering(cpu.intervals?.[key]));
+      const intervals = runs.map(({ cpu }) => intervalFrom(cpu.intervals?.[key]));
       return [
         covers(what, truth, intervals),
         near(`${what}, more than a twin`, unit, more, truth - mean(twin), CPU_BOUND),

@@ -1,55 +1,60 @@
-/** How many of the intervals of repeated measurements contain the true value. */
+/** Computes how many intervals of repeated measurements contain the true value. */
 import type { Comparison } from '../comparison.ts';
 
-export interface Covering {
+export interface Interval {
   low: number;
   high: number;
 }
 
-/** @returns undefined of an interval without ends: it covers nothing */
-export function covering(interval: { low95: number | null; high95: number | null } | null | undefined) {
+/** Returns undefined for an interval without ends, which covers nothing. */
+export function intervalFrom(interval: { low95: number | null; high95: number | null } | null | undefined) {
   const { low95 = null, high95 = null } = interval ?? {};
   return low95 === null || high95 === null ? undefined : { low: low95, high: high95 };
 }
 
-/** @returns a number of the standard normal distribution @param uniform of 0 to 1, without 0 */
+/** Returns a random number of the standard normal distribution. @param uniform random numbers from 0 (excluded) to 1 */
 export function normal(uniform = () => 1 - Math.random()): number {
   return Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/** Required of intervals that claim 95 %, in percent of the repeats. */
-const LEAST = 90;
-const MOST = 99;
-const CLAIMED = 95;
-/** Intervals that cover `MOST` do so in a share of all series of repeats; if that is smaller, they cover more. */
-const DOUBT = 0.05;
+/** Required coverage of 95 % intervals, in percent of the repeats. */
+const MIN_PERCENT = 90;
+const MAX_PERCENT = 99;
+const NOMINAL_PERCENT = 95;
+/** A coverage above `MAX_PERCENT` is accepted if chance alone explains it with at least this probability. */
+const MIN_PROBABILITY = 0.05;
 
-/** @param intervals of all repeats; a missing one covers nothing @param mayCoverMore where that is known, and why */
+/**
+ * Checks the coverage. @param intervals one per repeat; a missing one covers nothing @param mayCoverMore true if intervals that are too
+ * wide are accepted
+ */
 export function covers(
   what: string,
   truth: number,
-  intervals: (Covering | null | undefined)[],
+  intervals: (Interval | null | undefined)[],
   { mayCoverMore = false } = {},
 ): Comparison {
-  const covering = intervals.filter((one) => one && one.low <= truth && truth <= one.high).length;
-  const percent = (100 * covering) / intervals.length;
+  const intervalFrom = intervals.filter((one) => one && one.low <= truth && truth <= one.high).length;
+  const percent = (100 * intervalFrom) / intervals.length;
   return {
     what: `${what}, ${intervals.length} repeats`,
     unit: '%',
-    truth: CLAIMED,
+    truth: NOMINAL_PERCENT,
     measured: percent,
-    bound: mayCoverMore ? `at least ${LEAST} %` : `${LEAST} to ${MOST} %`,
-    ok: percent >= LEAST && (mayCoverMore || atLeast(covering, intervals.length, MOST / 100) >= DOUBT),
+    bound: mayCoverMore ? `at least ${MIN_PERCENT} %` : `${MIN_PERCENT} to ${MAX_PERCENT} %`,
+    ok:
+      percent >= MIN_PERCENT &&
+      (mayCoverMore || atLeast(intervalFrom, intervals.length, MAX_PERCENT / 100) >= MIN_PROBABILITY),
   };
 }
 
-/** @returns how likely `least` or more of `count` intervals cover, if each does with `probability` */
+/** Returns the probability that `least` or more of `count` intervals cover, if each does with `probability`. */
 function atLeast(least: number, count: number, probability: number): number {
   let term = probability ** count;
   let sum = 0;
-  for (let covering = count; covering >= least; covering--) {
+  for (let intervalFrom = count; intervalFrom >= least; intervalFrom--) {
     sum += term;
-    term *= (covering / (count - covering + 1)) * ((1 - probability) / probability);
+    term *= (intervalFrom / (count - intervalFrom + 1)) * ((1 - probability) / probability);
   }
   return sum;
 }

@@ -1,4 +1,4 @@
-/** Intervals of the latency: broadcasts of a real server, and rows of drawn latencies for what takes too many broadcasts. */
+/** Coverage of the intervals of latencies: broadcasts of a real server, and random latencies for cases that need too many broadcasts. */
 import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
@@ -6,17 +6,17 @@ import { broadcast, join, pinApart, withSetup } from '../calibration-setup.ts';
 import type { Comparison, Section } from '../comparison.ts';
 import { distributionOf } from '../distribution.ts';
 import type { Copy } from '../known-server.ts';
-import { covering, covers, normal } from './coverage.ts';
+import { covers, intervalFrom, normal } from './coverage.ts';
 
-/** Of the server: in each repeat, so many broadcasts. */
+/** Size of the test with a server; broadcasts per repeat. */
 const [REPEATS, RECEIVERS, BROADCASTS] = [100, 20, 10];
-/** Of drawn broadcasts: few, and as many as p99 needs. */
-const [FEW, MANY] = [500, 200];
+/** Repeats with random latencies: with few broadcasts, and with enough for a p99. */
+const [REPEATS_OF_FEW, REPEATS_OF_MANY] = [500, 200];
 
 type Figures = NonNullable<ReturnType<typeof intervalFigures>['intervals']>;
 
 const INTERVAL_MS = 40;
-/** Mean of what all copies of a broadcast share, and the longest of what is each copy's own. */
+/** Mean of the delay that all copies of a broadcast share, and the maximum of each copy's own delay. */
 const SHARED_MS = 12;
 const OWN_MS = 10;
 
@@ -27,19 +27,16 @@ export async function latencyIntervals(): Promise<Section> {
       'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
       'that all copies share; the true percentiles are those of all repeats together.',
     rows: [
-      ...(await ofServer()),
-      ...ofDrawn(FEW, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
-      ...ofDrawn(FEW, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
-      ...ofDrawn(MANY, 400, ['skewed', 'one in ten slow']),
+      ...(await serverRows()),
+      ...randomRows(REPEATS_OF_FEW, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...randomRows(REPEATS_OF_FEW, 20, ['even', 'skewed', 'one in ten slow', 'nothing shared']),
+      ...randomRows(REPEATS_OF_MANY, 400, ['skewed', 'one in ten slow']),
     ],
   };
 }
 
-/**
- * The true values are the percentiles of all repeats together: so many broadcasts that they are known ten times better
- * than by one repeat.
- */
-async function ofServer(): Promise<Comparison[]> {
+/** Takes the percentiles of all repeats together as true values, which are ten times more precise than those of one repeat. */
+async function serverRows(): Promise<Comparison[]> {
   return withSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
     await join(setup.fleet, RECEIVERS);
     await pinApart(setup);
@@ -50,8 +47,8 @@ async function ofServer(): Promise<Comparison[]> {
     const oneWay = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
     const completion = distributionOf([...lastOf(copies).values()].map((us) => us / 1000));
     const what = `${BROADCASTS} broadcasts of a server`;
-    const latencies = figures.map(({ oneWayMs }) => covering(oneWayMs.p50));
-    const completions = figures.map(({ completionMs }) => covering(completionMs.p50));
+    const latencies = figures.map(({ oneWayMs }) => intervalFrom(oneWayMs.p50));
+    const completions = figures.map(({ completionMs }) => intervalFrom(completionMs.p50));
     return [
       covers(`${what}: latency, p50`, oneWay.p50, latencies),
       covers(`${what}: completion, p50`, completion.p50, completions),
@@ -59,7 +56,7 @@ async function ofServer(): Promise<Comparison[]> {
   });
 }
 
-/** In order of the broadcasts. */
+/** Divides the broadcasts, in their order, into chunks. */
 function chunks(frozen: FrozenBroadcast[], size: number): FrozenBroadcast[][] {
   const sorted = frozen.toSorted((a, b) => a.seq - b.seq);
   return Array.from({ length: sorted.length / size }, (_, index) => sorted.slice(index * size, (index + 1) * size));
@@ -71,7 +68,7 @@ function lastOf(copies: Copy[]): Map<number, number> {
   return last;
 }
 
-/** What all copies of a broadcast share, and what is each copy's own, in ms. */
+/** Random parts of the latency in ms: the one that all copies of a broadcast share, and each copy's own. */
 interface Shape {
   shared: () => number;
   own: () => number;
@@ -85,19 +82,19 @@ const SHAPES = {
   'nothing shared': { shared: () => 10, own: () => exponential(5) },
 } satisfies Record<string, Shape>;
 const DRAWN_COPIES = 20;
-/** To know the true percentiles ten times better than from one repeat of 400. */
+/** Broadcasts that give the true percentiles, ten times more precisely than a repeat of 400. */
 const POPULATION = 40_000;
 
-/** The statistic alone: of clusters of latencies that are drawn. */
-function ofDrawn(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
+/** Tests only the statistic, on random latencies. */
+function randomRows(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
   return names.flatMap((name) => {
     const shape = SHAPES[name];
-    const population = Array.from({ length: POPULATION }, () => draw(shape));
-    const drawn = Array.from({ length: repeats }, () => Array.from({ length: count }, () => draw(shape)));
+    const population = Array.from({ length: POPULATION }, () => randomBroadcast(shape));
+    const samples = Array.from({ length: repeats }, () => Array.from({ length: count }, () => randomBroadcast(shape)));
     const rows = (what: string, of: (copies: number[]) => number[]) => {
       const all = Float64Array.from(population.flatMap(of)).sort();
       return QUANTILES.flatMap((quantile, index) => {
-        const intervals = drawn.map(
+        const intervals = samples.map(
           (broadcasts) => clusterIntervals(broadcasts.map(of).map(clusterOf), QUANTILES)[index],
         );
         const truth = all[Math.ceil(quantile * all.length) - 1] as number;
@@ -110,7 +107,7 @@ function ofDrawn(repeats: number, count: number, names: (keyof typeof SHAPES)[])
   });
 }
 
-function draw({ shared, own }: Shape): number[] {
+function randomBroadcast({ shared, own }: Shape): number[] {
   const all = shared();
   return Array.from({ length: DRAWN_COPIES }, () => all + own());
 }

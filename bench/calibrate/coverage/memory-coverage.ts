@@ -1,13 +1,13 @@
-/** The estimator of memory per connection alone: readings that are drawn around a line, with noise of a known kind. */
+/** Coverage of the intervals of memory per connection: tests only the estimator, on readings around a line with known random noise. */
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { atMost, type Comparison, known, type Section } from '../comparison.ts';
-import { type Covering, covers, normal } from './coverage.ts';
+import { covers, type Interval, normal } from './coverage.ts';
 
-/** Noise of the readings, whose line has a slope of 0.01. */
+/** Noise of the readings; the slope of their line is 0.01. */
 interface PlateauNoise {
-  /** Deviation of each reading. */
+  /** Standard deviation of each reading. */
   reading: number;
-  /** Deviation of what each plateau adds and all later ones keep. */
+  /** Standard deviation of the offset that each plateau adds to itself and all later ones. */
   staying: number;
 }
 
@@ -29,17 +29,17 @@ export async function memoryIntervals(repeats: number): Promise<Section> {
       'How often a 95 % interval contains the true slope of readings drawn at random, three at each plateau. Noise is independent ' +
       '(garbage), stays (pages that a process has taken), or both. Intervals are too wide where no noise stays: five plateaus ' +
       'cannot show whether it does.',
-    rows: ofPlateaus(repeats),
+    rows: plateauRows(repeats),
   };
 }
 
-/** @param repeats of each kind of noise and number of plateaus @param uniform of 0 to 1, without 0 */
-export function ofPlateaus(repeats: number, uniform = () => 1 - Math.random()): Comparison[] {
+/** @param repeats repeats of each kind of noise and number of plateaus @param uniform random numbers from 0 (excluded) to 1 */
+export function plateauRows(repeats: number, uniform = () => 1 - Math.random()): Comparison[] {
   const slopes = (noise: PlateauNoise, plateaus: number, readings = READINGS) =>
     slopesOf({ repeats, noise, plateaus, readings }, uniform);
   const covering = Object.entries(PLATEAU_NOISE).flatMap(([kind, noise]) =>
     PLATEAU_COUNTS.map((plateaus) =>
-      // Few plateaus cannot tell that nothing stays, so there the interval allows for it.
+      // A few plateaus cannot show that no noise stays, so the interval includes it and may be too wide.
       covers(`${kind} noise, ${plateaus} plateaus`, SLOPE, slopes(noise, plateaus), {
         mayCoverMore: kind !== 'staying',
       }),
@@ -62,27 +62,27 @@ interface Plateaus {
   readings: number;
 }
 
-function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Covering[] {
+function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Interval[] {
   return Array.from({ length: repeats }, () => {
-    const line = fitPlateaus(drawn(plan, uniform));
+    const line = fitPlateaus(randomPoints(plan, uniform));
     return { low: known(line?.low95), high: known(line?.high95) };
   });
 }
 
-/** @returns half of the median interval, in percent of the slope */
-function widthOf(intervals: Covering[]): number {
+/** Returns half the width of the median interval, in percent of the slope. */
+function widthOf(intervals: Interval[]): number {
   const widths = intervals.map(({ low, high }) => (100 * (high - low)) / 2 / SLOPE).sort((a, b) => a - b);
   return widths[Math.floor(widths.length / 2)] as number;
 }
 
-function drawn({ noise, plateaus, readings }: Omit<Plateaus, 'repeats'>, uniform: () => number): PlateauPoint[] {
-  let stayed = 0;
+function randomPoints({ noise, plateaus, readings }: Omit<Plateaus, 'repeats'>, uniform: () => number): PlateauPoint[] {
+  let offset = 0;
   return Array.from({ length: plateaus }, (_, index) => {
     const x = (CONNECTIONS * index) / (plateaus - 1);
-    if (index > 0) stayed += noise.staying * normal(uniform);
-    const all = Array.from({ length: readings }, () => SLOPE * x + stayed + noise.reading * normal(uniform));
-    const y = all.reduce((sum, one) => sum + one, 0) / readings;
-    const squares = all.reduce((sum, one) => sum + (one - y) ** 2, 0);
+    if (index > 0) offset += noise.staying * normal(uniform);
+    const all = Array.from({ length: readings }, () => SLOPE * x + offset + noise.reading * normal(uniform));
+    const y = all.reduce((sum, reading) => sum + reading, 0) / readings;
+    const squares = all.reduce((sum, reading) => sum + (reading - y) ** 2, 0);
     return { x, y, variance: squares / (readings - 1) / readings };
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Our fleet without Artillery: the light client in a fleet process, ledger on. With `own`, it reads the same messages as
- * those of a server's own event.
+ * Our fleet without Artillery: light clients in a fleet process, with ledger. With `own`, it treats the same messages as those of the
+ * user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
@@ -32,7 +32,7 @@ const fleet = await Fleet.start(
   1,
 );
 
-/** Like the engine: the join is part of the open command, and the fleet itself requests its acknowledgement. */
+/** Opens a connection as the engine does: the join is part of the open command, and the fleet requests its acknowledgement. */
 async function connectOne(): Promise<void> {
   await fleet.connection().open('/', { emit: { event, args: [room] } });
 }

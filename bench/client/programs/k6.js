@@ -1,6 +1,6 @@
 /**
- * The same flow for k6 (https://k6.io), whose runtime is not Node: connect, join the room, answer pings, count. It makes all
- * virtual users before the first one runs, so `start` is printed before them, and `ready` after them.
+ * The same flow for k6 (https://k6.io), whose runtime is not Node: connect, join the room, answer pings, count. k6 creates all virtual
+ * users before it runs the first one: `start` is printed before, `ready` after their creation.
  */
 import { Counter } from 'k6/metrics';
 import { WebSocket } from 'k6/websockets';
@@ -18,7 +18,7 @@ export const options = {
       rate: ratePerSec,
       duration: `${connections / ratePerSec}s`,
       preAllocatedVUs: connections,
-      // It ends when it is told to.
+      // Long enough, because the bench ends k6 by SIGINT.
       gracefulStop: '10m',
     },
   },

@@ -1,13 +1,13 @@
 /**
- * The protocol between the bench and a generator program, in lines: the program prints `ready`, ramps up when it reads
- * a line, prints `joined`, and when its input ends, prints its counts and ends. floor.c does the same.
+ * The line protocol between the bench and a generator program (also in floor.c): the program prints `ready`, ramps up when it reads a line,
+ * and prints `joined`. At the end of its input, it prints its counts and ends.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 
 export interface Load {
   url: string;
-  /** The certificate to trust, as a PEM file, if the URL is https. */
+  /** CA certificate to trust (PEM file), if the URL is https. */
   caFile?: string;
   connections: number;
   ratePerSec: number;
@@ -20,12 +20,12 @@ export interface Counts {
   received: number;
 }
 
-/** The first event of the wire contract. */
+/** Event and argument with which a connection joins the room. */
 export const JOIN = ['join_room', { clientKey: 'capacity' }] as const;
 
 /**
- * @param connectOne resolves when the connection has joined the room; a failure ends the program
- * @param counts after the last broadcast
+ * @param connectOne resolves when the connection has joined the room; a rejection ends the program @param counts called after the last
+ * broadcast
  */
 export async function runProgram(
   load: Load,
@@ -41,7 +41,7 @@ export async function runProgram(
   console.log(JSON.stringify(await counts()));
 }
 
-/** One connection every 1/rate seconds, on an absolute schedule: a late tick starts all that are due. */
+/** Opens a connection every 1/rate seconds on an absolute schedule: a late tick opens all that are due. */
 async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise<void>): Promise<void> {
   const startMs = performance.now();
   const joins: Promise<void>[] = [];
@@ -57,12 +57,12 @@ async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise
   await Promise.all(joins);
 }
 
-/** @returns what Node's TLS and the clients on it call their options */
+/** Returns the TLS options of Node and of clients based on it. */
 export function trustOf({ caFile }: Load): { ca?: string } {
   return caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') };
 }
 
-/** The load, which the bench passes on the command line. */
+/** Parses the load, which the bench passes on the command line. */
 export function loadFromArguments(): Load {
   return JSON.parse(process.argv[2] ?? '{}') as Load;
 }

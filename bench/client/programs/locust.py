@@ -1,4 +1,4 @@
-"""The same flow for Locust (https://locust.io), by its own user class for Socket.IO. It speaks the protocol of program.ts."""
+"""The same flow for Locust (https://locust.io), with its user class for Socket.IO. Uses the protocol of load-program.ts."""
 
 import json
 import os
@@ -12,19 +12,19 @@ connections = json.loads(os.environ["LOAD"])["connections"]
 counts = {"joined": 0, "received": 0}
 
 
-def tell(line):
+def print_line(line):
     print(line, flush=True)
 
 
 def end_with_input():
     gevent.get_hub().threadpool.apply(sys.stdin.read)
-    tell(json.dumps(counts, separators=(",", ":")))
+    print_line(json.dumps(counts, separators=(",", ":")))
     os._exit(0)
 
 
 @events.test_start.add_listener
 def wait_for_go(**_):
-    tell("ready")
+    print_line("ready")
     sys.stdin.readline()
     gevent.spawn(end_with_input)
 
@@ -37,7 +37,7 @@ class Member(SocketIOUser):
         self.sio.call("join_room", {"clientKey": "capacity"})
         counts["joined"] += 1
         if counts["joined"] == connections:
-            tell("joined")
+            print_line("joined")
         self.sio.wait()
 
     def count(self, message):

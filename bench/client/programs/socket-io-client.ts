@@ -1,4 +1,4 @@
-/** The official client, each connection with its own transport. */
+/** The same flow with the official client, each connection on its own transport. */
 import { io, type Socket } from 'socket.io-client';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 

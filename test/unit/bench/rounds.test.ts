@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { columns, FLOOR, type Pair } from '../../../bench/client/columns.ts';
+import { columns, FLOOR, type GeneratorAndFloor } from '../../../bench/client/columns.ts';
 import type { Measured } from '../../../bench/client/measure-clients.ts';
 import { tableOf, withSection } from '../../../bench/rounds.ts';
 
@@ -11,8 +11,9 @@ function measured(cpuPerConnectionUs: number, cpuPerMessageUs: number, memoryPer
 }
 
 const variants = [FLOOR, 'ours', 'theirs', 'failed'];
-const pair = (own: Measured, floor?: Measured): Pair => ({ own, floor });
-const cells = (rounds: Record<string, Pair>[], tls = false) => tableOf({ variants, columns: columns(tls) }, rounds);
+const pair = (own: Measured, floor?: Measured): GeneratorAndFloor => ({ own, floor });
+const cells = (rounds: Record<string, GeneratorAndFloor>[], tls = false) =>
+  tableOf({ variants, columns: columns(tls) }, rounds);
 
 test('each generator is compared with the floor beside it, and the floor has all its measurements', () => {
   // From the second round on, the machine is half as fast.

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cells } from '../../../bench/calibrate/comparison.ts';
-import { ofPlateaus } from '../../../bench/calibrate/coverage/memory-coverage.ts';
+import { plateauRows } from '../../../bench/calibrate/coverage/memory-coverage.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { intervalOf, levelsApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';
@@ -39,7 +39,7 @@ describe('intervals of clusters', () => {
 });
 
 describe('the interval of a slope', () => {
-  const rows = ofPlateaus(150, uniforms(9));
+  const rows = plateauRows(150, uniforms(9));
 
   for (const row of rows) {
     const [what, , measured] = cells(row);
