@@ -1,4 +1,4 @@
-/** The history for the charts of a page that is opened late. It never grows beyond a few hundred KB. */
+/** Chart history for a page that is opened during the run. It never grows beyond a few hundred KB. */
 import type { LiveFigures } from './live-figures.ts';
 
 type LivePoint = ReturnType<typeof pointOf>;
@@ -9,7 +9,7 @@ export class LiveHistory {
   points: LivePoint[] = [];
 
   /**
-   * When full, it drops every other point, so that it covers the whole run at a coarser resolution.
+   * Adds a point. When full, drops every other point, so that the history covers the whole run at a coarser resolution.
    * @returns the added point
    */
   add(figures: LiveFigures): LivePoint {
@@ -20,7 +20,7 @@ export class LiveHistory {
   }
 }
 
-/** @returns one point of each chart; the memory of a layer is its PSS, or RSS without PSS */
+/** Returns one point for each chart. A layer's memory is its PSS, or its RSS if the PSS is unknown. */
 function pointOf({ seconds, connections: { achievedRatePerSec: ratePerSec }, samples, generator }: LiveFigures) {
   const memoryBytes = Object.entries(samples).flatMap(([layer, sample]) => {
     const bytes = typeof sample === 'number' ? undefined : (sample.pssBytes ?? sample.rssBytes);

@@ -1,11 +1,11 @@
-/** Collects the figures of the live line. */
+/** Collects the figures of the terminal's live line. */
 import { lostOf } from '../result/assemble-connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
-/** What the conductor does beyond its settings: final plateau, drain, disconnect, residual. */
+/** Estimated time of the stages without a setting: final plateau, drain, disconnect, residual. */
 const MEASURING_SECONDS = 12;
 /** The rate is computed over this time. */
 const RATE_WINDOW_MS = 900;
@@ -24,7 +24,7 @@ export function liveFacts(
   return () => {
     const { stage } = conductor;
     const now = population.connections();
-    // First copies of what is counted: an own event can have others.
+    // `reached` counts first copies of broadcasts; `received` would include other messages of an own event.
     const { failures, ended, reached } = link.status;
     const nowMs = performance.now();
     if (nowMs - last.atMs > RATE_WINDOW_MS) {

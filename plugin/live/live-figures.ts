@@ -1,4 +1,4 @@
-/** What the live page and `/metrics` show: the current state of the run, read once per second. */
+/** Figures of the live page and of `/metrics`: the current state of the run, read once per second. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
@@ -8,44 +8,44 @@ import type { Sampler } from '../samplers/index.ts';
 import { liveFacts } from './live-facts.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
-/** The page shows the last second; a blocked worker is left out. */
+/** Shorter than the page's interval, so a blocked worker is left out instead of delaying the page. */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** Keys of the result document with what they have now, and what only a run in progress has. */
+/** Keys of the result document with their current values, and figures that only a run in progress has. */
 export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   run: string;
   scenario: string;
-  /** Since the live view was opened. */
+  /** Time since the live view was opened. */
   seconds: number;
-  /** Receipts are null if the engine keeps no ledger, or they are not known yet. */
+  /** Receipts are null without a ledger; `expected` is also null for an own event. */
   delivery: { broadcasts: number; expected: number | null; received: number | null };
-  /** Time until the reference receiver had the latest broadcast; null before the first. */
+  /** Latency of the latest broadcast at the reference receiver; null before the first. */
   latency: { sentinelMs: number | null };
-  /** The newest row: processes on this machine, and the whole machine as `system`. */
+  /** The newest sample: processes on this machine, and the whole machine as `system`. */
   samples: { connections: number; [layer: string]: number | LiveLayer };
   /** Event loops of the workers, and of the thread that conducts the run, over the last second. */
   generator: Record<keyof LiveLoop, Record<string, number>>;
-  /** Empty where this machine brings the load itself. */
+  /** Empty if this machine generates the load itself. */
   hosts: LiveHost[];
 }
 
 interface LiveLayer {
-  /** Title of the process; the whole machine has none. */
+  /** Title of the layer; missing for the whole machine. */
   title?: string;
   rssBytes?: number;
   pssBytes?: number;
   usedBytes?: number;
-  /** 100 is one core; of the whole machine, all its cores. */
+  /** 100 is one core or, for the whole machine, all cores. */
   cpuPercent?: number;
 }
 
-/** One of several hosts that bring the load. */
+/** One of several generator hosts. */
 interface LiveHost {
   name: string;
-  /** Why it is gone, if it should not be. */
+  /** Why the host was given up; null if it was not. */
   lost: string | null;
   connections: number;
-  /** How late a timer of its slowest event loop was at most, in the last second. */
+  /** Largest delay of a timer in its slowest event loop, in the last second. */
   loopLateMs: number;
   /** Largest possible error of a time converted from its clock; null until it is known. */
   clockBoundMs: number | null;
@@ -57,14 +57,14 @@ interface LiveLoop {
   delayP99Ms: number;
 }
 
-/** @param hosts those that bring the load, if there are several */
+/** @param hosts generator hosts of a run over several hosts */
 export function liveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
   const { measurements, sampler, ledger, control, link } = context;
   const startedMs = performance.now();
   const facts = liveFacts(conductor, context);
   const own = ownLoop();
   return {
-    /** Asks each worker for its event loop; workers that do not answer are left out. Never throws. */
+    /** Reads all figures. Asks each worker for its event loop, and leaves out workers that do not answer. Never throws. */
     async read(): Promise<LiveFigures> {
       const workers = await control.stats(ANSWER_TIMEOUT_MS).catch(() => []);
       const { stage, connections, broadcasts } = facts();
@@ -99,7 +99,7 @@ export function liveReader(conductor: Conductor, context: RunContext, hosts: () 
 type Measurements = RunContext['measurements'];
 
 function expectedOf(measurements: Measurements): number {
-  return measurements.sent.reduce((sum, one) => sum + (loadReceivers(one, measurements) ?? 0), 0);
+  return measurements.sent.reduce((sum, broadcast) => sum + (loadReceivers(broadcast, measurements) ?? 0), 0);
 }
 
 function sentinelMs({ sent, sentinel }: Measurements): number | null {
@@ -118,7 +118,7 @@ function byLoop(loops: [string, LiveLoop][]): LiveFigures['generator'] {
   return { utilization: of('utilization'), delayP99Ms: of('delayP99Ms') };
 }
 
-/** Of this thread, since the last reading. */
+/** Reads the event loop of this thread, over the time since the previous reading. */
 function ownLoop() {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let since = performance.eventLoopUtilization();
@@ -136,7 +136,7 @@ function ownLoop() {
   };
 }
 
-/** PSS is not read for every sample; in between, it is derived. */
+/** Returns the newest sample of each layer. PSS is not read for every sample; in between, it is derived. */
 export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): Record<string, LiveLayer> {
   const newest = samples.at(-1);
   return Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * A page on loopback that shows the run while it is in progress, and `/metrics` with the same figures. At the end, the page
- * switches to the run's report, which stays in the browser after this process has ended.
+ * Serves a page on loopback that shows the run in progress, and `/metrics` with the same figures. At the end, the page switches to
+ * the run's report, which stays in the browser after this process has ended.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import type { LiveFigures } from './live-figures.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus-text.ts';
 
 interface LiveViewOptions {
-  /** 0 for a free one. */
+  /** 0 for a free port. */
   port: number;
   /** Read once per second, one reading at a time; closed with the view. */
   reader: { read(): Promise<LiveFigures>; close(): void };
@@ -25,14 +25,14 @@ interface LiveViewOptions {
 }
 
 const HOST = '127.0.0.1';
-/** Each page has a few. */
+/** Enough for many pages: each opens a few connections. */
 const MAX_CONNECTIONS = 100;
 /** Time for the open pages to fetch the report. */
 const FETCH_TIMEOUT_MS = 3000;
-/** Beyond this, a page no longer reads and is disconnected. */
+/** A page with a larger backlog has stopped reading, and is disconnected. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
-/** Beside the page in a package; in a checkout, where npm has installed it. */
+/** In a package, the charts are next to the page; in a checkout, in node_modules. */
 const CHARTS_FILE = 'echarts.common.min.js';
 const PACKED_CHARTS = join(PAGE, CHARTS_FILE);
 const CHARTS = existsSync(PACKED_CHARTS)
@@ -69,16 +69,16 @@ export class LiveView {
   static async open(options: LiveViewOptions): Promise<LiveView> {
     const view = new LiveView(options);
     const guard = new Guard({ malformed: () => {} });
-    const place = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
+    const address = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
     try {
-      view.#listener = await openHttp(place, guard, (request, response) => view.#answer(request, response));
+      view.#listener = await openHttp(address, guard, (request, response) => view.#answer(request, response));
     } catch (error) {
       await view.close();
       throw error;
     }
     view.#listener.http.maxConnections = MAX_CONNECTIONS;
     await view.#tick();
-    // What cannot be read now is perhaps there the next time; the page shows the figures that it has.
+    // Ignores failed readings: the next one may succeed, and the page keeps its figures until then.
     const tick = () => {
       view.#tick().catch(() => {});
     };
@@ -162,7 +162,7 @@ export class LiveView {
     return [HOST, 'localhost'].some((name) => host === `${name}:${this.#listener?.port}`);
   }
 
-  /** Server-sent events: first the history, then the current figures each second. */
+  /** Opens a stream of server-sent events: first the history, then the current figures each second. */
   #openStream(response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     this.#streams.add(response);

@@ -1,10 +1,10 @@
-/** The live page, where a run has one. */
+/** Opens the live page if the run has one. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import type { LiveView } from './live-server.ts';
 
-/** @returns undefined without a port: nobody looks, so nothing of it is loaded */
+/** @returns undefined without a port; its modules are then not loaded */
 export async function openLiveView(
   port: number | undefined,
   conductor: Conductor,

@@ -1,4 +1,4 @@
-/** The Prometheus series of a live run, as the declarations of the result's figures say; and all as text. */
+/** Prometheus series of a live run, derived from the declarations of the result's figures, and their text format. */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Metric } from '../../protocol/base/metric.ts';
 import { ANY, FIGURES, type Figure, unitOf } from '../../protocol/result/figure-paths.ts';
@@ -7,9 +7,9 @@ import type { LiveFigures } from './live-figures.ts';
 
 export interface Series extends Metric {
   kind: 'gauge' | 'counter';
-  /** In addition to `run` and `scenario`, which all series have. */
+  /** Labels besides `run` and `scenario`, which all series have. */
   labels: string[];
-  /** Values by set of labels, in the series' unit; an unknown value has no sample. */
+  /** Returns the samples in the series' unit. */
   read: (figures: LiveFigures) => Sample[];
 }
 
@@ -17,7 +17,7 @@ type Sample = [labels: Record<string, string>, value: unknown];
 
 const PREFIX = 'socketio_capacity_';
 
-/** Series whose label is its value, such as the stage. */
+/** The current stage, as a label. */
 const STAGE: Series = {
   name: `${PREFIX}stage`,
   kind: 'gauge',
@@ -34,7 +34,7 @@ export const SERIES: Series[] = [
   ),
 ];
 
-/** @param figures those that declare the series, which differ in labels */
+/** @param figures the figures that declare this series; they differ in labels only */
 function seriesOf(series: string, figures: Figure[]): Series {
   const [{ live, description }] = figures as [Figure];
   const { help = description, label } = live ?? { series };
@@ -56,39 +56,39 @@ function seriesOf(series: string, figures: Figure[]): Series {
   };
 }
 
-/** Prometheus has seconds, not milliseconds; and shares or cores, not percent. */
+/** Returns Prometheus's base unit: seconds for milliseconds, and shares or cores for percent. */
 function baseUnit(figure: Figure): [unit: string, divisor: number] {
   if (figure.quantity === 'milliseconds') return ['seconds', 1000];
   return figure.quantity === 'percent' ? [figure.noun ?? '0 to 1', 100] : [unitOf(figure), 1];
 }
 
-/** The values at the figure's key, by the name that its label has. */
+/** Returns the values at the figure's path. For an object, its keys become the label. */
 function samplesOf({ path, live }: Figure, now: LiveFigures): Sample[] {
   const { label = '', series = '' } = live ?? {};
   const [above, below] = path.split(`.${ANY}.`);
   if (below !== undefined) {
-    // A figure with a key of its own belongs to no layer.
+    // Keys with figures of their own, such as `system`, are no layers.
     const isLayer = (name: string) => !FIGURES.some((figure) => figure.path.startsWith(`${above}.${name}.`));
     const layers = Object.entries(valueAt(now, above as string) as object).filter(([name]) => isLayer(name));
     return layers.map(([name, layer]) => [{ [label]: name }, valueAt(layer, below)]);
   }
   const value = valueAt(now, path);
   if (typeof value !== 'object' || value === null) return [[{}, value]];
-  // A zero without a cause, so that a rate begins at 0.
+  // Counters also get a zero with an empty label, so that rates begin at 0.
   const all = { ...(series.endsWith('_total') && { '': 0 }), ...value };
-  return Object.entries(all).map(([name, one]) => [{ [label]: name }, one]);
+  return Object.entries(all).map(([name, value]) => [{ [label]: name }, value]);
 }
 
-/** @returns the text of `/metrics` */
+/** Returns the text of `/metrics`. Values that are no numbers have no sample. */
 export async function renderMetrics(figures: LiveFigures): Promise<string> {
   const registry = new Registry();
   registry.setDefaultLabels({ run: figures.run, scenario: figures.scenario });
   for (const { name, kind, help, labels, read } of SERIES) {
-    const known = read(figures).flatMap(([labels, value]) => (typeof value === 'number' ? [{ labels, value }] : []));
-    // A metric without samples would show as a zero.
-    if (known.length === 0) continue;
+    const samples = read(figures).flatMap(([labels, value]) => (typeof value === 'number' ? [{ labels, value }] : []));
+    // prom-client would print a metric without samples as 0.
+    if (samples.length === 0) continue;
     const metric = new (kind === 'gauge' ? Gauge : Counter)({ name, help, labelNames: labels, registers: [registry] });
-    for (const { labels, value } of known) metric.inc(labels, value);
+    for (const { labels, value } of samples) metric.inc(labels, value);
   }
   return registry.metrics();
 }

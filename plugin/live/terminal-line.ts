@@ -4,7 +4,7 @@ import { breakdown, integer, total } from '../../report/text/format.ts';
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
-/** Stages in which nobody is meant to stay. */
+/** Stages in which all connections are meant to close. */
 const LEAVING = ['disconnect', 'end of the run', 'done'];
 
 export interface LiveFacts {
@@ -14,7 +14,7 @@ export interface LiveFacts {
     target: number;
     /** Virtual users that failed, by cause. */
     failures: Record<string, number>;
-    /** Connections that ended before their release, by reason. */
+    /** Connections that closed before their release, by reason. */
     lost: Record<string, number>;
     achievedRatePerSec: number;
   };
@@ -23,8 +23,8 @@ export interface LiveFacts {
 }
 
 /**
- * Artillery's spinner clears the cursor's line many times per second, so this one is drawn one line below. Artillery emits
- * a `log` event before each line that it prints; this one is cleared first.
+ * A status line, drawn one line below the cursor: Artillery's spinner clears the cursor's own line many times per second. It must be
+ * cleared before each printed line.
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -62,25 +62,25 @@ export class LiveLine {
   }
 }
 
-/** @returns the line, without control characters */
+/** Returns the text of the line, without control characters. */
 export function renderLive({ stage, connections, broadcasts, secondsLeft }: LiveFacts): string {
   const { now, target, failures: failed, lost, achievedRatePerSec } = connections;
   const { planned, sent, received } = broadcasts;
   const [failures, losses] = [total(failed), total(lost)];
-  // Those of the warm-up are none of the target; that all are still there goes without saying.
-  const isUntold = stage === 'warm-up' || (sent > 0 && now === target);
+  // Connections of the warm-up do not count towards the target. During broadcasts, the count is shown only if some are missing.
+  const isCountHidden = stage === 'warm-up' || (sent > 0 && now === target);
   const isLeaving = LEAVING.includes(stage);
   return [
     `  ${stage}`,
     isLeaving && now > 0 && `${rounded(now)} still connected`,
-    !isLeaving && !isUntold && `${rounded(now)} / ${rounded(target)} connected`,
+    !isLeaving && !isCountHidden && `${rounded(now)} / ${rounded(target)} connected`,
     failures > 0 && `${rounded(failures)} failed`,
     losses > 0 && `${rounded(losses)} lost`,
     achievedRatePerSec > 0 && `${rounded(achievedRatePerSec)}/s`,
     sent > 0 && `broadcast ${sent} of ${planned}, ${rounded(received)} delivered`,
-    // The plan knows nothing of a slow machine.
+    // On a slow machine, a run can take longer than planned.
     secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,
-    // Last, where a narrow terminal may cut them off.
+    // Last, because a narrow terminal cuts off the end.
     ...[failed, lost].map(breakdown),
   ]
     .filter(Boolean)

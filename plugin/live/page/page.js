@@ -2,7 +2,7 @@
 /* global echarts */
 
 const MB = 1024 * 1024;
-/** After Okabe and Ito: distinguishable with any colour vision, on light and on dark. */
+/** Colours of Okabe and Ito: distinguishable with any colour vision, on light and on dark. */
 const COLORS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#d55e00', '#56b4e9'];
 
 const byId = (id) => document.getElementById(id);
@@ -29,16 +29,16 @@ function drawCharts() {
   const [connections, memory, loops] = charts;
   connections.setOption(lines([['Connections', (point) => point.connections]]), { notMerge: true });
   memory.setOption(
-    lines(named('memoryBytes').map((layer) => [titles[layer] ?? layer, (point) => toMb(point.memoryBytes[layer])])),
+    lines(namesIn('memoryBytes').map((layer) => [titles[layer] ?? layer, (point) => toMb(point.memoryBytes[layer])])),
     { notMerge: true },
   );
-  loops.setOption(lines(named('loopDelayMs').map((loop) => [loop, (point) => point.loopDelayMs[loop]])), {
+  loops.setOption(lines(namesIn('loopDelayMs').map((loop) => [loop, (point) => point.loopDelayMs[loop]])), {
     notMerge: true,
   });
 }
 
-/** All names that occur under the key in any point. */
-function named(key) {
+/** Returns all names under the key, over all points. */
+function namesIn(key) {
   return [...new Set(points.flatMap((point) => Object.keys(point[key])))];
 }
 
@@ -123,7 +123,7 @@ function showFigures({ scenario, stage, connections, delivery, latency, samples,
   showHosts(hosts);
 }
 
-/** How many, and of which cause; in the colour of a fault where there are any. */
+/** Shows the total and its causes; highlighted if there are any. */
 function showCauses(id, list, counts) {
   const causes = Object.entries(counts).sort(([, a], [, b]) => b - a);
   const total = causes.reduce((sum, [, count]) => sum + count, 0);
@@ -132,7 +132,7 @@ function showCauses(id, list, counts) {
   byId(id).classList.toggle('bad', total > 0);
 }
 
-/** Only where several bring the load. */
+/** Shows the generator hosts; hidden in a run of one host. */
 function showHosts(hosts) {
   byId('hosts-section').hidden = hosts.length === 0;
   const latestMs = Math.max(...hosts.map(({ loopLateMs }) => loopLateMs));
@@ -149,7 +149,7 @@ function showHosts(hosts) {
 }
 
 let isDue = false;
-/** Once for all figures that came in the meantime: a slow machine then shows fewer pictures, and no old numbers. */
+/** Draws at most once per frame: a slow machine then skips drawings instead of falling behind. */
 function redraw() {
   if (isDue) return;
   isDue = true;
@@ -176,5 +176,5 @@ run.addEventListener('end', ({ data }) => {
   if (JSON.parse(data).report) location.replace('/report.html');
   else show('stage', 'The run ended without a report; its folder has result.json.');
 });
-run.onerror = () => show('stage', 'No answer. The run may have been killed.');
+run.onerror = () => show('stage', 'No answer from the run: it may have been killed.');
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawCharts);
