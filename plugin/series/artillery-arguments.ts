@@ -1,4 +1,4 @@
-/** What the commands that run or read a scenario need of Artillery and of this process. */
+/** Helpers for commands that run or read a scenario: Artillery's files, and stop signals. */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -21,12 +21,12 @@ export function resolveArtillery(specifier: string): string {
   }
 }
 
-/** @throws CapacityError NOT_INSTALLED */
+/** Returns the path of Artillery's command. @throws CapacityError NOT_INSTALLED */
 export function artilleryScript(): string {
   return join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
 }
 
-/** Runs with a signal that aborts on Ctrl-C or SIGTERM, instead of ending this process. */
+/** Runs `run` with a signal that aborts on Ctrl-C or SIGTERM; these then no longer end the process. */
 export async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const stop = () => abort.abort();

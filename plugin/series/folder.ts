@@ -1,4 +1,4 @@
-/** The folder of a series: `runs/`, `logs/`, and the documents about all runs, which one process at a time works on. */
+/** The folder of a series: `runs/`, `logs/`, and the documents about all runs. One process at a time uses it. */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
@@ -16,7 +16,7 @@ const LOCK = 'lock.json';
 export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';
 
 /**
- * Moves a complete series into a folder of its own beside this one, which is then as new, and stays locked.
+ * Moves a complete series into a new folder next to this one. This one is then empty, and stays locked.
  * @returns the path of the new folder
  * @throws CapacityError FILE_UNWRITABLE
  */
@@ -35,33 +35,33 @@ export function setAside(folder: string, startedAt: string): string {
 }
 
 /**
- * Makes the folder where there is none, and locks it: two processes would take each other's runs for their own.
- * @returns a function that gives it free
+ * Creates the folder if it does not exist, and locks it: two processes would mix up their runs.
+ * @returns a function that unlocks it
  * @throws CapacityError FILE_UNWRITABLE, IN_USE
  */
 export function openFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
     makeInnerFolders(folder);
-    // At most one retry for each process that has left its lock behind.
+    // Repeats only after it has removed the lock of a process that has ended.
     while (!lock(path)) {
-      // It can be written in part, or gone by now.
+      // The lock can be incomplete, or removed by now.
       const owner: ProcessRef | undefined = attempt(() => JSON.parse(readFileSync(path, 'utf8')));
       if (owner && isAlive(owner)) {
         const fix = 'wait until it ends, or choose another folder: --results <folder>';
-        throw new CapacityError('IN_USE', `process ${owner.pid} is making runs in ${folder}`, fix);
+        throw new CapacityError('IN_USE', `process ${owner.pid} is running a series in ${folder}`, fix);
       }
       rmSync(path, { force: true });
     }
   } catch (cause) {
     throw cause instanceof CapacityError ? cause : unwritable(path, cause, OTHER_FOLDER);
   }
-  // On a disk that has become read-only, the next process sees that this one has ended.
+  // A lock that cannot be removed does no harm: the next process sees that its owner has ended.
   return () => void attempt(() => rmSync(path, { force: true }));
 }
 
 /**
- * @returns the document in the folder, if there is one
+ * Reads the document in the folder; undefined if there is none.
  * @throws CapacityError FILE_UNREADABLE
  */
 export function readDocument<T>(folder: string, name: string, schema: z.ZodType<T>): T | undefined {
@@ -70,13 +70,14 @@ export function readDocument<T>(folder: string, name: string, schema: z.ZodType<
   try {
     return schema.parse(readJson(path));
   } catch (cause) {
-    const fix = 'restore the file, or start anew in another folder: --results <folder>';
-    throw new CapacityError('FILE_UNREADABLE', `${path} is damaged, or of another version`, fix, { cause });
+    const fix = 'restore the file, or start again in another folder: --results <folder>';
+    throw new CapacityError('FILE_UNREADABLE', `${path} is damaged, or has another version`, fix, { cause });
   }
 }
 
 /**
- * @param texts by file name; each is replaced as a whole
+ * Replaces each file atomically.
+ * @param texts contents by file name
  * @throws CapacityError FILE_UNWRITABLE
  */
 export function writeDocuments(folder: string, texts: Record<string, string>): void {
@@ -86,7 +87,7 @@ export function writeDocuments(folder: string, texts: Record<string, string>): v
   }
 }
 
-/** @throws CapacityError FILE_UNWRITABLE where `work` throws */
+/** Turns any error of `work` into one about `path`. @throws CapacityError FILE_UNWRITABLE */
 export function writing(path: string, work: () => void): void {
   try {
     work();
@@ -99,7 +100,7 @@ function makeInnerFolders(folder: string): void {
   for (const inner of ['runs', 'logs']) makeFolder(join(folder, inner));
 }
 
-/** @returns false if there is a lock */
+/** @returns false if another lock exists */
 function lock(path: string): boolean {
   try {
     writeFileSync(path, JSON.stringify(processRef(process.pid)), { flag: 'wx' });

@@ -1,4 +1,4 @@
-/** A server of the user's own that is started for a run, and stopped after it. */
+/** Starts the user's own server for a run, and stops it afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
 import { attempt } from '../../protocol/base/attempt.ts';
@@ -12,14 +12,14 @@ import { listens } from '../../server/stack/ports.ts';
 import { childrenOf, processRef, terminate } from '../../server/stack/state/stack-processes.ts';
 
 export interface ServerCommand extends StudyServer {
-  /** Where it is started. */
+  /** Working directory. */
   cwd: string;
 }
 
 interface StartOptions {
-  /** Besides this process's own. */
+  /** Variables besides those of this process. */
   env: Record<string, string>;
-  /** Receives its output. */
+  /** File for the server's output. */
   log: string;
   signal: AbortSignal;
 }
@@ -29,17 +29,17 @@ const POLL_INTERVAL_MS = 50;
 const GRACE_MS = 10_000;
 
 /**
- * Resolves when it answers. Its `close` stops everything that it has started, too, and may be called twice.
- * @throws CapacityError PORT_UNAVAILABLE, START_FAILED, or the signal's reason; nothing of it runs by then
+ * Starts the server, and resolves when it answers. `close` stops it and all processes that it has started; idempotent.
+ * @throws CapacityError PORT_UNAVAILABLE, START_FAILED, or the signal's reason; the server is stopped by then
  */
 export async function startOwnServer({ command, ready, cwd }: ServerCommand, { env, log, signal }: StartOptions) {
   if (await answers(ready)) {
-    const message = `something answers at ${ready} already, before its server was started`;
+    const message = `something already answers at ${ready}, before the server was started`;
     throw new CapacityError('PORT_UNAVAILABLE', message, 'stop it, or choose another address for the server');
   }
   const [program = '', ...args] = command;
   const output = { file: log, append: true } as const;
-  // A group of its own: Ctrl-C ends the run first, and then this.
+  // In its own process group, so that Ctrl-C does not end it before the run.
   const child = execa(program, args, { cwd, env, detached: true, stdio: ['ignore', output, output], reject: false });
   let hasEnded = false;
   void child.then(() => {
@@ -63,7 +63,7 @@ export async function startOwnServer({ command, ready, cwd }: ServerCommand, { e
   }
 }
 
-/** Those that it has started are found as its descendants, and as members of its group. */
+/** Stops the server and the processes that it has started: its descendants, and the members of its group. */
 async function stop(child: ResultPromise): Promise<void> {
   const { pid } = child;
   if (pid === undefined) return;
@@ -79,14 +79,14 @@ function descendantsOf(pid: number): number[] {
 }
 
 function signalGroup(pid: number | undefined, name: NodeJS.Signals): void {
-  // It may have no members any more.
+  // Throws if the group has no members any more.
   if (pid !== undefined) attempt(() => process.kill(-pid, name));
 }
 
 async function answers(ready: StudyServer['ready']): Promise<boolean> {
   if (typeof ready === 'number') return listens('127.0.0.1', ready);
   try {
-    // Many a server has no page; one that is not ready yet says so with a 5xx.
+    // A 404 is an answer, too; a server that is not ready answers 5xx.
     const { url, headers } = splitUserInfo(ready);
     return (await fetch(url, { headers, signal: AbortSignal.timeout(2000) })).status < 500;
   } catch {
@@ -94,7 +94,7 @@ async function answers(ready: StudyServer['ready']): Promise<boolean> {
   }
 }
 
-/** @returns `: spawn nood ENOENT`, `: exit code 1` */
+/** Returns why the server ended, such as `: spawn nood ENOENT` or `: exit code 1`. */
 function reasonOf({ originalMessage, exitCode, signal }: Awaited<ResultPromise>): string {
   return `: ${originalMessage || (exitCode === undefined ? signal : `exit code ${exitCode}`)}`;
 }
@@ -103,6 +103,6 @@ function failed(problem: string, log: string): CapacityError {
   return new CapacityError(
     'START_FAILED',
     `${problem}\nThe end of its log:\n${logTail(log)}`,
-    'correct what the lines above report, or `command` and `ready` in the study',
+    'fix the problem in the log above, or correct `command` and `ready` in the study',
   );
 }

@@ -1,4 +1,4 @@
-/** Reads the runs named on the command line: a result.json, the folder of a run, or a series. */
+/** Reads runs given on the command line: a result.json, the folder of a run, or a series. */
 import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -10,17 +10,17 @@ import { countedRuns } from '../../report/study/counted-runs.ts';
 import { combinationsOf, labelOf, sideOf } from '../../report/study/summarize.ts';
 import { readDocument } from './folder.ts';
 
-/** Earlier versions had `repeat.json` for some studies. */
+/** Earlier versions wrote some studies as `repeat.json`. */
 const DOCUMENTS = ['study.json', 'repeat.json'];
 
 /**
- * @param path also of one side of a series: `results/x:B`
- * @returns a set for each combination of levels of a series; otherwise one with a single run
- * @throws CapacityError FILE_UNREADABLE, CONFIG_INVALID where a series has no such side, and those of `readResult`
+ * @param path path of a run or series, or of one side of a series, such as `results/x:B`
+ * @returns a set for each combination of levels of a series; otherwise one set with a single run
+ * @throws CapacityError FILE_UNREADABLE, CONFIG_INVALID if a series has no such side, and errors of `readResult`
  */
 export function readRunSets(path: string): RunSet[] {
-  const [, whole = path, side] = /^(.+):([A-Z])$/.exec(path) ?? [];
-  const file = [whole, ...DOCUMENTS.map((name) => join(whole, name))].find(
+  const [, series = path, side] = /^(.+):([A-Z])$/.exec(path) ?? [];
+  const file = [series, ...DOCUMENTS.map((name) => join(series, name))].find(
     (found) => DOCUMENTS.includes(basename(found)) && existsSync(found),
   );
   if (file === undefined) return [{ name: path, results: [readResult(path)] }];
@@ -28,8 +28,8 @@ export function readRunSets(path: string): RunSet[] {
   if (side === undefined) return sets;
   const set = sets[side.charCodeAt(0) - 'A'.charCodeAt(0)];
   if (set) return [set];
-  const fix = `name one of\n${sets.map(({ name }) => `    ${name}`).join('\n')}`;
-  throw new CapacityError('CONFIG_INVALID', `${whole} has no side ${side}`, fix);
+  const fix = `choose one of\n${sets.map(({ name }) => `    ${name}`).join('\n')}`;
+  throw new CapacityError('CONFIG_INVALID', `${series} has no side ${side}`, fix);
 }
 
 function setsIn(folder: string, name: string): RunSet[] {
@@ -43,8 +43,8 @@ function setsIn(folder: string, name: string): RunSet[] {
     name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
     ...sideOf(runs, levels),
   }));
-  // Those of which nothing is left are worse than any others.
+  // A side whose runs all crashed still counts, as lost.
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
-  const fix = 'repeat it; the output of each run is in logs/ beside it';
+  const fix = 'repeat the series; the output of each run is in its folder logs/';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);
 }

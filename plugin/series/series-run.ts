@@ -1,4 +1,4 @@
-/** One run of a series: `artillery run` as a child process, its output in a log, and a server of its own where it needs one. */
+/** One run of a series: `artillery run` as a child process, with its output in a log and, if configured, the user's server. */
 import { appendFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { execa } from 'execa';
@@ -19,7 +19,7 @@ export interface RunCommand {
   scenario: string;
   /** Further arguments of `artillery run`. */
   args: string[];
-  /** What Artillery's `--overrides` merges into the scenario. */
+  /** Artillery's `--overrides`, which it merges into the scenario. */
   overrides: { config?: { plugins?: Record<string, object> } };
   /** Environment variables besides those of this process. */
   env: Record<string, string>;
@@ -28,25 +28,25 @@ export interface RunCommand {
 }
 
 export interface Surroundings {
-  /** As of `artilleryScript`. */
+  /** Path of Artillery's command. */
   artillery: string;
-  /** The series' own: runs go to `runs/` in it, their output to `logs/`. No other run may write there meanwhile. */
+  /** Folder of the series: results go to `runs/`, output to `logs/`. No other run may write there meanwhile. */
   folder: string;
-  /** Ends the run as Ctrl-C would. */
+  /** Ends the run like Ctrl-C. */
   signal: AbortSignal;
 }
 
 export interface EndedRun {
   run: SeriesRun;
   result: Result | undefined;
-  /** What ended it before it had a result. */
+  /** The error that ended the run before it had a result. */
   error: CapacityError | undefined;
 }
 
 /**
- * @param number of the run, which names its logs
- * @param commandOf what it throws as a CapacityError becomes the reason why the run was refused
- * @returns how it went, whatever came of it
+ * Makes one run, and returns how it ended.
+ * @param number number of the run, used for the names of its logs
+ * @param commandOf returns the command; if it throws a CapacityError, the run counts as refused
  */
 export async function makeRun(
   number: number,
@@ -63,8 +63,8 @@ export async function makeRun(
   let error: CapacityError | undefined;
   try {
     const command = commandOf();
-    const handsOver = { ...command, env: { ...command.env, [ERROR_FILE]: errorFile } };
-    [exitCode, path] = await start(handsOver, number, log, surroundings);
+    const withErrorFile = { ...command, env: { ...command.env, [ERROR_FILE]: errorFile } };
+    [exitCode, path] = await start(withErrorFile, number, log, surroundings);
     error = takeError(errorFile);
   } catch (thrown) {
     if (!signal.aborted) {
@@ -77,7 +77,7 @@ export async function makeRun(
     rmSync(errorFile, { force: true });
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
-  // Such as a scenario without the plugin: Artillery's exit code says nothing of a measurement.
+  // Without a result, for example if the scenario lacks the plugin, Artillery's exit code says nothing about a measurement.
   if (!result && endingOf(exitCode) === 'measured') exitCode = exitCodeOf('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;
@@ -91,15 +91,16 @@ function problemOf(exitCode: number, result: Result | undefined, error: Capacity
   const ending = endingOf(exitCode);
   if (ending === 'stopped') return 'stopped';
   if (ending === 'measured' && result) {
-    const spoiling = result.findings.filter(({ invalidates }) => invalidates.includes('run'));
-    return isUsable(result) ? null : `INVALID: ${spoiling.map(({ code }) => code).join(', ')}`;
+    const invalidating = result.findings.filter(({ invalidates }) => invalidates.includes('run'));
+    return isUsable(result) ? null : `INVALID: ${invalidating.map(({ code }) => code).join(', ')}`;
   }
   return `${error ? `${error.code}: ${error.message}` : 'no result'} (exit code ${exitCode})`;
 }
 
 /**
- * @returns the exit code, and the path of the run's result.json in the folder if it left one
- * @throws CapacityError of the server, also if it has ended during the run: what was measured then is not its figures
+ * Starts the server, if configured, and Artillery.
+ * @returns the exit code, and the path of the run's result.json, relative to the folder, if there is one
+ * @throws CapacityError if the server does not start, or ends during the run
  */
 async function start(
   command: RunCommand,
@@ -118,7 +119,7 @@ async function start(
     if (!server.hasEnded()) return made;
     throw new CapacityError(
       'START_FAILED',
-      `${maskCommandLine(description.command)} has ended during the run`,
+      `${maskCommandLine(description.command)} ended during the run`,
       `read its log: ${serverLog}`,
     );
   } finally {
@@ -126,7 +127,7 @@ async function start(
   }
 }
 
-/** Which processes' memory and CPU are measured. */
+/** Adds the processes whose memory and CPU the run measures. */
 function withPids({ config }: RunCommand['overrides'], pids: number[]): RunCommand['overrides'] {
   const plugin = { ...config?.plugins?.[PLUGIN], workers: { pids } };
   return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN]: plugin } } };
@@ -139,16 +140,16 @@ async function runArtillery(
 ): Promise<[number, string | undefined]> {
   signal.throwIfAborted();
   const before = resultsIn(folder);
-  const overriding = Object.keys(overrides).length === 0 ? [] : ['--overrides', JSON.stringify(overrides)];
+  const overrideArguments = Object.keys(overrides).length === 0 ? [] : ['--overrides', JSON.stringify(overrides)];
   const output = { file: log, append: true } as const;
   const child = execa(process.execPath, [STARTER], {
-    input: JSON.stringify([artillery, 'run', ...args, ...overriding, scenario]),
+    input: JSON.stringify([artillery, 'run', ...args, ...overrideArguments, scenario]),
     stdout: output,
     stderr: output,
     env: { ...env, CAPACITY_RESULTS: join(folder, 'runs') },
     reject: false,
   });
-  // On Ctrl-C, the terminal sends the signal to Artillery as well, which acts on the first one only.
+  // On Ctrl-C, the terminal signals Artillery, too; Artillery handles the first signal only.
   const stop = () => child.kill('SIGINT');
   signal.addEventListener('abort', stop);
   const { exitCode = KILLED, cause } = await child;
@@ -157,10 +158,10 @@ async function runArtillery(
   return [exitCode, resultsIn(folder).find((path) => !before.includes(path))];
 }
 
-/** In place of the exit code of a child that a signal killed. */
+/** Stands for the exit code of a child killed by a signal, which has none. */
 const KILLED = 128;
 
-/** `latest` is a link to one of them. A refused run removes its folder. */
+/** Returns the result files of all runs. `latest` is a link to one of them. */
 function resultsIn(folder: string): string[] {
   return globSync('runs/*/result.json', { cwd: folder }).filter((path) => !path.startsWith(join('runs', 'latest')));
 }

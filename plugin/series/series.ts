@@ -1,7 +1,7 @@
 /**
- * The runner of many runs. A command says which run comes next, given those so far; the runner makes it, records how it ended, and
- * rewrites the documents after each, so that the same command resumes a series that was stopped. A series that is complete is set
- * aside, so that a command never passes old figures off as new ones.
+ * Runs a series. The command decides on the next run from those so far. The runner makes it, records how it ended, and rewrites the
+ * documents after each, so that the same command resumes a stopped series. A complete series is moved aside first, so that a
+ * command never presents old figures as new ones.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { artilleryScript, untilStopped } from './artillery-arguments.ts';
 import { openFolder, readDocument, setAside, writeDocuments } from './folder.ts';
 import { type EndedRun, makeRun, type RunCommand, type Surroundings } from './series-run.ts';
 
-/** A run that was started, with its result if it left one. `Key` says which one it is, such as its level. */
+/** A started run, with its result if it has one. `Key` identifies the run in its series, for example by its level. */
 export interface MadeRun<Key> {
   run: SeriesRun & Key;
   result: Result | undefined;
@@ -29,11 +29,11 @@ export interface MadeRun<Key> {
 export type Next<Key, End> =
   | {
       key: Key;
-      /** For the progress. */
+      /** Shown in the progress. */
       label: string;
-      /** Runs until the end, with this one, at most; undefined if unknown. */
+      /** Remaining runs at most, this one included; undefined if unknown. */
       left: number | undefined;
-      /** Since the end of the last run. */
+      /** Minimum time between the end of the last run and this one. */
       restSeconds?: number;
     }
   | { end: End };
@@ -43,33 +43,33 @@ interface SeriesDocument<Key> {
   runs: (SeriesRun & Key)[];
 }
 
-/** What a command wants to be run. */
+/** The series of one command. */
 export interface Series<Key, End, Document extends SeriesDocument<Key>> {
   /** Its documents are `<kind>.json`, `.md` and `.html`. */
   kind: string;
   folder: string;
   schema: z.ZodType<Document>;
-  /** @returns what all runs of a document have in common, by name: those of another one cannot be used */
+  /** Returns, by name, the properties in which a stored document must equal the new one for the series to be resumed. */
   identityOf(document: Document): Record<string, unknown>;
   /**
-   * Follows from the runs alone, so that a series that is resumed continues.
-   * @param runs all that were started, in their order
-   * @param earlier how many of them an earlier start has made: what ended that one is tried again
+   * Decides on the next run, from the runs alone, so that a resumed series continues.
+   * @param runs all started runs, in order
+   * @param earlier number of runs from earlier starts; if the series stopped because of them, it tries again
    */
   next(runs: MadeRun<Key>[], earlier: number): Next<Key, End> | Promise<Next<Key, End>>;
-  /** @throws CapacityError if the run cannot be made: that is how it ends */
+  /** @throws CapacityError if the run cannot be made; the run is then recorded as refused */
   commandOf(key: Key): RunCommand;
-  /** @returns for the progress, what came of a run that was measured, and details */
+  /** Returns the outcome of a measured run for the progress, followed by details. */
   outcomeOf(made: MadeRun<Key>): string[];
   /** @param end undefined while the series is not finished */
   documentOf(startedAt: string, runs: MadeRun<Key>[], end: End | undefined): Document;
-  /** What people read of it: beside the document as Markdown and HTML. */
+  /** Returns the report, which is written as Markdown and HTML. */
   reportOf(document: Document, runs: MadeRun<Key>[]): Report;
 }
 
 interface Runner extends Pick<Surroundings, 'artillery' | 'signal'> {
-  /** Takes lines of progress. */
-  say(text: string): void;
+  /** Prints a line of progress. */
+  print(text: string): void;
 }
 
 /**
@@ -78,20 +78,20 @@ interface Runner extends Pick<Surroundings, 'artillery' | 'signal'> {
  */
 export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
-  { artillery, signal, say }: Runner,
+  { artillery, signal, print }: Runner,
 ): Promise<{ document: Document; runs: MadeRun<Key>[] }> {
   const { kind, folder, schema } = series;
-  // Loaded on demand, because it loads the chart library, which is slow.
+  // Imported late: the chart library loads slowly.
   const { renderHtml } = await import('../../report/render/html.ts');
   const close = openFolder(folder);
   try {
     let { startedAt, runs } = earlierRuns(series);
     if (await isComplete(series, startedAt, runs)) {
-      say(`The earlier ${kind} is complete, and now in ${setAside(folder, startedAt)}. This one begins anew.`);
+      print(`The earlier ${kind} is complete, and was moved to ${setAside(folder, startedAt)}. Starting a new one.`);
       [startedAt, runs] = [new Date().toISOString(), []];
     }
     const earlier = runs.length;
-    if (earlier > 0) say(`Resumes after ${earlier} earlier ${earlier === 1 ? 'run' : 'runs'}.`);
+    if (earlier > 0) print(`Resuming after ${counted(earlier, 'earlier run')}.`);
     let end: End | undefined;
     const write = () => {
       const document = series.documentOf(startedAt, runs, end);
@@ -110,16 +110,16 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       const { key, label, left, restSeconds = 0 } = next;
       const last = runs.at(-1)?.run;
       const number = (last?.number ?? 0) + 1;
-      // A clock that was set back makes no rest longer.
+      // Bounded, in case the clock was set back.
       const restMs = last ? Math.min(restSeconds * 1000, endOf(last) + restSeconds * 1000 - Date.now()) : 0;
-      say(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} before` : ''));
+      print(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} first` : ''));
       await pause(restMs, signal);
       if (signal.aborted) break;
       const { run, result, error } = await makeRun(number, () => series.commandOf(key), { artillery, folder, signal });
       const made = { run: { ...run, ...key }, result };
       runs.push(made);
       write();
-      say(endLines({ run, error }, series.outcomeOf(made), folder).join('\n'));
+      print(endLines({ run, error }, series.outcomeOf(made), folder).join('\n'));
     }
     return { document: write(), runs };
   } finally {
@@ -128,23 +128,23 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
 }
 
 /**
- * As `runSeries`, with Artillery, until Ctrl-C, and progress on standard error.
- * @throws CapacityError NOT_INSTALLED, and those of `runSeries`
+ * Calls `runSeries` with the installed Artillery, progress on standard error, and Ctrl-C as its signal.
+ * @throws CapacityError NOT_INSTALLED, and errors of `runSeries`
  */
 export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(series: Series<Key, End, Document>) {
   const artillery = artilleryScript();
   return untilStopped(async (signal) => {
-    const made = await runSeries(series, { artillery, signal, say: (text) => console.error(harmless(text)) });
+    const made = await runSeries(series, { artillery, signal, print: (text) => console.error(harmless(text)) });
     return { ...made, isStopped: signal.aborted };
   });
 }
 
-/** @returns milliseconds since 1970 */
+/** Returns the end of a run in milliseconds since 1970. */
 function endOf({ startedAt, seconds }: SeriesRun): number {
   return Date.parse(startedAt) + seconds * 1000;
 }
 
-/** Whether another start would make no run and would leave the document as it is. */
+/** Returns whether another start would make no run, and leave the document unchanged. */
 async function isComplete<Key, End, Document extends SeriesDocument<Key>>(
   { kind, folder, schema, next, documentOf }: Series<Key, End, Document>,
   startedAt: string,
@@ -159,7 +159,10 @@ function textOf<Document>(document: Document, schema: z.ZodType<Document>): stri
   return `${JSON.stringify(schema.parse(document), null, 1)}\n`;
 }
 
-/** Runs whose result is no longer there do not count, and without any result nothing is there to resume. */
+/**
+ * Returns the runs of the folder's document. Leaves out runs whose result file is missing; if no result file is left, the series
+ * starts anew.
+ */
 function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
 ): { startedAt: string; runs: MadeRun<Key>[] } {
@@ -167,12 +170,12 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   const document = readDocument(folder, `${kind}.json`, schema);
   const hasResult = document?.runs.some(({ result }) => result !== null && existsSync(join(folder, result)));
   if (!document || !hasResult) return { startedAt: new Date().toISOString(), runs: [] };
-  const asked = series.documentOf(document.startedAt, [], undefined);
-  const changes = changesOf(series.identityOf(document), series.identityOf(asked));
+  const requested = series.documentOf(document.startedAt, [], undefined);
+  const changes = changesOf(series.identityOf(document), series.identityOf(requested));
   if (changes.length > 0) {
     throw new CapacityError(
       'SERIES_CHANGED',
-      `the runs in ${folder} are of another ${kind}:\n${changes.map((change) => `  ${change}`).join('\n')}`,
+      `the runs in ${folder} belong to another ${kind}:\n${changes.map((change) => `  ${change}`).join('\n')}`,
     );
   }
   const runs = document.runs.flatMap((run): MadeRun<Key>[] => {
@@ -183,15 +186,15 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   return { startedAt: document.startedAt, runs };
 }
 
-/** @returns one line for each difference, such as `repeat: was 2, is 3` */
+/** Returns one line for each difference, such as `repeat: was 2, is 3`. */
 function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   return Object.keys({ ...before, ...after }).flatMap((key) => {
-    const [was, is] = [before, after].map((one) => JSON.stringify(one[key]) ?? 'not there');
+    const [was, is] = [before, after].map((properties) => JSON.stringify(properties[key]) ?? 'unset');
     return was === is ? [] : [`${key}: was ${was}, is ${is}`];
   });
 }
 
-/** @returns `Run 3: TLS=on; 4 runs left, about 6 min` */
+/** Returns a line such as `Run 3: TLS=on; 4 runs left, about 6 min`. */
 function beginText(
   number: number,
   label: string,
@@ -199,33 +202,33 @@ function beginText(
   runs: { run: Pick<SeriesRun, 'exitCode' | 'seconds'> }[],
 ): string {
   if (left === undefined) return `Run ${number}: ${label}`;
-  // Later runs can take longer, those at higher levels for example.
+  // Estimated from the latest run, because runs at higher levels can take longer.
   const { seconds } = runs.findLast(({ run }) => endingOf(run.exitCode) === 'measured')?.run ?? {};
   const time = seconds === undefined ? '' : `, about ${durationText(left * seconds)}`;
   return `Run ${number}: ${label}; ${counted(left, 'run')} left${time}`;
 }
 
 /**
- * @param outcome of a run that was measured, and details
- * @param folder of the series
+ * @param outcome outcome of a measured run, followed by details
+ * @param folder folder of the series
  */
 function endLines({ run, error }: Pick<EndedRun, 'run' | 'error'>, outcome: string[], folder: string): string[] {
   const { number, exitCode, seconds } = run;
   const ending = endingOf(exitCode);
   const log = join(folder, 'logs', `${number}.log`);
-  const [what, ...details] =
+  const [summary, ...details] =
     ending === 'measured' ? outcome : ending === 'stopped' ? [ending] : [ending, ...failureLines(error, log)];
-  return [`  ${what} after ${durationText(seconds)}`, ...details.map((line) => `    ${line}`)];
+  return [`  ${summary} after ${durationText(seconds)}`, ...details.map((line) => `    ${line}`)];
 }
 
-/** @param shown of its report @returns what a series prints at its end */
-export function endText({ kind, folder }: { kind: string; folder: string }, shown: string): string {
+/** Returns the text that a series prints at its end. @param report rendered report */
+export function endText({ kind, folder }: { kind: string; folder: string }, report: string): string {
   return [
     '',
-    shown,
+    report,
     '',
     `Series: ${join(folder, `${kind}.json`)}`,
-    `  and beside it ${kind}.md, ${kind}.html, runs/ and the output of each run in logs/`,
+    `  in the same folder: ${kind}.md, ${kind}.html, runs/ and the output of each run in logs/`,
   ].join('\n');
 }
 

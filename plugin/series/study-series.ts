@@ -1,4 +1,4 @@
-/** The runs of a study: every combination of levels several times, in an order that is known before the first run. */
+/** The runs of a study: every combination of levels, several times, in a fixed order. */
 import { hash } from 'node:crypto';
 import { EXIT_CODES, exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { endingOf } from '../../protocol/documents/series-schema.ts';
@@ -15,38 +15,38 @@ import { maskedPlan } from './masked-plan.ts';
 import type { MadeRun, Next, Series } from './series.ts';
 import type { RunCommand } from './series-run.ts';
 
-/** Which run of a plan: each block has every combination once. */
-interface Place {
-  /** From 1. */
+/** One planned run. Each block has every combination once. */
+interface PlannedRun {
+  /** Numbered from 1. */
   block: number;
   levels: Levels;
 }
 
 export interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
   folder: string;
-  /** @throws CapacityError if it cannot be run */
+  /** @throws CapacityError if the levels cannot be run */
   commandOf(levels: Levels): RunCommand;
 }
 
-export type StudySeries = Series<Place, 'done', Study>;
+export type StudySeries = Series<PlannedRun, 'done', Study>;
 
-/** Measured runs of a place: on a machine that other programs always use, a study would never end. */
+/** Most measured runs per planned run. Bounded, because other programs may always disturb a machine. */
 const MAX_ATTEMPTS = 2;
 
-/** Each start repeats runs that failed in an earlier start. A run that other programs disturbed is repeated at once. */
+/** Returns the series of a study. It repeats runs that failed in an earlier start, and repeats disturbed runs at once. */
 export function studySeries(options: StudyOptions): StudySeries {
   const { folder, name, title, scenarioHash } = options;
   const { shown: plan, realOf } = maskedPlan(options.plan);
   const order = orderOf(plan);
   const combinations = order.length / plan.repeat;
-  const next = (runs: MadeRun<Place>[], earlier: number): Next<Place, 'done'> => {
+  const next = (runs: MadeRun<PlannedRun>[], earlier: number): Next<PlannedRun, 'done'> => {
     const done = runs.filter((made, index) => index >= earlier || isMeasured(made));
-    const open = order.filter((place) => !done.some(({ run }) => isAt(run, place)));
+    const open = order.filter((planned) => !done.some(({ run }) => isSame(run, planned)));
     const [disturbed] = runs.slice(-1).filter((latest) => isDisturbed(latest, runs));
-    const isWhole = runs.length > 0 && open.length % combinations === 0 && !disturbed;
+    const isBlockComplete = runs.length > 0 && open.length % combinations === 0 && !disturbed;
     const isUseless = runs.length > earlier && measuredInLatestBlock(runs) < Math.min(2, combinations);
     const key = disturbed ? { block: disturbed.run.block, levels: disturbed.run.levels } : open[0];
-    if (!key || (isWhole && (isUseless || isEnough(plan, countedRuns(runs))))) return { end: 'done' };
+    if (!key || (isBlockComplete && (isUseless || isEnough(plan, countedRuns(runs))))) return { end: 'done' };
     const isOpen = plan.detect !== undefined;
     const round = `round ${key.block} of ${isOpen ? 'at most ' : ''}${plan.repeat}`;
     const label = [labelOf(key.levels), round, ...(disturbed ? ['again'] : [])].filter(Boolean).join(', ');
@@ -57,7 +57,7 @@ export function studySeries(options: StudyOptions): StudySeries {
     folder,
     schema: studySchema,
     next,
-    // More rounds continue the same runs. The first eight digits tell two texts apart.
+    // Omits `repeat` and `detect`: a study can be continued with more rounds. Eight digits of the hash are enough.
     identityOf: ({ plan: { repeat: _repeat, detect: _detect, ...same }, scenarioHash: text }) => {
       return { ...same, 'the text of the scenario': text.slice(0, 8) };
     },
@@ -75,7 +75,7 @@ export function studySeries(options: StudyOptions): StudySeries {
       startedAt,
       planned: order.length,
       runs: runs.map((made) =>
-        made.result && leftOut(runs).includes(made)
+        made.result && excludedRuns(runs).includes(made)
           ? { ...made.run, problem: `repeated: ${disturbanceOf(made.result)?.text}` }
           : made.run,
       ),
@@ -83,46 +83,46 @@ export function studySeries(options: StudyOptions): StudySeries {
     }),
     reportOf: (document, runs) => {
       const report = studyDocument(document, countedRuns(runs));
-      const { length } = leftOut(runs);
+      const { length } = excludedRuns(runs);
       if (length === 0) return report;
-      const line = `Left out and made again: ${counted(length, 'run')} that others disturbed`;
+      const line = `Excluded and repeated: ${counted(length, 'run')} that other programs disturbed`;
       return { ...report, answer: { ...report.answer, lines: [...report.answer.lines, line] } };
     },
   };
 }
 
-function isDisturbed(made: MadeRun<Place>, runs: MadeRun<Place>[]): boolean {
+function isDisturbed(made: MadeRun<PlannedRun>, runs: MadeRun<PlannedRun>[]): boolean {
   const { result } = made;
-  const attempts = runs.filter((one) => isAt(one.run, made.run) && isMeasured(one));
+  const attempts = runs.filter((attempt) => isSame(attempt.run, made.run) && isMeasured(attempt));
   return result !== undefined && isMeasured(made) && isWorthRepeating(result) && attempts.length < MAX_ATTEMPTS;
 }
 
-function isMeasured({ run }: MadeRun<Place>): boolean {
+function isMeasured({ run }: MadeRun<PlannedRun>): boolean {
   return endingOf(run.exitCode) === 'measured';
 }
 
-/** Returns the exit code of the worst run, or if all runs are VALID, that of the comparisons: worse goes first. */
-export function exitCodeOfStudy(plan: Plan, runs: MadeRun<Place>[]): number {
-  const ofRuns = worstExitCode(deciding(runs).map(({ run }) => run.exitCode));
-  if (ofRuns !== 0) return ofRuns;
+/** Returns the exit code of the worst run; if all runs are VALID, that of the comparisons, of which `worse` takes precedence. */
+export function exitCodeOfStudy(plan: Plan, runs: MadeRun<PlannedRun>[]): number {
+  const worstRun = worstExitCode(decidingRuns(runs).map(({ run }) => run.exitCode));
+  if (worstRun !== 0) return worstRun;
   const codes = comparisonsOf(plan, countedRuns(runs)).map((comparison) => {
     const end = endOf(comparison);
-    const isUnseen = plan.detect !== undefined && !seesAll(comparison, plan.detect);
-    const isSame = 'answer' in end && end.answer === 'no-difference';
-    return exitCodeOf(isSame && isUnseen ? { answer: 'inconclusive' } : end);
+    const isTooCoarse = plan.detect !== undefined && !wouldDetect(comparison, plan.detect);
+    const isNoDifference = 'answer' in end && end.answer === 'no-difference';
+    return exitCodeOf(isNoDifference && isTooCoarse ? { answer: 'inconclusive' } : end);
   });
   return codes.includes(EXIT_CODES.worse) ? EXIT_CODES.worse : Math.max(0, ...codes);
 }
 
-/** Whether runs in whole blocks suffice to see a change of the share that the plan asks for. */
+/** Returns whether the runs suffice to detect a change as small as `plan.detect`. */
 function isEnough(plan: Plan, runs: MeasuredRun[]): boolean {
   const { detect } = plan;
   if (detect === undefined) return false;
-  return comparisonsOf(plan, runs).every((comparison) => seesAll(comparison, detect));
+  return comparisonsOf(plan, runs).every((comparison) => wouldDetect(comparison, detect));
 }
 
-/** Whether every level would show a change of that share. */
-function seesAll(comparison: Comparison, detect: number): boolean {
+/** Returns whether a change of the share `detect` would be found at every level. */
+function wouldDetect(comparison: Comparison, detect: number): boolean {
   return comparison.sets.slice(1).every((_, index) => wouldSee(comparison, index + 1, detect));
 }
 
@@ -130,46 +130,47 @@ function comparisonsOf(plan: Plan, runs: MeasuredRun[]): Comparison[] {
   return questionsOf(plan, runs).flatMap(({ contexts }) => contexts.map(({ comparison }) => comparison));
 }
 
-/** Returns how many combinations of the block of the latest run have a result. With fewer than two, nothing can be compared. */
-function measuredInLatestBlock(runs: MadeRun<Place>[]): number {
+/** Returns how many combinations in the block of the latest run were measured. With fewer than two, nothing can be compared. */
+function measuredInLatestBlock(runs: MadeRun<PlannedRun>[]): number {
   const block = runs.at(-1)?.run.block;
   const measured = runs.filter((made) => made.run.block === block && isMeasured(made));
   return new Set(measured.map(({ run }) => labelOf(run.levels))).size;
 }
 
-/** @returns one of each place: that whose figures count; if no run came to its end, the latest */
-function deciding(runs: MadeRun<Place>[]): MadeRun<Place>[] {
+/** Returns the runs whose exit codes decide. For each planned run: those that count or, if none was measured, the latest. */
+function decidingRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter(({ run }, index) => {
     if (all[index]?.result) return true;
-    return !runs.some((one, at) => isAt(one.run, run) && (all[at]?.result || at > index));
+    return !runs.some((attempt, at) => isSame(attempt.run, run) && (all[at]?.result || at > index));
   });
 }
 
-/** @returns those that came to their end, and were made again because others disturbed them more */
-function leftOut(runs: MadeRun<Place>[]): MadeRun<Place>[] {
+/** Returns measured runs that do not count, because a less disturbed repetition replaces them. */
+function excludedRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter((made, index) => isMeasured(made) && !all[index]?.result);
 }
 
 /**
- * A machine that drifts meets all combinations alike: each block has them all, in an order that is drawn for every other block,
- * and turned round in the one after it. The order follows from the plan, so a series that is resumed continues in it.
+ * Returns the planned runs in their order. Each block has all combinations: odd blocks in random order, even blocks in the reverse
+ * order of the block before, so that drift of the machine affects all combinations alike. The plan alone determines the order, so a
+ * resumed series continues in it.
  */
-export function orderOf(plan: Plan): Place[] {
+export function orderOf(plan: Plan): PlannedRun[] {
   const { repeat, seed } = plan;
   const combinations = combinationsOf(plan);
   return Array.from({ length: repeat }, (_, index) => index).flatMap((index) => {
     const pair = Math.floor(index / 2);
-    // Digests give an order that looks random, and is the same for the same plan.
-    const drawn = combinations
-      .map((levels) => ({ levels, lot: hash('sha256', `${seed}:${pair}:${labelOf(levels)}`) }))
-      .sort((a, b) => (a.lot < b.lot ? -1 : 1))
+    // Sorting by digests gives a pseudo-random order that is the same for the same plan.
+    const shuffled = combinations
+      .map((levels) => ({ levels, digest: hash('sha256', `${seed}:${pair}:${labelOf(levels)}`) }))
+      .sort((a, b) => (a.digest < b.digest ? -1 : 1))
       .map(({ levels }) => ({ block: index + 1, levels }));
-    return index % 2 === 0 ? drawn : drawn.reverse();
+    return index % 2 === 0 ? shuffled : shuffled.reverse();
   });
 }
 
-function isAt(place: Place, { block, levels }: Place): boolean {
-  return place.block === block && labelOf(place.levels) === labelOf(levels);
+function isSame(a: PlannedRun, b: PlannedRun): boolean {
+  return a.block === b.block && labelOf(a.levels) === labelOf(b.levels);
 }

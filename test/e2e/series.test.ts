@@ -70,7 +70,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     for (const run of runs) assertSound(run, all);
     const counted = runs.filter(({ problem }) => problem === null);
     assert.equal(exitCode, Math.max(...counted.map((run) => run.exitCode)), all);
-    assert.equal(/Left out and made again/.test(stdout), runs.length > counted.length, all);
+    assert.equal(/Excluded and repeated/.test(stdout), runs.length > counted.length, all);
     const { runs: count, mean, deviation } = combinations[0]?.figures['connections.peak'] ?? {};
     assert.deepEqual([count, mean, deviation], [2, 10, 0]);
     assert.equal(existsSync(join(cwd, 'results')), false);

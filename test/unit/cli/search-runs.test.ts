@@ -68,7 +68,7 @@ function begin(t: TestContext, phases?: Phase[]) {
       return series.next(runs, before);
     };
     const { signal } = new AbortController();
-    const { document } = await runSeries({ ...series, next }, { artillery, signal, say: () => {} });
+    const { document } = await runSeries({ ...series, next }, { artillery, signal, print: () => {} });
     const read = (name: string) => readFileSync(join(series.folder, name), 'utf8');
     return { search: document, answer: document.answer, made: document.runs.slice(earlier), read };
   };

@@ -61,7 +61,7 @@ test('runs get credentials, and neither command lines nor documents of the serie
   });
   const said: string[] = [];
   const { signal } = new AbortController();
-  await runSeries(series, { artillery, signal, say: (text) => said.push(text) });
+  await runSeries(series, { artillery, signal, print: (text) => said.push(text) });
   const seen = globSync('seen-*', { cwd: root }).map((name) => JSON.parse(readFileSync(join(root, name), 'utf8')));
   assert.deepEqual(seen.map(([token]) => token).sort(), ['Canary-a1', 'Canary-b2']);
   for (const [, given, commandLine] of seen) {

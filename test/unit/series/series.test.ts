@@ -78,7 +78,7 @@ function begin(t: TestContext) {
       },
       ...others,
     };
-    const made = await runSeries(series, { artillery, signal, say: (text) => said.push(text) });
+    const made = await runSeries(series, { artillery, signal, print: (text) => said.push(text) });
     return { ...made, said: said.join('\n') };
   };
   return { folder, read, run };
@@ -187,7 +187,7 @@ it('measures anew what is complete, and keeps the earlier runs in a folder besid
   const { folder, run } = begin(t);
   const { document } = await run(list('VALID'));
   const { document: anew, said } = await run(list('VALID'));
-  const [, aside = ''] = /now in (.*)\. This one begins anew/.exec(said) ?? [];
+  const [, aside = ''] = /moved to (.*)\. Starting a new one/.exec(said) ?? [];
   assert.match(basename(aside), /^\d{4}-[\dT-]+-own$/);
   assert.deepEqual(JSON.parse(readFileSync(join(aside, 'own.json'), 'utf8')), document);
   assert.ok(existsSync(join(aside, document.runs[0]?.result ?? '')));
@@ -207,7 +207,7 @@ it('is refused while another process works on it, if it is another one, and if i
   await assert.rejects(run(list()), { code: 'IN_USE', message: new RegExp(`^process ${process.pid} `) });
   writeFileSync(lock, JSON.stringify({ pid: process.pid, startTime: 'of an earlier process' }));
   const identityOf = ({ runs, end }: Document) => ({ made: runs.length, vary: ['a'], ...(end && { end }) });
-  const message = /another own:\n {2}made: was 1, is 0\n {2}end: was "done", is not there$/;
+  const message = /another own:\n {2}made: was 1, is 0\n {2}end: was "done", is unset$/;
   await assert.rejects(run(list(), { identityOf }), { code: 'SERIES_CHANGED', message });
   assert.equal(existsSync(lock), false);
   writeFileSync(join(folder, 'own.json'), '{');

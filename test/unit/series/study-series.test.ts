@@ -54,7 +54,7 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
       ...{ folder: `${folder}/runs`, name: 'runs', title: '', plan: { ...plan, ...later }, scenarioHash: 'abc' },
       commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
     });
-    const made = await runSeries(series, { artillery, signal: new AbortController().signal, say: () => {} });
+    const made = await runSeries(series, { artillery, signal: new AbortController().signal, print: () => {} });
     const page = readFileSync(`${folder}/runs/study.html`, 'utf8');
     const said = series.reportOf(made.document, made.runs).answer.lines.join('\n');
     return { ...made.document, page, said, exitCode: exitCodeOfStudy(plan, made.runs) };
@@ -121,7 +121,7 @@ describe('runs that others disturbed', () => {
 
   it('do not count, and are made again at once', async (t) => {
     const made = await disturbed(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
-    for (const text of [made.said, made.page]) assert.match(text, /Left out and made again: 1 run/);
+    for (const text of [made.said, made.page]) assert.match(text, /Excluded and repeated: 1 run/);
     const [, second, third, ...others] = made.runs;
     assert.equal(others.length, 2);
     assert.deepEqual([third?.block, third?.levels, third?.problem], [second?.block, second?.levels, null]);
@@ -137,7 +137,7 @@ describe('runs that others disturbed', () => {
   it('are made twice at most, and the one that was disturbed least counts', async (t) => {
     const body = 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6)); process.exitCode = run % 2 === 1 ? 3 : 4;';
     const { runs, said, exitCode, combinations } = await disturbed(t, body);
-    assert.match(said, /Left out and made again: 4 runs/);
+    assert.match(said, /Excluded and repeated: 4 runs/);
     assert.equal(exitCode, 3, 'of the runs whose figures count');
     assertEach(runs, ({ problem }) => problem === null, Array(4).fill([true, false]).flat());
     const counts = combinations.map(({ usable, figures }) => [usable, figures['connections.failed']?.max]);
@@ -151,7 +151,7 @@ describe('runs that others disturbed', () => {
     const body = 'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);';
     const { runs, combinations, exitCode, said } = await disturbed(t, body);
     assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 5], 'its times are open');
-    assert.doesNotMatch(said, /Left out/);
+    assert.doesNotMatch(said, /Excluded/);
   });
 
   it('count if the deployment failed in them, beside the other attempt', async (t) => {
