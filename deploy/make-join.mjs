@@ -1,6 +1,6 @@
 /**
- * What a conductor and its agents have to agree on where no orchestrator tells them, as files in a folder: token and
- * certificate for the conductor, and the line for the agents.
+ * Writes the secrets of a conductor and its agents into a folder: token and certificate for the conductor, and the join token for the
+ * agents.
  *
  *   node make-join.mjs <folder> <host:port>
  */

@@ -1,5 +1,5 @@
 /**
- * Writes the proxy's configuration for Compose and for the Helm chart, from the same template as the stack's:
+ * Writes the proxy's configuration for Compose and the Helm chart, from the stack's template:
  *
  *   node deploy/nginx-conf.ts
  */
@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { render, TEMPLATE } from '../server/stack/nginx.ts';
 
-/** What the configuration is for, by its file. */
+/** Values of the template's placeholders, by file. */
 const TARGETS = {
   'nginx.compose.conf': {
     WORKERS: 2,
@@ -29,7 +29,7 @@ const TARGETS = {
   },
 };
 
-/** @returns the text of each file, by its path in this folder */
+/** Returns the text of each file, by its path in this folder. */
 export function configurations(): Record<string, string> {
   const template = readFileSync(TEMPLATE, 'utf8');
   return Object.fromEntries(
@@ -40,12 +40,12 @@ export function configurations(): Record<string, string> {
   );
 }
 
-/** The same for every container: any user, a read-only root, and one source address for each worker. */
+/** Values for all containers, which have any user and a read-only root. */
 const COMMON = {
   USER: '',
   DIR: '/tmp',
   ERROR_LOG: 'stderr',
-  // Empty: the kernel chooses, since each worker is a destination of its own, with all ports of this address.
+  // Empty, so the kernel chooses the address: each worker has its own address, and so the full range of local ports.
   SOURCE_ADDRESSES: "* '';",
   ADDRESS: '0.0.0.0',
   PORT: 8080,
@@ -55,7 +55,7 @@ const COMMON = {
   LISTEN_OPTIONS: 'backlog=4096 reuseport',
 };
 
-/** `resolve`: nginx starts before its workers have an address, and follows them when they get another one. */
+/** `resolve` lets nginx start before its workers have addresses, and follow changes of these addresses. */
 function server(host: string): string {
   return `server ${host}:3100 resolve max_fails=0;`;
 }

@@ -1,7 +1,7 @@
 /**
- * Puts runs on the site, from which its pages and full reports are made:
- * `node docs/add.ts 5k results/latest/result.json` a run, as docs/reports/5k/result.json;
- * `node docs/add.ts results/study-websockets` a study, as docs/studies/websockets/.
+ * Adds results to the site.
+ * A run: `node docs/add.ts 5k results/latest/result.json` writes docs/reports/5k/result.json.
+ * A study: `node docs/add.ts results/study-websockets` writes docs/studies/websockets/.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,20 +13,20 @@ import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './studies/page.t
 
 export const SAMPLES_KEPT = 100;
 
-/** @returns what the page of a report and its report.html draw; the answer is stored, so no series is needed for it */
-export function keptOfReport(result: Result): Result {
+/** Returns the parts of a result that its pages show. The answer is stored, so its pages do not need the series. */
+export function reportParts(result: Result): Result {
   return { ...result, samples: evenly(result.samples), workersOverTime: [] };
 }
 
-/** @returns what a study compares: figures with their intervals, without the series and the layers of the single run */
-export function keptOfStudyRun(result: Result): Result {
+/** Returns the parts of a run that a study compares: figures with intervals, without series and layers. */
+export function studyRunParts(result: Result): Result {
   const { connections, cpu, delivery, latency, memory } = result;
   return {
     ...result,
     samples: [],
     workersOverTime: [],
     connections: { ...connections, overTime: null, stagesMs: {} },
-    cpu: those(cpu, /^cpu\.(\w+)/),
+    cpu: comparedLayers(cpu, /^cpu\.(\w+)/),
     delivery: delivery && { ...delivery, batches: [] },
     generator: [],
     latency: { ...latency, histograms: {}, roundTripHalfMs: { ...latency.roundTripHalfMs, single: null } },
@@ -34,25 +34,25 @@ export function keptOfStudyRun(result: Result): Result {
       ...memory,
       ...{ layers: [], inService: null, sources: {}, peakBytes: {}, residualBytes: {} },
       plateaus: memory.plateaus.map(({ connections }) => ({ connections })),
-      perConnectionBytes: those(memory.perConnectionBytes, /perConnectionBytes\.(\w+)/),
+      perConnectionBytes: comparedLayers(memory.perConnectionBytes, /perConnectionBytes\.(\w+)/),
     },
   };
 }
 
-/** @param named the layer in the path of a figure */
-function those<Value>(byLayer: Record<string, Value>, named: RegExp): Record<string, Value> {
-  const compared = new Set(FIGURES.map(({ path }) => named.exec(path)?.[1]));
+/** Keeps the layers that some figure compares. @param layerInPath matches the layer in a figure's path */
+function comparedLayers<Value>(byLayer: Record<string, Value>, layerInPath: RegExp): Record<string, Value> {
+  const compared = new Set(FIGURES.map(({ path }) => layerInPath.exec(path)?.[1]));
   return Object.fromEntries(Object.entries(byLayer).filter(([layer]) => compared.has(layer)));
 }
 
-/** @returns evenly spread values, the first and the last among them */
+/** Returns `SAMPLES_KEPT` evenly spaced values, including the first and the last. */
 function evenly<T>(values: T[]): T[] {
   if (values.length <= SAMPLES_KEPT) return values;
   const step = (values.length - 1) / (SAMPLES_KEPT - 1);
   return Array.from({ length: SAMPLES_KEPT }, (_, index) => values[Math.round(index * step)] as T);
 }
 
-/** One line for each part of the document, so that a change of one is seen. */
+/** Serializes with one line per top-level key, for readable diffs. */
 export function serialize(document: object): string {
   const parts = Object.entries(document).map(([key, part]) => `${JSON.stringify(key)}: ${JSON.stringify(part)}`);
   return `{\n${parts.join(',\n')}\n}\n`;
@@ -61,11 +61,11 @@ export function serialize(document: object): string {
 function addReport(size: string, result: Result): string {
   const folder = join(REPORTS, size);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'result.json'), serialize(keptOfReport(result)));
+  writeFileSync(join(folder, 'result.json'), serialize(reportParts(result)));
   return folder;
 }
 
-/** Replaces what was in the folder of that study before. @param to the folder that gets one for each study */
+/** Replaces the runs in the study's folder. @param to parent folder of all studies */
 export function addStudy({ study, runs }: MeasuredStudy, to: string): string {
   const folder = join(to, study.name);
   rmSync(join(folder, 'runs'), { recursive: true, force: true });
@@ -73,7 +73,7 @@ export function addStudy({ study, runs }: MeasuredStudy, to: string): string {
   const kept = study.runs.map((run, index) => {
     const result = runs[index]?.result;
     const path = `runs/${run.number}.json`;
-    if (result) writeFileSync(join(folder, path), serialize(keptOfStudyRun(result)));
+    if (result) writeFileSync(join(folder, path), serialize(studyRunParts(result)));
     return { ...run, result: result ? path : null };
   });
   // The pages compute combinations and differences from the runs.

@@ -1,4 +1,4 @@
-/** The site: pages and navigation. Builds offline; a dead link fails the build. */
+/** VitePress configuration: pages and navigation. Builds offline and fails on dead links. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitepress';
@@ -7,10 +7,10 @@ import { runDocument } from '../../report/sections/run-document.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 import { readMeasuredStudies, studySummary } from '../studies/page.ts';
 
-/** Pages whose wide tables and charts need the space of the page's outline. */
+/** Pages without an outline, whose wide tables and charts need its space. */
 const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
 
-/** Group of the sidebar → title → address. */
+/** Sidebar: group → title → path. */
 const PAGES = {
   Guide: {
     'Getting started': '/guide/getting-started',
@@ -46,15 +46,15 @@ export default defineConfig({
   description:
     'How many Socket.IO connections a deployment holds, what each costs, and whether every broadcast arrived.',
   lang: 'en',
-  // Works when opened from a disk and when served below a path.
+  // Lets the site be served below a path.
   base: process.env.DOCS_BASE ?? '/',
   cleanUrls: false,
   ignoreDeadLinks: false,
-  // Parts of the pages of studies.
+  // Included in the pages of studies.
   srcExclude: ['studies/*/about.md'],
-  // There is no icon, and browsers should not request one.
+  // An empty icon, so that browsers do not request one.
   head: [['link', { rel: 'icon', href: 'data:,' }]],
-  // The default's comments are too pale for some.
+  // VitePress's default colour of comments has too little contrast.
   markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   transformPageData(page) {
     if (WIDE.test(page.relativePath)) page.frontmatter.aside = false;

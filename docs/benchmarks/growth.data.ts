@@ -1,4 +1,4 @@
-/** What a connection and a message cost at each size: the reports that differ in size only, side by side. */
+/** Table of the costs of a connection and a message by size, from the reports that differ only in size. */
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { decimals, integer, optional } from '../../report/text/format.ts';
@@ -28,7 +28,7 @@ const GROWTH: SideBySide = {
   ],
 };
 
-/** HTML. */
+/** `table` is HTML. */
 export declare const data: { table: string };
 
 export default { watch: ['../reports/*/result.json'], load: () => growth(readReportsBySize()) };

@@ -1,4 +1,4 @@
-/** What TLS costs: each report with it beside the one that differs in nothing else. */
+/** Table of the costs of TLS: each report with TLS next to the one that differs in nothing else. */
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { at, figureRow, inMarkdown, type SideBySide, sideBySide } from '../figures.ts';
 import { type Report, readReports } from '../reports/reports.ts';
@@ -16,7 +16,7 @@ const TLS: SideBySide = {
   ],
 };
 
-/** HTML. */
+/** `table` is HTML. */
 export declare const data: { table: string };
 
 export default { watch: ['../reports/*/result.json'], load: () => tls(readReports()) };

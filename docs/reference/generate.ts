@@ -1,11 +1,11 @@
-/** Writes the reference, and the JSON Schema of result.json for people who script: npm run docs:reference */
+/** Writes the reference and the JSON Schema of result.json: npm run docs:reference */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { resultSchema } from '../../protocol/result/result.ts';
 import { MARK, PAGES } from './pages.ts';
 
-/** @returns path → content of each page, with its introduction as it is */
+/** Returns path → content of each page, keeping its handwritten introduction. */
 export function referencePages(): Map<string, string> {
   return new Map(
     Object.entries(PAGES).map(([name, generated]) => {
@@ -18,13 +18,13 @@ export function referencePages(): Map<string, string> {
 
 export const RESULT_SCHEMA = join(import.meta.dirname, '../public/result.schema.json');
 
-/** @returns what older results meet, too, and newer ones, which may have further keys */
+/** Returns a schema that accepts additional keys, so that newer results are valid, too. */
 export function resultJsonSchema(): object {
   const schema = z.toJSONSchema(resultSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // Links are those of the page.
+      // The links are relative to the page.
       jsonSchema.description &&= jsonSchema.description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
     },
   });

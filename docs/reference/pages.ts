@@ -1,6 +1,6 @@
 /**
- * The pages of the reference, each made from what the code says of itself: schemas, catalogues, commands. What stands above
- * `MARK` in a page is written by hand: at most an introduction and an example.
+ * Generates the pages of the reference from schemas, catalogues and commands. Text above `MARK` in a page is handwritten: an introduction
+ * and an example at most.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -127,7 +127,7 @@ function errors(): string[] {
     ),
     section(
       'Causes',
-      'The first finding is the cause of the others, if they are in the same run and the evidence is there. Reports show them below it.',
+      'The first finding is the cause of the others if they are in the same run and the evidence is present. Reports show them below the cause.',
       table(['cause', 'explains', 'evidence'], edges),
     ),
     section('Errors', 'Commands and runs stop with these, before any load.', codes(ERROR_CODES)),
@@ -139,8 +139,8 @@ function errors(): string[] {
   ];
 }
 
-/** Exit codes that mean the same of every command: the introduction has them. */
-const OF_ALL = ['2', '11', '130'];
+/** Exit codes with the same meaning for every command, which the introduction explains. */
+const COMMON_EXIT_CODES = ['2', '11', '130'];
 
 function cli(): string[] {
   const checks = { limit: LIMITS, warning: WARNINGS, 'check of a target': TARGET_CHECKS };
@@ -148,17 +148,17 @@ function cli(): string[] {
   return commandsOf(createProgram(), '').map(([name, command]) => {
     const given = command.options.filter(({ long }) => long !== '--json');
     const rows = [
-      ...command.registeredArguments.map((one) => [
-        code(one.required ? `<${one.name()}>` : `[${one.name()}${one.variadic ? '...' : ''}]`),
-        String(one.defaultValue ?? ''),
-        one.argChoices ? one.argChoices.map(code).join(', ') : one.description,
+      ...command.registeredArguments.map((argument) => [
+        code(argument.required ? `<${argument.name()}>` : `[${argument.name()}${argument.variadic ? '...' : ''}]`),
+        String(argument.defaultValue ?? ''),
+        argument.argChoices ? argument.argChoices.map(code).join(', ') : argument.description,
       ]),
       ...given.map(({ flags, defaultValue, description }) => [
         ...[code(flags), defaultValue === undefined ? '' : code(String(defaultValue)), description],
       ]),
     ];
     const exitCodes = Object.entries(helpOf(command).exitCodes)
-      .filter(([exitCode]) => !OF_ALL.includes(exitCode))
+      .filter(([exitCode]) => !COMMON_EXIT_CODES.includes(exitCode))
       .map((entry) => entry.join(' '));
     return section(
       code(name),
@@ -174,9 +174,9 @@ function commandsOf(command: Command, name: string): [string, Command][] {
   const visible = command
     .createHelp()
     .visibleCommands(command)
-    .filter((one) => one.name() !== 'help');
+    .filter((subcommand) => subcommand.name() !== 'help');
   if (visible.length === 0) return [[name, command]];
-  return visible.flatMap((one) => commandsOf(one, `${name} ${one.name()}`.trim()));
+  return visible.flatMap((subcommand) => commandsOf(subcommand, `${name} ${subcommand.name()}`.trim()));
 }
 
 function result(): string[] {
@@ -201,7 +201,7 @@ function result(): string[] {
     ...shapes,
     section(
       'Layers',
-      'Keys of the figures of memory; a run has those of its deployment.',
+      'Keys of the memory figures. A run has the keys of its own deployment’s parts.',
       table(['part', 'layers'], layers),
     ),
     section(
@@ -215,7 +215,7 @@ function result(): string[] {
   ];
 }
 
-/** Values of an enumeration, and what has a section of its own. */
+/** Returns the values of an enumeration, or a link to the shape's section. */
 function shapeOf(node: Node): string {
   const inner = node.anyOf?.find(({ $ref, enum: values }) => $ref ?? values) ?? node;
   return inner.$ref || inner.enum ? ` (${valuesOf(inner)})` : '';
@@ -251,30 +251,30 @@ function server(): string[] {
     ),
     section(
       'Environment',
-      'The included server reads these. The stack sets names, ports, token and Redis; the workers inherit the rest.',
+      'Variables of the bundled server. The stack sets names, ports, token and Redis; the workers inherit the rest.',
       table(OPTION, variables),
     ),
     section(
       'Tunings',
-      'The included server reads these, too, each `on` or `off`.',
+      'Further variables of the bundled server, each `on` or `off`.',
       table(['variable', 'default', 'meaning'], switches),
     ),
     section(
       'Adapters',
       '`CAPACITY_ADAPTER` chooses how a broadcast travels.',
-      table(['adapter', 'package and way'], catalogue(adapterHelp)),
+      table(['adapter', 'package and path of a broadcast'], catalogue(adapterHelp)),
     ),
   ];
 }
 
-/** The comments of the interface are what editors show; they are the descriptions here, too. */
+/** Rows of the options, described by the doc comments of the interface. */
 function instrumentRows(): string[][] {
   const source = readFileSync(join(import.meta.dirname, '../../server/instrument.ts'), 'utf8');
   const [, options = ''] = /export interface InstrumentOptions \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
   const comments = [...options.matchAll(/\/\*\*([\s\S]*?)\*\/\s*(\w+)\??:/g)];
   const { properties = {} } = nodeOf(instrumentOptions);
   return comments.map(([, comment = '', name = '']) => [
-    // The default name has this machine's in it.
+    // The default name contains this machine's host name.
     ...[code(name), name === 'worker' ? '' : defaultOf(properties[name] ?? {})],
     comment.replace(/\s*\n\s*\*?\s*/g, ' ').trim(),
   ]);

@@ -1,7 +1,7 @@
-/** What a zod schema says of its keys, walked as JSON Schema: path, values, default, meaning. */
+/** Describes the keys of a zod schema by way of JSON Schema: path, values, default, meaning. */
 import { z } from 'zod';
 
-/** The parts of a JSON Schema that the reference shows. `unit` is from zod's `meta`. */
+/** Parts of a JSON Schema that the reference shows. `unit` comes from zod's `meta`. */
 export interface Node extends Pick<Schema, Plain> {
   unit?: string;
   $defs?: Record<string, Node>;
@@ -17,14 +17,14 @@ type Plain = '$ref' | 'const' | 'default' | 'description' | 'enum' | 'format' | 
 type Range = 'minimum' | 'maximum' | 'exclusiveMinimum';
 
 interface Key {
-  /** With `[]` for a list and `*` for any key. */
+  /** Path with `[]` for a list and `*` for any key. */
   path: string;
   node: Node;
   isRequired: boolean;
   children: Key[];
 }
 
-/** A row of a table: one key, or several that are described together. */
+/** A row of a table: a key, or several keys with a common description. */
 interface Described extends Pick<Key, 'node' | 'isRequired'> {
   paths: string;
   text: string;
@@ -38,16 +38,16 @@ export function nodeOf(schema: z.ZodType): Node {
       const { def } = zodSchema._zod;
       if (def.type === 'pipe' && (def as z.core.$ZodPipeDef).out._zod.def.type === 'boolean')
         jsonSchema.unit = 'switch';
-      // Described before it became nullable: JSON Schema leaves that to the inner schema.
+      // If `describe` came before `nullable`, JSON Schema has the description only in the inner schema.
       const [inner] = jsonSchema.anyOf ?? [];
       if (def.type === 'nullable' && typeof inner === 'object') jsonSchema.description ??= inner.description;
-      // JSON Schema leaves out the default of what is transformed.
+      // JSON Schema leaves out the default of transformed values.
       if (def.type === 'default') jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
     },
   }) as Node;
 }
 
-/** @returns the keys of an object, also inside of lists, unions and records; what has an id of its own is not entered */
+/** Returns the keys of an object, also inside lists, unions and records, but not inside shapes with an id. */
 export function keysOf(node: Node, at = ''): Key[] {
   if (node.$ref) return [];
   const keys = Object.entries(node.properties ?? {}).map(([name, inner]) => {
@@ -59,22 +59,19 @@ export function keysOf(node: Node, at = ''): Key[] {
     ...keys,
     ...(typeof any === 'object' && keys.length === 0 ? keysOf(any, `${at}.*`) : []),
     ...(items ? keysOf(items, at.endsWith('[]') ? at : `${at}[]`) : []),
-    ...[...anyOf, ...prefixItems].flatMap((one) => keysOf(one, at)),
+    ...[...anyOf, ...prefixItems].flatMap((inner) => keysOf(inner, at)),
   ];
-  // One of a kind, or a list of them: the same keys.
+  // The keys of a value and of a list of such values are shown once.
   return [...new Map(all.toReversed().map((key) => [key.path.replaceAll('[]', ''), key])).values()].toReversed();
 }
 
-/** Keys that are worth one row for all of them together. */
-const MANY = 2;
+/** From this number on, keys already described share a row. */
+const MIN_SHARED_ROW = 2;
 
-/**
- * @param seen what the page has described: a key that means the same elsewhere is not described again
- * @throws for a key that nobody has described
- */
+/** @param seen keys that the page has already described, which are not described again @throws Error for a key without a description */
 export function describedKeys(keys: Key[], seen: Set<string>): Described[] {
   const known = keys.filter((key) => seen.has(signatureOf(key)));
-  const again = known.length >= MANY ? known : [];
+  const again = known.length >= MIN_SHARED_ROW ? known : [];
   const rows = keys.filter((key) => !again.includes(key)).flatMap((key) => describedKey(key, seen));
   if (again.length === 0) return rows;
   const [at = ''] = /^.*\./.exec(again[0]?.path ?? '') ?? [];
@@ -90,7 +87,7 @@ function describedKey(key: Key, seen: Set<string>): Described[] {
     return describedKeys(children, seen);
   }
   seen.add(signatureOf(key));
-  // Keys without a description are explained by that of their parent.
+  // The parent's description covers keys without a description.
   const bare = children.filter((child) => !isDescribed(child)).flatMap(leavesOf);
   const areKnown = named.length > 0 && named.every((child) => seen.has(signatureOf(child)));
   const row = {
@@ -116,7 +113,7 @@ function signatureOf({ path, node }: Key): string {
   return `${path.split('.').at(-1)} ${node.description}`;
 }
 
-/** @returns what a value can be, in a few words; '' where the keys inside of it say so */
+/** Describes the possible values in a few words; '' for an object whose keys are described. */
 export function valuesOf(node: Node): string {
   const id = node.$ref?.split('/').at(-1);
   if (id) return `[${id}](#${id.toLowerCase()})`;
@@ -155,7 +152,7 @@ function rangeOf({ type, minimum, exclusiveMinimum, maximum = Infinity }: Node):
   return exclusiveMinimum === 0 ? '> 0' : 'number';
 }
 
-/** @returns as it is written in YAML; '' without a default, or with one that the keys inside of it have */
+/** Returns the default as written in YAML; '' without one, or if the keys inside have their own. */
 export function defaultOf({ default: value, unit }: Node): string {
   if (value === undefined || value === null || value === '') return '';
   if (unit === 'duration') return `${Number(value) / 1000} s`;

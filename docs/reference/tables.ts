@@ -1,17 +1,16 @@
-/** Sections and tables of the reference, as Markdown. */
+/** Renders sections and tables of the reference as Markdown. */
 import type { Metric } from '../../protocol/base/metric.ts';
 import { defaultOf, describedKeys, keysOf, type Node, valuesOf } from './schema.ts';
 
 export const OPTION = ['key', 'value', 'default', 'meaning'];
 
-/** @returns key, value, default, meaning of each key */
+/** Returns rows with key, value, default and meaning. */
 export function optionRows(node: Node, seen = new Set<string>()): string[][] {
   return describedKeys(keysOf(node), seen).map(({ paths, node, isRequired, text }) => [
     ...[paths, valuesOf(node), defaultOf(node) || (isRequired ? 'required' : ''), text],
   ]);
 }
 
-/** @returns name, help */
 export function catalogue(all: Record<string, string>): string[][] {
   return Object.entries(all).map(([name, help]) => [code(name), help]);
 }
@@ -23,7 +22,7 @@ export function seriesTable(series: (Metric & { labels: string[] })[]): string {
   return table(['series', 'kind', 'unit', 'labels', 'meaning'], rows);
 }
 
-/** @returns without the columns that are empty in all rows */
+/** Renders a table, without columns that are empty in all rows. */
 export function table(heading: string[], rows: string[][]): string {
   const kept = heading.map((_, column) => rows.some((row) => row[column] !== ''));
   const lines = [heading, heading.map(() => '---'), ...rows].map((row) => {
@@ -42,7 +41,7 @@ export function code(text: string | number): string {
   return `\`${text}\``;
 }
 
-/** @returns without what VitePress would take for HTML, except in code */
+/** Escapes `<` outside of code, which VitePress would take for HTML. */
 export function escaped(text: string): string {
   const parts = text.split('`').map((part, index) => (index % 2 === 0 ? part.replaceAll('<', '&lt;') : part));
   return parts.join('`');

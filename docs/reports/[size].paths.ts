@@ -1,4 +1,3 @@
-/** A page for each size that has a result. */
 import { reportPage } from './page.ts';
 import { readReports } from './reports.ts';
 

@@ -1,4 +1,4 @@
-/** A report's page: the answer, its first chart and where the rest is. */
+/** Renders a report's page: the answer, the first chart, and a link to the full report. */
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { figure } from '../../report/render/blocks.ts';
 import { renderSummary } from '../../report/render/markdown.ts';

@@ -7,7 +7,6 @@ const FIGURES = [
   ...['connections.achievedRatePerSec', 'memory.perConnection.bytes', 'delivery.coverage', 'latency.completionMs.p50'],
 ];
 
-/** `size` names the page of the run. */
 export declare const data: { head: string[]; rows: { size: string; title: string; cells: string[] }[] };
 
 export default {

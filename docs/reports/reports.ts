@@ -1,4 +1,4 @@
-/** The results that the site shows: `docs/reports/<size>/result.json`, put there by `add.ts`. */
+/** Reads the results that the site shows: `docs/reports/<size>/result.json`, written by `add.ts`. */
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
@@ -11,9 +11,9 @@ import { decimals } from '../../report/text/format.ts';
 export interface Report {
   /** Name of the folder and of the page: `5k`. */
   size: string;
-  /** `5,000 connections`, and what differs from the other reports: `32,000 connections, TLS`. */
+  /** Connections and differences from the other reports: `32,000 connections, TLS`. */
   title: string;
-  /** How it differs from the reports of the sizes, which are of one flow with the same clients: empty for these. */
+  /** Differences from the reports by size, which share flow and clients; empty for those reports. */
   differences: string[];
   result: Result;
 }
@@ -22,13 +22,13 @@ const SOCKET_IO_PING_INTERVAL_MS = 25_000;
 
 export const REPORTS = fileURLToPath(new URL('.', import.meta.url));
 
-/** @returns where the built site has the report.html of a run: beside its page, whose address has no folder */
+/** Returns the path of a run's report.html on the built site. */
 export function fullReport(size: string): string {
   return `/reports/${size}/report.html`;
 }
 
 /**
- * @returns the smallest first; sizes without a result are left out
+ * Returns all reports, smallest first.
  * @throws CapacityError of `readResult`
  */
 export function readReports(): Report[] {
@@ -38,32 +38,31 @@ export function readReports(): Report[] {
     .sort((a, b) => a.result.connections.target - b.result.connections.target || a.title.localeCompare(b.title));
 }
 
-/** @returns the reports that differ in size only: what a comparison of sizes may show. As `readReports` otherwise. */
+/** Returns the reports that differ only in size, smallest first. */
 export function readReportsBySize(): Report[] {
   return readReports().filter(({ differences }) => differences.length === 0);
 }
 
 /**
- * The VALID one with the most connections, which machines for other numbers are computed from: with the ping interval that
- * everybody has who sets none.
- * @param reports the smallest first
+ * Returns the VALID report with the most connections and Socket.IO's default ping interval. Sizing is computed from it. @param reports
+ * sorted by size, smallest first
  */
-export function largestValid(reports: Report[], isKnown: (result: Result) => boolean): Report | undefined {
+export function largestValid(reports: Report[], isUsable: (result: Result) => boolean): Report | undefined {
   return reports.findLast(
-    ({ result }) => result.verdict.status === 'VALID' && pingsOf(result).length === 0 && isKnown(result),
+    ({ result }) => result.verdict.status === 'VALID' && pingsOf(result).length === 0 && isUsable(result),
   );
 }
 
 export function describeReport(size: string, result: Result): Report {
-  const ofASize = /^\d+k/.test(size);
-  const asItWas = result.memory.overTime?.collected === false ? ['garbage not collected'] : [];
-  const differences = [...(ofASize ? [] : [result.run.scenario]), ...asItWas, ...differencesOf(result)];
+  const isNamedBySize = /^\d+k/.test(size);
+  const collection = result.memory.overTime?.collected === false ? ['garbage not collected'] : [];
+  const differences = [...(isNamedBySize ? [] : [result.run.scenario]), ...collection, ...differencesOf(result)];
   const connections = comesAndGoes(result) ?? `${result.connections.target.toLocaleString('en-US')} connections`;
   const title = [connections, ...pingsOf(result), ...differences].join(', ');
   return { size, title, differences, result };
 }
 
-/** Another interval than Socket.IO's costs idle CPU, and nothing that a comparison of sizes shows. */
+/** Names a ping interval other than Socket.IO's default. It affects idle CPU only, so it is not a difference. */
 function pingsOf(result: Result): string[] {
   const intervalMs = pingIntervalOf(result);
   if (intervalMs === null || intervalMs === SOCKET_IO_PING_INTERVAL_MS) return [];

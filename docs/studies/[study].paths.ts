@@ -1,4 +1,3 @@
-/** A page for each study that has runs. */
 import { readMeasuredStudies, studyPage } from './page.ts';
 
 export default {

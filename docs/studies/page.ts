@@ -1,4 +1,4 @@
-/** A study's page: the report that `study` prints, and what its about.md adds. */
+/** Renders a study's page: the report of `study`, and the text of its about.md. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -20,8 +20,8 @@ export interface MeasuredStudy {
 export const STUDIES = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * @param folder of a study, as `npx socketio-capacity study` leaves it, or as `add.ts` does
- * @throws if study.json is not valid; CapacityError of `readResult`
+ * @param folder a study's folder, written by `npx socketio-capacity study` or by `add.ts`
+ * @throws Error if study.json is not valid; CapacityError of `readResult`
  */
 export function readMeasuredStudy(folder: string): MeasuredStudy {
   const study = studySchema.parse(JSON.parse(readFileSync(join(folder, 'study.json'), 'utf8')));
@@ -32,21 +32,20 @@ export function readMeasuredStudy(folder: string): MeasuredStudy {
   return { study, runs: countedRuns(runs) };
 }
 
-/** @returns those of the site: `docs/studies/<name>/`, put there by `add.ts` */
+/** Reads the studies of the site: `docs/studies/<name>/`, written by `add.ts`. */
 export function readMeasuredStudies(): MeasuredStudy[] {
   return readdirSync(STUDIES)
     .filter((name) => existsSync(join(STUDIES, name, 'study.json')))
     .map((name) => readMeasuredStudy(join(STUDIES, name)));
 }
 
-/** @returns the title, and what the study found */
+/** Returns the study's title and its answers. */
 export function studySummary({ study, runs }: MeasuredStudy) {
   const { name } = study;
   const [title = name] = aboutOf(name);
   return { name, title, question: study.title, answers: studyDocument(study, runs).answer.lines };
 }
 
-/** @returns the page as Markdown with HTML in it */
 export function studyPage(measured: MeasuredStudy): string {
   const { study, runs } = measured;
   const { title, question, answers } = studySummary(measured);
@@ -62,7 +61,7 @@ export function studyPage(measured: MeasuredStudy): string {
   ].join('\n\n');
 }
 
-/** @returns the title, and the text below it */
+/** Returns the title and the text of about.md. */
 function aboutOf(name: string): string[] {
   const path = join(STUDIES, name, 'about.md');
   return existsSync(path)

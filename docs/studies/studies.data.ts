@@ -1,4 +1,4 @@
-/** What the page on the studies shows: our own, and published ones beside our reports. */
+/** Data of the page on studies: our own studies, and published ones compared with our reports. */
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { inMarkdown, sideBySide } from '../figures.ts';
 import { type Report, readReports } from '../reports/reports.ts';
@@ -10,7 +10,7 @@ import { besideTechracers } from './published/techracers.ts';
 
 interface Studies {
   own: ReturnType<typeof studySummary>[];
-  /** HTML of each. */
+  /** HTML by study. */
   published: Record<
     'benchmarkReport' | 'techracers' | 'memoryUsage' | 'webSocketServers' | 'waves' | 'raccoon',
     string
@@ -27,20 +27,20 @@ export default {
   },
 };
 
-/** @param studies our own, of which one has the WebSocket servers of Socket.IO's page */
+/** @param studies our own; one compares the WebSocket servers of Socket.IO's page */
 export function publishedStudies(reports: Report[], studies: MeasuredStudy[]): Studies['published'] {
   const usable = reports.filter(({ result }) => isUsable(result));
-  const those = (wanted: (report: Report) => boolean) => usable.filter(wanted).map(({ result }) => result);
-  const sizes = those(({ differences }) => differences.length === 0);
-  const [techracers] = those(({ size }) => size === 'techracers');
+  const resultsWhere = (matches: (report: Report) => boolean) => usable.filter(matches).map(({ result }) => result);
+  const sizes = resultsWhere(({ differences }) => differences.length === 0);
+  const [techracers] = resultsWhere(({ size }) => size === 'techracers');
   const servers = studies.find(({ study }) => study.name === 'websockets');
   const tables = {
     benchmarkReport: besideBenchmarkReport(sizes),
     techracers: techracers && besideTechracers(techracers),
     memoryUsage: sideBySide(MEMORY_USAGE, sizes),
     webSocketServers: servers && byWebSocketServer(servers),
-    waves: wavesOverTime(those(({ result }) => result.memory.overTime?.kind === 'waves')),
-    raccoon: sideBySide(RACCOON, [0, 1, 2, 3, 4, ...those(({ result }) => result.messages !== null)]),
+    waves: wavesOverTime(resultsWhere(({ result }) => result.memory.overTime?.kind === 'waves')),
+    raccoon: sideBySide(RACCOON, [0, 1, 2, 3, 4, ...resultsWhere(({ result }) => result.messages !== null)]),
   };
   return Object.fromEntries(
     Object.entries(tables).map(([name, table]) => [name, table ? inMarkdown(table) : '']),

@@ -1,7 +1,6 @@
 /**
- * The “Socket.IO Performance Benchmark Report”, cell by cell, beside our runs of the same sizes. Two rows are computed from its
- * figures: the slope is the line through its own table of RSS by connections, and copies are missing from broadcasts × receivers
- * (all but one connection).
+ * Tables that compare the “Socket.IO Performance Benchmark Report” with our runs of the same sizes. Two rows are computed from its figures:
+ * the slope, fitted to its table of RSS by connections, and the missing copies, from broadcasts × receivers (all connections but one).
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { pointsOf } from '../../../report/charts/plot.ts';
@@ -12,7 +11,7 @@ import { decimals, integer, KB, kilobytes, megabytes, optional, percentOf } from
 import { at, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 
 const SIZES = [5000, 10_000, 20_000, 32_000];
-/** Its “theoretical max” is for workers of 2 GiB. */
+/** Memory limit of a worker in its “theoretical max”. */
 const BUDGET_BYTES = 2 * KB ** 3;
 
 const same = (cell: string) => SIZES.map(() => cell);
@@ -25,16 +24,16 @@ const theoreticalMax = (result: Result) =>
 const utilisation = (result: Result) =>
   optional(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
 
-/** Characters of payload, of which the report's “data” consists. Its MB have a million bytes, its KB 1,024. */
+/** Row of payload bytes, the report's “data”. Its MB is a million bytes, its KB 1,024 bytes. */
 function payload(times: 'broadcasts' | 'received', text: (bytes: number, result: Result) => string): Row[2] {
   return (result) => {
     const { bytes } = (result.environment.settings.broadcasts ?? {}) as { bytes?: number };
     return result.delivery && bytes !== undefined ? text(bytes * result.delivery[times], result) : '–';
   };
 }
-const million = (bytes: number) => decimals(bytes / 1e6, 2);
+const inMegabytes = (bytes: number) => decimals(bytes / 1e6, 2);
 
-/** The same for all of its sizes. */
+/** Rows that are the same for all of its sizes. */
 const MACHINE: [name: string, printed: string, ours: (result: Result) => string][] = [
   ['Processor', 'Apple M1, 8 cores', ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
   ['Memory', '16 GB', ({ environment }) => `${decimals(environment.memoryBytes / KB ** 3, 0)} GB`],
@@ -78,8 +77,8 @@ export const BENCHMARK_REPORT: SideBySide = {
       ({ delivery }) => (delivery ? integer(delivery.expected - delivery.received) : '–'),
     ],
     ['Delivery as stated, %', ['100', '99.2', '98.2', '77.3'], at('delivery.coverage', 'share')],
-    ['Payload sent, MB', ['0.60', '0.60', 'not stated', 'not stated'], payload('broadcasts', million)],
-    ['Payload received, MB', ['2,998.8', '5,998.2', 'not stated', 'not stated'], payload('received', million)],
+    ['Payload sent, MB', ['0.60', '0.60', 'not stated', 'not stated'], payload('broadcasts', inMegabytes)],
+    ['Payload received, MB', ['2,998.8', '5,998.2', 'not stated', 'not stated'], payload('received', inMegabytes)],
     [
       'Payload per connection, KB',
       ['585.7', '585.76', '585.79', '452.56'],
@@ -91,7 +90,7 @@ export const BENCHMARK_REPORT: SideBySide = {
   ],
 };
 
-/** RSS of its server by connections, MB; a column for each size. */
+/** RSS of the report's server in MB by connections, with a column per size. */
 const RSS: [connections: number, ...mb: string[]][] = [
   [0, '125.78', '201.55', '87.30', '125.50'],
   [1000, '136.36', '166.48', '–', '–'],
@@ -111,7 +110,7 @@ const RSS: [connections: number, ...mb: string[]][] = [
   [32_000, '–', '–', '–', '745.70'],
 ];
 
-/** @returns RSS of our workers; between two plateaus, on the straight line from one to the other */
+/** Returns the RSS of our workers, interpolated linearly between plateaus. */
 function rssAt({ memory }: Result, connections: number): string {
   const all = pointsOf(memory.plateaus, (plateau) => [plateau.connections, plateau.workerRss]);
   const read = all.toSorted(([a], [b]) => a - b);
@@ -134,13 +133,13 @@ export const RSS_BY_CONNECTIONS: SideBySide = {
   ),
 };
 
-/** How many received each incomplete one of the ten samples that it shows of each size. */
+/** Receivers of incomplete broadcasts among the ten that the report shows for each size: size → broadcast → receivers. */
 const INCOMPLETE: Record<number, Record<number, number>> = {
   20000: { 3: 19_600, 7: 19_600 },
   32000: { 6: 31_500, 7: 29_900, 8: 27_700, 9: 26_000, 10: 24_700 },
 };
 
-/** @returns `19,600 of 19,999: 98.00 %` */
+/** Returns, for example, `19,600 of 19,999: 98.00 %`. */
 const coverage = (received: number, expected: number) =>
   `${integer(received)} of ${integer(expected)}: ${percentOf(received, expected)}`;
 
@@ -151,7 +150,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
     const batch = index + 1;
     return [
       integer(batch),
-      // All but the one that sends.
+      // All connections but the sender's receive it.
       SIZES.map((size) => coverage(INCOMPLETE[size]?.[batch] ?? size - 1, size - 1)),
       ({ delivery }) => {
         const found = delivery?.batches.find(({ seq }) => seq === batch);
@@ -161,7 +160,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
   }),
 };
 
-/** @returns each of the report's sizes that we have a run of, with that run beside it; null if there is none */
+/** Returns the tables for the sizes of which we have a run; null if there are none. */
 export function besideBenchmarkReport(results: Result[]): Html | null {
   const columns = SIZES.flatMap((size, index) => {
     const own = results.find(({ connections }) => connections.target === size);

@@ -1,4 +1,4 @@
-/** Raccoon's table: a collector of events in Go, whose clients send batches. */
+/** Table that compares the benchmarks of Raccoon, an event collector in Go whose clients send batches, with our runs. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { decimals, integer, KB, kilobytes, milliseconds, optional } from '../../../report/text/format.ts';
 import { at, type SideBySide } from '../../figures.ts';

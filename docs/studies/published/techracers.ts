@@ -1,4 +1,7 @@
-/** The Techracers study, 2017: one Socket.IO process, nginx and Redis on a machine with one core and 1 GB. */
+/**
+ * Table that compares the Techracers study of 2017 (one Socket.IO process, nginx and Redis on a machine with one core and 1 GB) with our
+ * run.
+ */
 import type { Result } from '../../../protocol/result/result.ts';
 import { costAmount } from '../../../report/answer/cost.ts';
 import { broadcastTimes } from '../../../report/charts/latency-chart.ts';
@@ -11,7 +14,7 @@ import { type Html, html } from '../../../report/render/markup.ts';
 import { decimals, integer, KB, kilobytes, megabytes, milliseconds, optional } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, type SideBySide, sideBySide } from '../../figures.ts';
 
-/** @returns a dash for a line that reports would not quote: as for noise of the rest of the machine */
+/** Returns the cell of a slope; `less than the noise` if reports would not quote it. */
 const slope = (layer: string) => (result: Result) => {
   const path = `memory.perConnectionBytes.${layer}.slope`;
   return whyNotQuoted(result, path) === undefined ? figureCell([result], path) : 'less than the noise';
@@ -74,7 +77,7 @@ export const TECHRACERS: SideBySide = {
   ],
 };
 
-/** @returns the study's figures, and its plots of memory, CPU and broadcasts from our run */
+/** Returns the table, and charts of memory, CPU and broadcasts of our run. */
 export function besideTechracers(run: Result): Html {
   const charts = [memoryByConnections(run), cpuOverTime(run), broadcastTimes(run)];
   return html`${sideBySide(TECHRACERS, [0, run])}${charts.map((chart) => figure(chart, ''))}`;

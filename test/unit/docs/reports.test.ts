@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { keptOfReport, keptOfStudyRun, SAMPLES_KEPT, serialize } from '../../../docs/add.ts';
+import { reportParts, SAMPLES_KEPT, serialize, studyRunParts } from '../../../docs/add.ts';
 import { machineSizing } from '../../../docs/guide/sizing.data.ts';
 import { reportPage } from '../../../docs/reports/page.ts';
 import { describeReport, readReports } from '../../../docs/reports/reports.ts';
@@ -25,14 +25,14 @@ const withSamples = (count: number): Result => ({
 
 describe('what the site keeps of a result', () => {
   it('thins the time series evenly and keeps its ends', () => {
-    const { samples } = keptOfReport(withSamples(1000));
+    const { samples } = reportParts(withSamples(1000));
     assert.deepEqual([samples.length, samples[0]?.t, samples.at(-1)?.t], [SAMPLES_KEPT, 0, 999]);
-    assert.equal(keptOfReport(withSamples(7)).samples.length, 7);
+    assert.equal(reportParts(withSamples(7)).samples.length, 7);
   });
 
   it('leaves every figure that a study compares as it was', () => {
     const result = withSamples(1000);
-    assert.deepEqual(figureSpreads([keptOfStudyRun(result)]), figureSpreads([result]));
+    assert.deepEqual(figureSpreads([studyRunParts(result)]), figureSpreads([result]));
   });
 
   it('gives the same answer without any time series, in every form', () => {
@@ -48,7 +48,7 @@ describe('what the site keeps of a result', () => {
   });
 
   it('is the same document when read again', () => {
-    for (const kept of [keptOfReport(withSamples(3)), keptOfStudyRun(withSamples(3))])
+    for (const kept of [reportParts(withSamples(3)), studyRunParts(withSamples(3))])
       assert.deepEqual(resultSchema.parse(JSON.parse(serialize(kept))), kept);
   });
 

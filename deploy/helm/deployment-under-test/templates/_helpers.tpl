@@ -4,7 +4,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
-{{/* What selects the pods of one part: a list of the root and the part. */}}
+{{/* Selector of a component's pods. Argument: a list of the root and the component. */}}
 {{- define "capacity.selector" -}}
 app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
@@ -15,13 +15,13 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{ .Values.image.repository }}:{{ .Values.image.tag }}
 {{- end }}
 
-{{/* Full name of one worker's pod, since nginx's resolver knows no search domains: a list of the root and the index. */}}
+{{/* Fully qualified name of a worker's pod, because nginx's resolver has no search domains. Argument: a list of the root and the index. */}}
 {{- define "capacity.workerHost" -}}
 {{- $root := index . 0 -}}
 {{ $root.Release.Name }}-worker-{{ index . 1 }}.{{ $root.Release.Name }}-workers.{{ $root.Release.Namespace }}.svc.{{ $root.Values.clusterDomain }}
 {{- end }}
 
-{{/* One name for the control ports of all workers: a run takes each of its addresses. */}}
+{{/* A single URL for the control ports of all workers: a run uses all addresses that its name resolves to. */}}
 {{- define "capacity.control" -}}
 http://{{ .Release.Name }}-workers.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}:3200
 {{- end }}
@@ -30,7 +30,7 @@ http://{{ .Release.Name }}-workers.{{ .Release.Namespace }}.svc.{{ .Values.clust
 {{ .Values.existingSecret | default (printf "%s-token" .Release.Name) }}
 {{- end }}
 
-{{/* Both sides of each proxied connection, a reserve of a quarter, and what nginx needs besides: as server/stack/plan.ts. */}}
+{{/* Both sides of each proxied connection, a quarter in reserve, and 256 for nginx itself, as in server/stack/plan.ts. */}}
 {{- define "capacity.nginxConnections" -}}
 {{- add 256 (ceil (divf (mulf .Values.nginx.connections 2.5) .Values.nginx.workers)) -}}
 {{- end }}

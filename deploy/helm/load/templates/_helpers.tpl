@@ -4,7 +4,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- end }}
 
-{{/* What selects the pods of one part: a list of the root and the part. */}}
+{{/* Selector of a component's pods. Argument: a list of the root and the component. */}}
 {{- define "capacity.selector" -}}
 app.kubernetes.io/name: {{ (index . 0).Chart.Name }}
 app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
@@ -15,7 +15,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{ .Release.Name }}-conductor.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}
 {{- end }}
 
-{{/* What conductor and agents must agree on. */}}
+{{/* Environment that conductor and agents share. */}}
 {{- define "capacity.env" -}}
 {{- with .Values.target }}
 - { name: TARGET, value: {{ . | quote }} }
@@ -25,7 +25,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 {{- end }}
 
-{{/* What only the conductor needs. */}}
+{{/* Environment of the conductor only. */}}
 {{- define "capacity.conductorEnv" -}}
 {{- with .Values.control }}
 - { name: CAPACITY_CONTROL, value: {{ join "," . | quote }} }
