@@ -32,6 +32,7 @@ import { sources } from './checks/server/sources-checks.ts';
 import { stalls } from './checks/server/stalls-checks.ts';
 import { workers } from './checks/server/workers-checks.ts';
 import { replacedBy } from './met-expectations.ts';
+import { valuesOf } from './values.ts';
 
 /** Stages of a run in the order of time; `messages` is the time in which connections send them. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
@@ -151,7 +152,9 @@ function abortion(measurements: Measurements, { connections }: Measured): CodedD
       ? `; the receivers of ${size} of ${sent.length} broadcasts are unknown, because their ledger is not finalized`
       : '';
   const { code, message, fix } = aborted;
-  return [{ code, message: `${message}${unknown}`, ...(fix !== undefined && { fix }) }];
+  const values =
+    size > 0 ? valuesOf({ 'broadcasts with unknown receivers': size, 'sent broadcasts': sent.length }) : [];
+  return [{ code, message: `${message}${unknown}`, values, ...(fix !== undefined && { fix }) }];
 }
 
 /** The columns of a broadcast are empty until its ledger is finalized: not a finding. */

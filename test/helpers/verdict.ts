@@ -10,6 +10,7 @@ import { conclude } from '../../plugin/findings/conclude.ts';
 import { detailsBy, explainedBy, rootsOf } from '../../plugin/findings/find.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
+import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { finding } from './findings.ts';
 import { measurements } from './measurements.ts';
@@ -29,6 +30,7 @@ export function verdictOf(change: Change = () => {}) {
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
   const { verdict, findings, outcome } = conclude(measured, result);
+  for (const one of findings) assertValues(one);
   const roots = rootsOf(findings);
   return { outcome, status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
@@ -68,6 +70,15 @@ export function testCases(cases: Case[]): void {
       assertNames(findings[0]?.message, details);
     });
   }
+}
+
+/** Numbers that are names: of processes, ports, workers, broadcasts and JSON paths, and those in quoted words. */
+const NAMES = /`[^`]*`|"[^"]*"|\$\.\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*/gi;
+
+/** A finding whose message has a number has it as a value, too: no reader of a result parses a sentence. */
+export function assertValues({ code, message, values = [] }: Pick<Finding, 'code' | 'message' | 'values'>): void {
+  const number = /(?<![\w.:/])\d+(?![\w.:/])/.exec(message.replace(NAMES, ''));
+  if (number) assert.ok(values.length > 0, `${code} has ${number[0]} in its message, and no value: ${message}`);
 }
 
 /** The message has each of them, as a word or number of its own. */

@@ -4,6 +4,7 @@ import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { merged, sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { check, type Found, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** `all` is the sum of its parts. */
 interface Account {
@@ -103,7 +104,10 @@ function mismatch(all: Account[]): Found {
   if (!first) return undefined;
   const parts = Object.entries(first.parts).map(([name, count]) => `${name} ${count}`);
   const others = more.length > 0 ? `, and ${more.length} more such sums` : '';
-  return `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}`;
+  return {
+    message: `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}`,
+    values: valuesOf({ [first.what]: first.all, ...first.parts }),
+  };
 }
 
 function sumOf({ parts }: Account): number {

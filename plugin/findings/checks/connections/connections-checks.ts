@@ -15,6 +15,7 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { waitedForServer } from '../../evidence.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
+import { valuesOf } from '../../values.ts';
 import { closedByApplication, codesFix, codesText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
@@ -30,7 +31,11 @@ export const connections: Check[] = [
   checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures } }) =>
     // The connections of another engine are not in `opened`; the samples still show their peak.
     peak === 0 && opened === 0 && total(failures) === 0
-      ? { message: `none of ${target} connections was made`, fix: 'see the causes in `connections.failures`' }
+      ? {
+          message: `none of ${target} connections was made`,
+          values: valuesOf({ 'connections asked for': target }),
+          fix: 'see the causes in `connections.failures`',
+        }
       : undefined,
   ),
   check('CONNECTIONS_FAILED', (result, { observations }) => {
@@ -51,6 +56,11 @@ export const connections: Check[] = [
       : '';
     return {
       message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
+      values: [
+        ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target }),
+        ...valuesOf({ 'begin of the refusals': outage?.from, 'end of the refusals': outage?.to }, 's'),
+        ...valuesOf({ 'connections after the refusals': outage?.after }),
+      ],
       // A limit has a reason of its own, with its remedy.
       ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };
@@ -67,11 +77,14 @@ export const connections: Check[] = [
     const causes = cause === '' ? 'no upgrade failed, so the server has not answered' : listed(upgradeFailures);
     return {
       message: `${polling} of ${opened} connections stayed on polling: ${cause === 'no_upgrade' ? known?.meaning : causes}`,
+      values: valuesOf({ 'connections on polling': polling, 'opened connections': opened }),
       ...(cause === 'no_upgrade' && { fix: known?.remedy }),
     };
   }),
   check('USERS_SKIPPED', ({ connections: { skipped } }) =>
-    skipped > 0 ? `${skipped} virtual users were skipped` : undefined,
+    skipped > 0
+      ? { message: `${skipped} virtual users were skipped`, values: valuesOf({ 'skipped virtual users': skipped }) }
+      : undefined,
   ),
   // Its last ramp has no end.
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
@@ -84,6 +97,7 @@ export const connections: Check[] = [
     const isByGenerator = isThrottled(result.machine?.throttled, 'ramp') || hasBusyLoop(result.generator);
     return {
       ...{ message, window: 'ramp' },
+      values: valuesOf({ 'achieved rate': achieved, 'configured rate': configured }, '/s'),
       ...(waitedForServer(result) && {
         fix: 'find what let no more connections in meanwhile: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
       }),
@@ -97,6 +111,12 @@ export const connections: Check[] = [
     const [failed, lost] = [connections.failed, total(connections.lost)];
     return {
       message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed, and ${lost} were lost`,
+      values: valuesOf({
+        'connections at the same time': peak,
+        'connections asked for': expectedAtOnce,
+        'failed connections': failed,
+        'lost connections': lost,
+      }),
       ...(peak + failed + lost >= expectedAtOnce && {
         fix: 'see `connections.failures` and `connections.lost`: these are all that are missing',
       }),
@@ -122,7 +142,17 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const left = held === null ? '' : `; ${held} were open at the end of the broadcasts`;
   const byApplication = lost[BY_SERVER] ?? 0;
   const ofApplication = closedByApplication(connections.ends, byApplication, opened);
-  if (byApplication === total(lost)) return { ...ofApplication, message: `${ofApplication.message}${planned}${left}` };
+  const values = valuesOf({
+    'lost connections': total(lost),
+    'opened connections': opened,
+    'connections open at the end': held,
+  });
+  if (byApplication === total(lost))
+    return {
+      ...ofApplication,
+      message: `${ofApplication.message}${planned}${left}`,
+      values: [...(ofApplication.values ?? []), ...values],
+    };
   const fall = steepestFall(stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(measurements);
   const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
@@ -136,6 +166,11 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   return [
     {
       message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${pings?.message ?? ''}${left}${(pings ? undefined : age) ?? when}`,
+      values: [
+        ...values,
+        ...(pings?.values ?? []),
+        ...(fall && !pings && age === undefined ? valuesOf({ 'time of most losses': fall.t }, 's') : []),
+      ],
       ...(fix !== undefined && { fix }),
     },
     ...(byApplication > 0 ? [ofApplication] : []),
@@ -178,6 +213,7 @@ function lostNamespaces({ connections, fault }: Measured): Found {
   if (total(gone) === 0 || fault) return undefined;
   return {
     message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,
+    values: valuesOf({ 'lost namespaces': total(gone) }),
     fix: 'see the log of the workers: the server disconnects these sockets',
   };
 }
@@ -190,13 +226,23 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
     if (unplanned <= 0) return undefined;
     return {
       message: `connections that the planned fault had not dropped came back ${unplanned} times`,
+      values: valuesOf({ 'returns beside the planned fault': unplanned }),
       fix: 'see the logs of the workers and of the proxy, before the fault and after it',
     };
   }
   const seconds = (ms: number) => withUnit('seconds', ms / 1000);
   const p99 = awayMs.p99 === null ? '' : `, 99 % within ${seconds(awayMs.p99)}`;
   const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
-  return `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`;
+  return {
+    message: `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
+    values: [
+      ...valuesOf({ returns: returned, 'restored sessions': recovered }),
+      ...valuesOf(
+        { 'absence (median)': awayMs.p50, 'absence (p99)': awayMs.p99, 'absence (longest)': awayMs.max },
+        'ms',
+      ),
+    ],
+  };
 }
 
 /** @returns the sample before which most connections had gone, until they were released */

@@ -12,6 +12,7 @@ import {
   sizesOf,
 } from '../../../run/measurements/end-words.ts';
 import { type Check, check, type Detail } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 type Range = EndRow['sent'];
 
@@ -34,8 +35,8 @@ export const ends: Check[] = [
       message: `${count} of ${connections.opened} were ${how}: ${text}`,
       fix,
       values: [
-        { name: 'largest message', value: sent.high, unit: 'bytes', low95: null, high95: null },
-        ...(taken === null ? [] : [{ name: 'maxPayload', value: taken, unit: 'bytes', low95: null, high95: null }]),
+        ...valuesOf({ 'closed connections': count }),
+        ...valuesOf({ 'largest message': sent.high, maxPayload: taken }, 'bytes'),
       ],
     };
   }),
@@ -52,6 +53,7 @@ export function closedByApplication(all: readonly EndRow[], count: number, of: n
   const said = rows[0] ? lastEventText(rows[0]) : '';
   return {
     about: 'application',
+    values: [...valuesOf({ 'connections closed by the application': count }), ...commonValues(rows)],
     message: `the application itself closed ${count} of ${of} connections${commonTo(rows)}${said}`,
     fix: 'see why the application calls `disconnect()`: let the flow do what it wants of its clients, such as a heartbeat, a login or fewer messages, or raise that limit',
   };
@@ -72,6 +74,16 @@ function commonTo(rows: readonly EndRow[]): string {
     ...(isTimed || !(isCounted || isReceived) ? [secondsText(age)] : []),
   ];
   return `, after ${texts.join(' and ')}`;
+}
+
+/** @returns the span of ages, and of messages, of these connections */
+function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
+  if (rows.length === 0) return [];
+  const [age, sent] = [spanOf(rows.map(({ ageSeconds }) => ageSeconds)), spanOf(rows.map((row) => row.sent))];
+  return [
+    ...valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's'),
+    ...valuesOf({ 'fewest sent messages': sent.low, 'most sent messages': sent.high }),
+  ];
 }
 
 function secondsText({ low, high }: Range): string {

@@ -6,6 +6,7 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 import { isTimeOut } from './cut-off.ts';
 
 /** Below this share of the target, failures are noise. */
@@ -34,6 +35,7 @@ export const limits: Check[] = [
     if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
     return {
       message: `${failed} failed, and ${full}`,
+      values: valuesOf({ 'failed connections': failed }),
       fix: 'raise the limit where the server is started: `ulimit -n 65536`, or LimitNOFILE of its systemd unit',
     };
   }),
@@ -57,6 +59,10 @@ export const limits: Check[] = [
           ];
     return {
       message: `${connectMs.count} connections were let in, within ${withUnit('milliseconds', connectMs.max)} at most, and nobody after them: ${became}`,
+      values: [
+        ...valuesOf({ 'connections let in': connectMs.count, 'connections not let in': Math.max(waited, closed) }),
+        ...valuesOf({ 'longest connect time': connectMs.max }, 'ms'),
+      ],
       fix,
     };
   }),
@@ -71,6 +77,7 @@ export const limits: Check[] = [
     return {
       ...{ about: 'generator' as const, invalidates: ['connections' as const] },
       message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
+      values: valuesOf({ 'connections of each process': most, 'fleet processes': held.length }),
       fix: 'find the limits of this machine: `npx socketio-capacity doctor <scenario>`',
     };
   }),
@@ -93,7 +100,8 @@ export function configuredLimit(result: Measured): Found {
   const words = failureExamples[cause] === undefined ? '' : `${failureExamples[cause]}: `;
   const message = `${words}${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`;
   const about = known.blame ?? 'deployment';
-  return { message, fix: known.remedy, about, ...(about !== 'deployment' && { invalidates: ['connections'] }) };
+  const values = valuesOf({ [`failed with ${cause}`]: count, 'failed connections': failed });
+  return { message, values, fix: known.remedy, about, ...(about !== 'deployment' && { invalidates: ['connections'] }) };
 }
 
 interface Outage {

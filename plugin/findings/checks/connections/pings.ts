@@ -3,6 +3,7 @@ import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs } from '../../evidence.ts';
+import { valuesOf } from '../../values.ts';
 
 /** Socket.IO's reason at a client that missed a ping. */
 export const PING_TIMEOUT = 'ping timeout';
@@ -28,14 +29,22 @@ export function missedCycle({ connections: { ends } }: Pick<Result, 'connections
  * @param untilT seconds at which most connections ended, on the time axis of the samples; undefined if unknown
  * @returns text to append, and its fix; undefined where no connection missed a ping
  */
-export function missedPings(result: Measured, untilT: number | undefined): Pick<Detail, 'message' | 'fix'> | undefined {
+export function missedPings(
+  result: Measured,
+  untilT: number | undefined,
+): Pick<Detail, 'message' | 'fix' | 'values'> | undefined {
   const cycle = missedCycle(result);
   if (!cycle) return undefined;
   const { intervalMs, timeoutMs } = cycle;
   const rule = `the server pings every ${seconds(intervalMs)} s, and its clients give up when a ping is ${seconds(timeoutMs)} s late`;
   const delayMs = longestDelayMs(result);
+  const values = valuesOf(
+    { 'ping interval': intervalMs, 'ping timeout': timeoutMs, 'longest delay of the generator': delayMs },
+    'ms',
+  );
   if (delayMs >= timeoutMs) {
     return {
+      values,
       message: `; ${rule}; an event loop of the generator was ${seconds(delayMs)} s late, so it can have missed them`,
       fix: 'give the generator its own cores, or lower the load: a ping that it reads late counts as missing',
     };
@@ -44,6 +53,7 @@ export function missedPings(result: Measured, untilT: number | undefined): Pick<
   const cpu = percent === undefined ? '' : `, whose processes used up to ${decimals(percent, 0)} % of a core then`;
   const isBlocked = percent !== undefined && percent >= BLOCKED_PERCENT;
   return {
+    values: [...values, ...valuesOf({ 'highest CPU of a server process': percent }, '%')],
     message: `; ${rule}; the generator was at most ${seconds(delayMs)} s late, so the ${isBlocked ? 'event loop of the server stood still' : 'pings were late on the side of the server'}${cpu}`,
     fix: isBlocked
       ? `find what blocks the event loop of the server for over ${seconds(timeoutMs)} s: a loop, synchronous I/O or a large \`JSON.parse\`; a CPU profile shows it`

@@ -5,6 +5,7 @@ import { type Group, sameAudience, separateGroups } from '../../../result/delive
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 type Judged = Pick<Measured, 'delivery' | 'processes'>;
 
@@ -14,6 +15,7 @@ export const adapter: Check[] = [
     const reached = reachedText(result, measurements);
     if (reached === undefined) return undefined;
     return {
+      values: valuesOf({ ...audienceValues(result, measurements), processes: servers }),
       message: `each message reaches only the process of its sender: ${reached}`,
       fix: `give the ${servers} processes an adapter, such as Redis or the cluster adapter; if the server has one, and sends to rooms, name these in \`delivery.audience\``,
       window: 'broadcasts',
@@ -35,6 +37,24 @@ export function reachedText(result: Judged, measurements: Measurements): string 
   if (!first || servers < 2 || batches.some((batch) => batch.received > 0 && !same.includes(batch))) return;
   const ofProcess = processOf(first, servers, measurements);
   return ofProcess && `${same.length} of ${batches.length} broadcasts reached ${ofProcess}`;
+}
+
+/** @returns what the broadcasts reached: the groups of connections, or the same part of them */
+export function audienceValues({ delivery }: Judged, measurements: Measurements): Record<string, number> {
+  const batches = delivery?.batches ?? [];
+  const groups = separateGroups(measurements, batches);
+  if (groups.length > 0)
+    return Object.fromEntries(
+      groups.map(({ connections }, index) => [`connections of group ${index + 1}`, connections]),
+    );
+  const [first, ...others] = sameAudience(measurements, batches);
+  if (!first) return {};
+  const { received, expected } = first;
+  return {
+    'broadcasts to the same connections': 1 + others.length,
+    'connections reached': received,
+    connections: expected,
+  };
 }
 
 /** The run's probe and its other receivers, beside the publishers. */

@@ -8,6 +8,7 @@ import { sum } from '../../../result/sums.ts';
 import { isDuring } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** As for messages and event loops: below, the figures hardly change. */
 const MIN_LATE_MS = 50;
@@ -24,6 +25,7 @@ export const broadcasts: Check[] = [
     if (!first) return undefined;
     return {
       message: `${unsent.length} of ${sent.length + all.length + unknown.length} broadcasts were not sent; the first because: ${first.message}`,
+      values: valuesOf({ 'broadcasts not sent': unsent.length }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
       // A worker that did not let the run publish has not failed to send.
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
@@ -35,7 +37,10 @@ export const broadcasts: Check[] = [
     const [first] = unknown;
     if (!first) return undefined;
     const which = `${unknown.length} of ${sent.length + unsent.length + all.length} broadcasts`;
-    return `${which} were not confirmed, and no copy of them came; the first because: ${first.message}`;
+    return {
+      message: `${which} were not confirmed, and no copy of them came; the first because: ${first.message}`,
+      values: valuesOf({ 'unconfirmed broadcasts': unknown.length }),
+    };
   }),
   checkUnless('abort', 'TAIL_CUT', (_, { tailCut }) => {
     if (!tailCut) return undefined;
@@ -45,7 +50,13 @@ export const broadcasts: Check[] = [
       ...(unconfirmed > 0 ? [`the confirmations of ${unconfirmed} broadcasts`] : []),
     ];
     const without = missing.length > 0 ? ` without ${missing.join(' and ')}` : '';
-    return `copies still came when the drain ended after ${withUnit('seconds', seconds)}${without}: latencies are lower bounds, and what counts as lost may only be late`;
+    return {
+      message: `copies still came when the drain ended after ${withUnit('seconds', seconds)}${without}: latencies are lower bounds, and what counts as lost may only be late`,
+      values: [
+        ...valuesOf({ drain: seconds }, 's'),
+        ...valuesOf({ 'missing copies': copies, 'missing confirmations': unconfirmed }),
+      ],
+    };
   }),
   // Without a delay, only the server knows when a broadcast was to leave.
   check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
@@ -58,13 +69,19 @@ export const broadcasts: Check[] = [
     if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
     const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
     const which = `${howMany(late)} of ${all} broadcasts left more than ${withUnit('milliseconds', limitMs)} late`;
+    const values = [
+      ...valuesOf({ 'late broadcasts': howMany(late), broadcasts: all }),
+      ...valuesOf({ 'longest delay': worstMs, 'interval of the broadcasts': intervalMs }, 'ms'),
+    ];
     const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
     if (countedMs !== undefined)
       return {
+        values,
         message: `${which}, up to ${withUnit('milliseconds', worstMs)}: all were ordered in time, and it took up to ${withUnit('milliseconds', countedMs)} to count their members on all workers`,
         fix: 'find what is slow between the workers: their adapter, such as Redis, the way to it, or their event loops',
       };
     return {
+      values,
       message: `${which}, up to ${withUnit('milliseconds', worstMs)}, with one planned every ${withUnit('milliseconds', intervalMs)}`,
       fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
     };
@@ -75,6 +92,7 @@ export const broadcasts: Check[] = [
     if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
     return {
       message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
+      values: valuesOf({ 'broadcasts without members': batches.length }),
       ...(source === 'own event' && {
         fix: 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
       }),
@@ -90,6 +108,11 @@ export const broadcasts: Check[] = [
     const since = hasAgreed ? ', and as many before' : '';
     return {
       message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
+      values: valuesOf({
+        'broadcasts with other members': disagreeing.length,
+        'members by the server': first.serverMembers,
+        'members by the generator': first.expected,
+      }),
       fix: isShort(first)
         ? disagreeing.every(({ received, expected }) => received === expected)
           ? 'all that the generator counts as members received them: find why the server counts fewer'

@@ -5,6 +5,7 @@ import { numberText } from '../../../../report/model/amount.ts';
 import { counted, integer, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Detail, type Found } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
@@ -47,7 +48,7 @@ export const copies: Check[] = [
     const { delivery } = result;
     const { ownEvent } = measurements;
     if (!delivery || delivery.duplicates === 0) return undefined;
-    const values = [{ name: 'duplicates', value: delivery.duplicates, unit: '', low95: null, high95: null }];
+    const values = valuesOf({ duplicates: delivery.duplicates });
     // Broadcasts that share an id count as copies of one.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
     return { ...duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true), values };
@@ -60,7 +61,13 @@ export const copies: Check[] = [
       const example = isUnreadable
         ? `: nothing at ${ownEvent.idPath} in ${ownEvent.example ?? 'what is not JSON'}`
         : '';
-      return { message: `${count} copies ${what}${example}`, fix, ...(isOthers && { about: 'measurement' as const }) };
+      const values = valuesOf({ [`copies that ${what}`]: count });
+      return {
+        message: `${count} copies ${what}${example}`,
+        values,
+        fix,
+        ...(isOthers && { about: 'measurement' as const }),
+      };
     }),
   ),
 ];
@@ -77,15 +84,13 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
     message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}${patternOf(delivery)}`,
     ...(fix !== undefined && { fix }),
     window: 'broadcasts',
-    values: Object.entries({ 'lost copies': missing, ...valuesOf(delivery.losses) }).map(([name, value]) => {
-      return { name, value, unit: '', low95: null, high95: null };
-    }),
+    values: valuesOf({ 'lost copies': missing, ...spreadOf(delivery.losses) }),
   };
 }
 
 type Delivery = NonNullable<Result['delivery']>;
 
-function valuesOf(losses: Delivery['losses']): Record<string, number> {
+function spreadOf(losses: Delivery['losses']): Record<string, number> {
   if (!losses) return {};
   const { losers, gotNothing, median } = losses;
   return {

@@ -7,6 +7,7 @@ import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+import { valuesOf } from '../../values.ts';
 import { stalledServer } from '../server/stalls-checks.ts';
 import { mostServers } from './adapter-checks.ts';
 
@@ -51,6 +52,7 @@ export const delays: Check[] = [
 function ofAll(late: Timed[], broadcasts: number, others: string): Detail {
   const range = rangeText(late.map(({ lastMs }) => lastMs));
   return {
+    values: delayValues(late),
     message: `${late.length} of ${broadcasts} broadcasts took ${range} for everybody${others}`,
     window: 'broadcasts',
   };
@@ -72,6 +74,7 @@ function ofSome(
   const hasRedis = result.processes?.measured.some(({ layer }) => layer === 'redis');
   const between = hasRedis ? 'Redis (`SLOWLOG GET`, `LATENCY LATEST`)' : 'the adapter and its Redis or broker';
   return {
+    values: delayValues(late),
     message: isTogether
       ? `${who} got nothing for ${decimals(longest / 1000, 1)} s, then the copies of ${late.length} broadcasts all at once at ${decimals(Math.max(...ends), 1)} s, while the other connections got them in time${others}`
       : `${late.length} of ${broadcasts} broadcasts took ${rangeText(late.map(({ lastMs }) => lastMs))} to ${who}${others}`,
@@ -81,6 +84,11 @@ function ofSome(
       about: 'deployment' as const,
     }),
   };
+}
+
+function delayValues(late: Timed[]) {
+  const longest = Math.max(...late.map(({ lastMs }) => lastMs));
+  return [...valuesOf({ 'delayed broadcasts': late.length }), ...valuesOf({ 'longest delay': longest }, 'ms')];
 }
 
 /** @returns `30 of 60 connections`: the median broadcast */

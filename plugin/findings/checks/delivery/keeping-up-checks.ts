@@ -4,6 +4,7 @@ import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../../report/figur
 import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** A moment of the window, in seconds. */
 interface Point {
@@ -73,7 +74,7 @@ function growth(points: Point[], window: string, what: string, who: string): Det
   return [
     {
       window,
-      values: [{ name: GROWTH, value, unit: 's', low95: null, high95: null }],
+      values: valuesOf({ [GROWTH]: value }, 's'),
       message: `${what}: within ${withUnit('seconds', seconds)}, ${who} ${withUnit('seconds', value)} later`,
     },
   ];

@@ -4,6 +4,7 @@ import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { counted, integer, percentOf, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 export const messages: Check[] = [
   check('ACKS_CARRY_ERRORS', (result, measurements) => {
@@ -18,11 +19,16 @@ export const messages: Check[] = [
       ...(isEmpty && {
         fix: 'let the handler acknowledge with the text of the error: JSON leaves nothing of an `Error`',
       }),
-      values: [{ name: 'acknowledgements with an error', value: count, unit: '', low95: null, high95: null }],
+      values: valuesOf({ 'acknowledgements with an error': count, acknowledgements: acks }),
     };
   }),
   check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
-    unknownAcks ? `${unknownAcks} acknowledgements match no message, or came twice` : undefined,
+    unknownAcks
+      ? {
+          message: `${unknownAcks} acknowledgements match no message, or came twice`,
+          values: valuesOf({ 'unknown acknowledgements': unknownAcks }),
+        }
+      : undefined,
   ),
   check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }) => {
     const asked = found ? found.sent - found.unasked : 0;
@@ -37,6 +43,11 @@ export const messages: Check[] = [
     return {
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
       window: 'messages',
+      values: valuesOf({
+        'messages without an acknowledgement': asked - acknowledged,
+        'on connections that stayed open': unansweredConnected,
+        'on lost connections': unansweredDisconnected,
+      }),
     };
   }),
 ];

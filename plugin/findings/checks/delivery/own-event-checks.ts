@@ -7,7 +7,8 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event-measured.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { groupsText, reachedText, serverCount } from './adapter-checks.ts';
+import { valuesOf } from '../../values.ts';
+import { audienceValues, groupsText, reachedText, serverCount } from './adapter-checks.ts';
 
 type Find = (
   own: OwnEventMeasured,
@@ -36,8 +37,10 @@ export const ownEvent: Check[] = [
         fix: 'if that is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
       };
     }
-    if (answers === undefined) return { message: missing };
+    if (answers === undefined)
+      return { message: missing, ...(frames && { values: valuesOf({ 'copies of others': frames }) }) };
     return {
+      values: valuesOf({ 'published messages': published }),
       message: `the server acknowledged ${answers}; ${missing}`,
       fix: 'if the acknowledgement is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
     };
@@ -47,19 +50,26 @@ export const ownEvent: Check[] = [
     const { asked, missing, isExpected } = unacknowledged;
     // Most handlers take no callback: without `acknowledge: true`, a server that acknowledges nothing is no fault.
     if (missing === asked && !isExpected) return undefined;
-    return `${integer(missing)} of ${counted(asked, 'published message')} were not acknowledged before the end of the drain`;
+    return {
+      message: `${integer(missing)} of ${counted(asked, 'published message')} were not acknowledged before the end of the drain`,
+      values: valuesOf({ 'unacknowledged messages': missing, 'published messages': asked }),
+    };
   }),
   checkOwn('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
     if (received + unexpected === 0 || givesIds || seen >= published) return undefined;
     return {
       message: `${published - seen} of ${published} published messages never arrived anywhere, or share an id with another`,
+      values: valuesOf({ 'messages that did not arrive': published - seen, 'published messages': published }),
       fix: "see the server log; let the ids be the run's own: `$id` in `publish.emit`",
     };
   }),
   checkOwn('IDS_NOT_SHARED', ({ event, idPath }, { batches }, measurements) => {
     const ids = idsOfOneReceiver(measurements, batches);
     return (
-      ids && { message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only` }
+      ids && {
+        message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only`,
+        values: valuesOf({ 'ids at one connection': ids.single, ids: ids.of }),
+      }
     );
   }),
   checkOwn('IDS_CHANGED', ({ givesIds }, { lostConnected, duplicates, ...delivery }) => {
@@ -73,6 +83,11 @@ export const ownEvent: Check[] = [
       parts.length > 1 ? ` (${integer(duplicates)} + ${integer(outside)} = ${integer(lostConnected)})` : '';
     return {
       message: `the server changes ids: ${integer(lostConnected)} copies are missing, and ${parts.join(' and ')}${identity}`,
+      values: valuesOf({
+        'missing copies': lostConnected,
+        'copies with the id of another': duplicates,
+        'copies with an unknown id': outside,
+      }),
       window: 'broadcasts',
     };
   }),
@@ -85,6 +100,13 @@ export const ownEvent: Check[] = [
       losses.gotNothing > 0 ? `; ${integer(losses.gotNothing)} others had not been connected for that long` : '';
     return {
       message: `${integer(connections)} of ${integer(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
+      values: [
+        ...valuesOf({ 'connections that joined late': connections }),
+        ...valuesOf(
+          { 'shortest time to the first copy': fromSeconds, 'longest time to the first copy': toSeconds },
+          's',
+        ),
+      ],
       window: 'broadcasts',
     };
   }),
@@ -96,6 +118,7 @@ export const ownEvent: Check[] = [
     const groups = separateGroups(measurements, batches);
     if (groups.length > 0)
       return {
+        values: valuesOf(audienceValues(result, measurements)),
         message: `each broadcast reached one of ${groupsText(groups)}, and no others`,
         fix: 'name the rooms that the server sends to in `delivery.audience`; if it has several processes, give them an adapter',
       };
@@ -104,6 +127,7 @@ export const ownEvent: Check[] = [
     if (!first) return undefined;
     const mayLackAdapter = serverCount(result, measurements) === 0;
     return {
+      values: valuesOf(audienceValues(result, measurements)),
       message: `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
       ...(mayLackAdapter && {
         fix: `${FINDINGS.AUDIENCE_DIFFERS.remedy}; if it has several processes, give them an adapter`,
@@ -113,16 +137,21 @@ export const ownEvent: Check[] = [
   checkOwn('SENT_AT_UNUSABLE', ({ sentAtUnusable, untimed }) => {
     if (sentAtUnusable === undefined) return undefined;
     const lost = untimed > 0 ? `, and ${untimed} broadcasts are in no latency` : '';
-    return { message: `the times at \`delivery.sentAt\` are not used${lost}: ${sentAtUnusable}` };
+    return {
+      values: untimed > 0 ? valuesOf({ 'broadcasts without latency': untimed }) : [],
+      message: `the times at \`delivery.sentAt\` are not used${lost}: ${sentAtUnusable}`,
+    };
   }),
   checkOwn('IDS_NOT_COUNTED', ({ event, skipped, seen, published, idPath, idsBeside }) => {
     if (skipped > 0)
       return {
         message: `${skipped} of ${seen} broadcasts came while the ledger was full; their copies are in \`outside\``,
+        values: valuesOf({ 'broadcasts not counted': skipped, broadcasts: seen }),
       };
     if (idsBeside === undefined || seen >= published) return undefined;
     return {
       message: `copies of \`${event}\` have more ids at ${idsBeside} than the one at ${idPath}; ${published - seen} of ${published} published messages were not found there`,
+      values: valuesOf({ 'messages not found': published - seen, 'published messages': published }),
       fix: `write \`id: ${idsBeside}\` in \`delivery\``,
     };
   }),

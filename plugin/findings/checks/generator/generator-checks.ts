@@ -3,12 +3,13 @@
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { explainedBy } from '../../../../report/figures/stalls.ts';
+import { explainedBy, standstill } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 import { byFrequency, listed, ofGenerator } from '../connections/failure-causes.ts';
 import { saturationIn } from './machine-checks.ts';
 
@@ -36,7 +37,11 @@ export const generator: Check[] = [
     if (!fault) return undefined;
     const message = `${total(own)} connections failed or were lost because of the generator: ${listed(own)}`;
     const { words = '' } = ends.find(({ reason, words }) => reason === most && words !== '') ?? {};
-    return { message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`, fix: fault.remedy };
+    return {
+      message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`,
+      values: valuesOf(own),
+      fix: fault.remedy,
+    };
   }),
   check('GENERATOR_LATE', (result) =>
     (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
@@ -46,12 +51,19 @@ export const generator: Check[] = [
   ),
   check('GENERATOR_LATE', ({ messages }) =>
     messages && messages.notSent.missed > 0
-      ? `${messages.notSent.missed} of ${messages.due} messages were not sent in their period`
+      ? {
+          message: `${messages.notSent.missed} of ${messages.due} messages were not sent in their period`,
+          values: valuesOf({ 'messages not sent': messages.notSent.missed, 'due messages': messages.due }),
+        }
       : undefined,
   ),
   check('GENERATOR_LATE', ({ messages }) => {
     const lateMs = messages?.sendDelayMs?.p99 ?? 0;
-    return lateMs > MAX_DELAY_P99_MS ? `1 % of the messages left over ${integer(lateMs)} ms late` : undefined;
+    if (lateMs <= MAX_DELAY_P99_MS) return undefined;
+    return {
+      message: `1 % of the messages left over ${integer(lateMs)} ms late`,
+      values: valuesOf({ 'p99 of the send delay': lateMs }, 'ms'),
+    };
   }),
 ];
 
@@ -60,7 +72,10 @@ type FleetProcess = Measurements['snapshots'][number]['processes'][number];
 function processes(what: string, { snapshots }: Measurements, isMeant: (process: FleetProcess) => boolean): Found {
   const pids = snapshots.flatMap(({ processes }) => processes.filter(isMeant).map(({ pid }) => pid));
   if (pids.length === 0) return undefined;
-  return `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})`;
+  return {
+    message: `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})`,
+    values: valuesOf({ 'fleet processes': pids.length }),
+  };
 }
 
 function lateLoop({ generator }: Measured, window: Loop['window']): Found {
@@ -69,7 +84,10 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Found {
     .toSorted((a, b) => b.delayP99Ms - a.delayP99Ms);
   if (!worst) return undefined;
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
-  return `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`;
+  return {
+    values: valuesOf({ 'p99 of the delay of an event loop': worst.delayP99Ms }, 'ms'),
+    message: `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
+  };
 }
 
 /** The fleet process that stood still longest: only the fleet receives, and takes the times. */
@@ -85,6 +103,7 @@ function stallIn(result: Measured, window: Loop['window']): Found {
   const where = loop.host === undefined ? '' : ` on ${loop.host}`;
   return {
     message: `fleet process ${loop.index}${where} stood still for ${withUnit('milliseconds', loop.delayMaxMs)} during the ${window}, which can explain ${explained.text}`,
+    values: [standstill(loop.delayMaxMs / 1000)],
     fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
   };
 }
@@ -103,6 +122,10 @@ function queue(result: Measured): Found {
   if (cause === undefined) return undefined;
   return {
     message: `copies queued in the generator: receivers were up to ${withUnit('milliseconds', behindMs)} (99 %) behind the reference receiver, whose median is ${withUnit('milliseconds', sentinelMs.p50)}, while ${cause}`,
+    values: valuesOf(
+      { 'behind the reference receiver': behindMs, 'median of the reference receiver': sentinelMs.p50 },
+      'ms',
+    ),
     fix: 'quote the reference receiver (`latency.sentinelMs`), and give the generator its own cores or its own machine',
   };
 }

@@ -8,6 +8,7 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
 import { violationsOf } from '../../../result/invariants/invariants.ts';
 import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
@@ -31,21 +32,22 @@ const MAX_GAP_INTERVALS = 5;
 export const machine: Check[] = [
   check('MACHINE_SATURATED', saturation),
   check('MACHINE_SATURATED', ({ machine }) => {
-    const message = worst(machine?.throttled ?? null);
-    return message === undefined
+    const found = worst(machine?.throttled ?? null);
+    return found === undefined
       ? undefined
-      : { message, fix: 'raise the CPU limit of the container, or lower the load' };
+      : { ...found, fix: 'raise the CPU limit of the container, or lower the load' };
   }),
   check('WORKERS_THROTTLED', ({ workers }) =>
     workers.flatMap(({ worker, throttled }) => {
       const found = worst(throttled);
-      return found === undefined ? [] : `${worker}: ${found}`;
+      return found === undefined ? [] : { ...found, message: `${worker}: ${found.message}` };
     }),
   ),
   check('SWAPPING', swapping),
   check('READINGS_MISSING', samplerGaps),
   check('READINGS_IMPOSSIBLE', (_, measurements) =>
     violationsOf(measurements).map(({ figures, message, ...detail }) => ({
+      values: valuesOf({ 'figures left out': figures.length }),
       ...detail,
       message: `${message}, which is impossible: ${figures.join(', ')} left out`,
     })),
@@ -88,17 +90,19 @@ function saturation(result: Measured): Found {
   const idle = `only ${withUnit('percent', worst.idlePercent)} of ${where} was idle during the ${worst.window}${waiting}`;
   const windows = [...new Set([...saturated.map(({ window }) => window), ...(taken?.windows ?? [])])];
   const window = windows.length === 1 ? { window: worst.window } : {};
-  return taken
-    ? { message: `${taken.text}; ${idle}`, fix: byOthers(taken).fix, ...window }
-    : { message: idle, ...window };
+  const values = valuesOf({ 'idle CPU': worst.idlePercent }, '%');
+  if (!taken) return { message: idle, values, ...window };
+  const others = byOthers(taken);
+  return { ...others, message: `${taken.text}; ${idle}`, values: [...values, ...(others.values ?? [])], ...window };
 }
 
-function byOthers({ text, programs, windows: [window, ...more] }: Taken): Detail {
+function byOthers({ text, share, programs, windows: [window, ...more] }: Taken): Detail {
+  const values = valuesOf({ 'CPU used by others': 100 * share }, '%');
   const fix =
     programs.length > 0
       ? `stop ${programs.join(' and ')}, or measure while it is idle`
       : 'use a machine of your own, or measure while the others are idle';
-  return { message: text, fix, ...(window !== undefined && more.length === 0 && { window }) };
+  return { message: text, values, fix, ...(window !== undefined && more.length === 0 && { window }) };
 }
 
 /** What somebody who had no CPU can be the cause of. */
@@ -119,9 +123,15 @@ function swapping(result: Measured): Found {
   const { swappedInBytes: read, swappedOutBytes: written } = result.machine ?? {};
   const waited = longestWait(result, 'memory');
   if (waited && waited.share > MAX_MEMORY_WAIT_SHARE)
-    return `programs waited for memory for ${withUnit('percent', 100 * waited.share)} of the time ${waited.during}`;
+    return {
+      message: `programs waited for memory for ${withUnit('percent', 100 * waited.share)} of the time ${waited.during}`,
+      values: valuesOf({ 'waiting for memory': 100 * waited.share }, '%'),
+    };
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
-  return `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB`;
+  return {
+    message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB`,
+    values: valuesOf({ 'swapped out': written, 'swapped in': read }, 'bytes'),
+  };
 }
 
 function samplerGaps({ sampling, fault }: Measured): Found {
@@ -142,11 +152,15 @@ function samplerGaps({ sampling, fault }: Measured): Found {
   const fix = sources
     ? `check that ${sources} still answers in time: a slow source delays all samples`
     : 'give the generator more CPU';
-  return { message: `${seen.join(', ')}: peaks may have been missed`, fix };
+  const values = [
+    ...valuesOf({ 'missing samples': missed, 'due samples': due }),
+    ...valuesOf({ 'longest gap': longestGapMs }, 'ms'),
+  ];
+  return { message: `${seen.join(', ')}: peaks may have been missed`, values, fix };
 }
 
 /** @returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if that is rare */
-function worst(windows: Throttled): string | undefined {
+function worst(windows: Throttled): Detail | undefined {
   const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(
     (a, b) => throttledShare(windows, b) - throttledShare(windows, a),
   );
@@ -155,5 +169,12 @@ function worst(windows: Throttled): string | undefined {
   const { cores, periods, throttledPeriods, throttledMs } = throttled;
   const stopped = `${integer(throttledPeriods)} of ${integer(periods)} periods throttled during the ${window}`;
   const share = `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
-  return `${stopped}, for ${withUnit('seconds', throttledMs / 1000)} in all: this container may use ${share}`;
+  return {
+    message: `${stopped}, for ${withUnit('seconds', throttledMs / 1000)} in all: this container may use ${share}`,
+    values: [
+      ...valuesOf({ 'throttled periods': throttledPeriods, periods }),
+      ...valuesOf({ throttled: throttledMs }, 'ms'),
+      ...valuesOf({ 'allowed cores': cores }),
+    ],
+  };
 }

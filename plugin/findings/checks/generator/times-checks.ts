@@ -4,6 +4,7 @@ import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { leastKnownWorker } from '../../../result/assemble-clocks.ts';
 import { type Check, check, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
@@ -14,7 +15,10 @@ export const times: Check[] = [
     const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
     const [first] = wrong;
     if (!first) return undefined;
-    return `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`;
+    return {
+      message: `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`,
+      values: valuesOf({ 'wrong confirmations': wrong.length }),
+    };
   }),
   // With the errors of the publisher's clock and of the receiver's.
   check('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
@@ -29,7 +33,13 @@ export const times: Check[] = [
     });
     const [worst] = impossible.toSorted((a, b) => (b.earlyByMs ?? 0) - (a.earlyByMs ?? 0));
     if (!worst) return undefined;
-    return `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${withUnit('milliseconds', worst.earlyByMs ?? 0)}`;
+    return {
+      values: [
+        ...valuesOf({ 'broadcasts before their send': impossible.length }),
+        ...valuesOf({ 'longest before the send': worst.earlyByMs }, 'ms'),
+      ],
+      message: `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${withUnit('milliseconds', worst.earlyByMs ?? 0)}`,
+    };
   }),
   check('IMPOSSIBLE_REPORT', ({ latency: { clocks } }, { sent }) => {
     const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs, unconfirmed }) => {
@@ -39,19 +49,29 @@ export const times: Check[] = [
     });
     const [worst] = early.toSorted((a, b) => b.us - a.us);
     if (!worst) return undefined;
-    return `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`;
+    return {
+      values: [
+        ...valuesOf({ 'broadcasts before their order': early.length }),
+        ...valuesOf({ 'longest before the order': worst.us / 1000 }, 'ms'),
+      ],
+      message: `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`,
+    };
   }),
   check('IMPOSSIBLE_REPORT', (_, { impossibleRoundTrips, roundTripsUs }) => {
     const [first] = impossibleRoundTrips;
     if (!first) return undefined;
     const all = impossibleRoundTrips.length + roundTripsUs.single.length + roundTripsUs.underLoad.length;
     const reported = Number.isFinite(first.roundTripUs) ? ms(first.roundTripUs) : 'no number';
-    return `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`;
+    return {
+      values: valuesOf({ 'wrong round trips': impossibleRoundTrips.length, 'round trips': all }),
+      message: `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`,
+    };
   }),
   check('PROBE_INCOMPLETE', (_, { jumpedRoundTrips }) => {
     if (jumpedRoundTrips === 0) return undefined;
     return {
       message: `${jumpedRoundTrips} round trips are not used: a worker's clock jumped during them`,
+      values: valuesOf({ 'unused round trips': jumpedRoundTrips }),
       fix: 'was its machine suspended, or moved to another host?',
     };
   }),
@@ -67,7 +87,10 @@ export const times: Check[] = [
       ...(worker ? [`the clock of ${worker.worker} is known to ± ${ms(worker.uncertaintyUs)}${jumped}`] : []),
       ...(host ? [`the clock of generator host ${host.host} is known to ± ${ms(clockBoundUs(host))}`] : []),
     ];
-    return `${clocks.join(', ')}: latencies, with a median of ${ms(oneWayMs.p50 * 1000)}, may be wrong by ${ms(errorUs)}`;
+    return {
+      values: valuesOf({ 'error of the clocks': errorUs / 1000, 'median latency': oneWayMs.p50 }, 'ms'),
+      message: `${clocks.join(', ')}: latencies, with a median of ${ms(oneWayMs.p50 * 1000)}, may be wrong by ${ms(errorUs)}`,
+    };
   }),
 ];
 

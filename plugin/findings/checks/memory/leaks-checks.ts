@@ -7,6 +7,7 @@ import { familyOf, layerTitle } from '../../../../report/figures/layers.ts';
 import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/left-behind.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 
@@ -37,7 +38,11 @@ function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
     if (own !== code) return [];
     const name = `${title} left behind by each connection`;
     const message = `${title} grew from ${integer(first)} to ${integer(last)} although all had left: ${decimals(value, 2)} for each connection`;
-    return [{ subject: title, values: [{ name, value, unit: '', low95, high95 }], message }];
+    const values = [
+      { name, value, unit: '', low95, high95 },
+      ...valuesOf({ [`${title} at first`]: first, [`${title} at last`]: last }),
+    ];
+    return [{ subject: title, values, message }];
   });
 }
 

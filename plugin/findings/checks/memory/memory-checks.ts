@@ -10,6 +10,7 @@ import { isRelative } from '../../../../report/text/relative.ts';
 import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
@@ -31,6 +32,7 @@ export const memory: Check[] = [
     if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
     return {
       message: `memory was read at ${[...different].join(' and ')} connections`,
+      values: valuesOf({ 'numbers of connections with a reading': different.size }),
       // There was a pause for each.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
     };
@@ -85,7 +87,13 @@ function notLinear(what: string, points: Point[]): Found {
   const size = isRelative(each, bytes)
     ? `${decimals(100 * Math.abs(share), 0)} % of the average`
     : withUnit('kilobytes', bytes);
-  return `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`;
+  return {
+    message: `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`,
+    values: [
+      ...valuesOf({ 'change of the cost': share * each }, 'bytes'),
+      ...valuesOf({ 'change of the cost, of the average': 100 * share }, '%'),
+    ],
+  };
 }
 
 /** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
@@ -96,6 +104,7 @@ function missing({ plateaus, inService, absent, layers }: Result['memory'], { un
   const times = Math.max(...all.map((one) => one.times));
   const why = lacking.map((id) => absent[id]).find((reason) => reason !== undefined);
   return {
+    values: valuesOf({ 'plateaus without a reading': times, plateaus: plateaus.length }),
     message: `${lacking.map((id) => layers.find((layer) => layer.id === id)?.title ?? id).join(' and ')} could not be read at ${times} of ${plateaus.length} plateaus${why ? `: ${why}` : ''}`,
     fix: 'name the processes that are there during the whole run, and run as root or as their user',
   };

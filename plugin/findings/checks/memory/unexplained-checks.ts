@@ -28,10 +28,13 @@ function unexplainedMemory({ parts, holders }: Balance): Found {
     ),
   ];
   const message = `the machine took memory per connection beyond the measured processes: ${texts.join('; ')}`;
+  const values = [...significant.map((one) => ({ ...one, name: PLACES[one.part] })), ...named].map(
+    ({ name, bytes: value, low95, high95 }) => ({ name, value, unit: 'bytes', low95, high95 }),
+  );
   const pids = named.flatMap(({ pid }) => pid ?? []);
-  if (pids.length === 0) return message;
+  if (pids.length === 0) return { message, values };
   const fix = `see whether the server keeps data in process ${pids.join(', ')}: if so, add this to the cost of a connection; if not, end it before the run`;
-  return { message, fix };
+  return { message, values, fix };
 }
 
 function intervalText({ bytes, low95, high95 }: Omit<Balance['parts'][number], 'part'>): string {

@@ -12,6 +12,7 @@ import {
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 import { OF_COUNTS } from './counts-of.ts';
 import { momentText } from './moment.ts';
 
@@ -168,9 +169,17 @@ const FINDS: Finds = { ...OF_COUNTS, ...OF_PARTS, ...OF_CLIENTS, ...OF_READINGS 
 /** Several of a group are about the same mistake. */
 const GROUPS: readonly (readonly ObservedKind[])[] = [WRONG_COUNTS, WRONG_ADDRESSES];
 
-/** @returns the finding of one observation */
+/** @returns `at least` of `atLeast` */
+const wordsOf = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+
+/** @returns the finding of one observation, with the numbers that its message has of it */
 export function findingOf<K extends ObservedKind>(kind: K, fact: Observed[K]): CodedDetail {
-  return FINDS[kind](fact);
+  const detail = FINDS[kind](fact);
+  const numbers = Object.entries(fact).filter(([, value]) => detail.message.includes(`${value}`));
+  const values = numbers.flatMap(([name, value]) =>
+    typeof value === 'number' ? valuesOf({ [wordsOf(name)]: value }, name === 'seconds' ? 's' : '') : [],
+  );
+  return values.length > 0 ? { values, ...detail } : detail;
 }
 
 /** @returns findings in the order of time, one of each group */

@@ -1,11 +1,11 @@
 /** Processes of the deployment that ended or stood still during the run: the first thing to know about lost connections and copies. */
 import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
-import type { FindingValue } from '../../../../protocol/result/findings.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { EndedProcess, HaltedProcess } from '../../../samplers/index.ts';
 import { check, checkUnless, type Detail, type Found, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 
@@ -166,12 +166,6 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
         fix: 'see its log: if it says "heap out of memory", raise `--max-old-space-size`, or find what fills the heap',
       }
     : undefined;
-}
-
-function valuesOf(figures: Record<string, number | undefined>): FindingValue[] {
-  return Object.entries(figures).flatMap(([name, value]) =>
-    value === undefined ? [] : [{ name, value, unit: '', low95: null, high95: null }],
-  );
 }
 
 /** @returns seconds on the time axis of the samples, if these have begun */

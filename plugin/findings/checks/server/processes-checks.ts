@@ -4,6 +4,7 @@ import type { Result } from '../../../../protocol/result/result.ts';
 import { megabytes } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Found } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** Pages of an idle process move by as much. */
 const NOISE_BYTES = 1024 ** 2;
@@ -38,6 +39,7 @@ function apart(
     return `process ${pid} (${command}${where}) grew by ${megabytes(grewBytes)} MB`;
   });
   return {
+    values: wrong.flatMap(({ pid, grewBytes }) => valuesOf({ [`growth of process ${pid}`]: grewBytes }, 'bytes')),
     message: `${named.join(' and ')} and held no connection, while other measured processes held them`,
     fix: `name the processes of the server alone: ss -tlnp 'sport = :${port}' names those that listen on the target's port`,
   };

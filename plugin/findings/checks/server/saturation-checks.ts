@@ -4,6 +4,7 @@ import { sharesMachine } from '../../../../report/figures/place.ts';
 import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimals, megabytes } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
 const BUSY_PERCENT = 90;
@@ -27,13 +28,18 @@ export const saturation: Check[] = [
       { whose: 'machine', used: systemUsed, bytes: environment.memoryBytes },
       { whose: 'container', used: containerUsed, bytes: containerMemoryBytes },
     ].filter(({ used, bytes }) => sharesMachine(result) && used >= bytes * FULL_SHARE);
-    return full.map(
-      ({ whose, used, bytes }) => `${megabytes(used)} of ${megabytes(bytes)} MB of the ${whose}’s memory were in use`,
-    );
+    return full.map(({ whose, used, bytes }) => ({
+      message: `${megabytes(used)} of ${megabytes(bytes)} MB of the ${whose}’s memory were in use`,
+      values: valuesOf({ [`used memory of the ${whose}`]: used, [`memory of the ${whose}`]: bytes }, 'bytes'),
+    }));
   }),
   check('REDIS_BEHIND', ({ samples }) => {
     const most = samples.reduce((most, sample) => Math.max(most, redisOutput(sample)), 0);
-    return most < REDIS_OUTPUT_BYTES ? [] : `${megabytes(most)} MB of Redis’s output waited for the workers`;
+    if (most < REDIS_OUTPUT_BYTES) return undefined;
+    return {
+      message: `${megabytes(most)} MB of Redis’s output waited for the workers`,
+      values: valuesOf({ 'waiting output': most }, 'bytes'),
+    };
   }),
 ];
 
@@ -68,6 +74,7 @@ export function fullWorkers(result: Measured): Detail | undefined {
   const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
   return {
     window: WINDOWS[busiest.stage],
+    values: valuesOf({ 'CPU of each worker': busiest.percent }, '%'),
     message: `worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`,
   };
 }
@@ -84,6 +91,7 @@ function broadcastCpu(result: Measured): Detail | undefined {
   const who = workers === 1 ? 'the worker' : `each of ${workers} workers`;
   return {
     window: 'broadcasts',
+    values: valuesOf({ 'CPU of a broadcast in each worker': eachMs, 'time to the last receiver (median)': p50 }, 'ms'),
     message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until it has reached everybody`,
   };
 }

@@ -2,13 +2,17 @@
 import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import { type Check, check } from '../../check.ts';
+import { valuesOf } from '../../values.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
     const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);
     if (unknown.length === 0) return undefined;
-    return { message: `connections are on workers that are not in \`control.urls\`: ${unknown.join(', ')}` };
+    return {
+      message: `connections are on workers that are not in \`control.urls\`: ${unknown.join(', ')}`,
+      values: valuesOf(unknownWorkers(measurements)),
+    };
   }),
   check('WORKER_URLS_WRONG', (_, measurements) => {
     const { elsewhere } = changedWorkers(measurements);
