@@ -2,8 +2,9 @@
 import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
 import { type Described, familyOf, inOrder } from './layers.ts';
 
-/** What a worker keeps, without the pages that its allocators hold in reserve. */
-const KEPT = ['workerHeapUsed', 'workerExternal'];
+/** All that a worker keeps, without the pages that its allocators hold in reserve; then its parts. */
+const WITHOUT_PAGES = 'workerKept';
+const KEPT = [WITHOUT_PAGES, 'workerHeapUsed', 'workerExternal'];
 /** Figures that answer for the workers, all of their memory first. */
 export const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
 
@@ -46,11 +47,24 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
 /** Too small a part of a worker's memory to exclude a leak. */
 const PART = 'workerExternal';
 
-/** @returns the workers’ leak if any of their figures shows one, else the first that excludes one, else all of their memory */
+/**
+ * Pages come and go by the megabyte: where heap and external memory together show the same leak, their interval is narrower.
+ * @returns the workers’ leak if any of their figures shows one, else the first that excludes one, else all of their memory
+ */
 export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
   const excluding = found.find((one) => one.drift.leaks === false && one.layer !== PART);
-  return found.find((one) => one.drift.leaks) ?? excluding ?? found[0] ?? null;
+  const leaking = found.find((one) => one.drift.leaks);
+  const kept = drift[WITHOUT_PAGES];
+  if (leaking && kept?.leaks && isWithin(kept, leaking.drift) && !causes(leaking.drift).inTime)
+    return { layer: WITHOUT_PAGES, drift: kept };
+  return leaking ?? excluding ?? found[0] ?? null;
+}
+
+/** Returns whether the 95 % interval for each connection lies within the other one. */
+function isWithin(one: Drift, other: Drift): boolean {
+  const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
+  return one.low95 !== null && one.high95 !== null && one.low95 >= low && one.high95 <= high;
 }
 
 /** Moves with whatever runs on the machine, so no layer of it answers but shared memory and the sockets. */

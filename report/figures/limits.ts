@@ -1,7 +1,6 @@
 /** What limits how many connections fit, of the deployment that was measured, by what it says of itself and its machines. */
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
-import { integer } from '../text/format.ts';
 
 /** The words after the number: `40,000 open files in the workers`. */
 const LIMIT_NAMES = {
@@ -46,13 +45,28 @@ export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Lim
 /** Share of its open-file limit at which a process can take no more connections. */
 const FULL_SHARE = 0.95;
 
-/** @returns what can follow "because", of a process of the server that is at its limit of open files */
-export function fullProcess({ workers, environment: { limits } }: Pick<Result, 'workers' | 'environment'>) {
+export interface FullProcess {
+  /** `worker w0`, or empty of a process without a name. */
+  worker: string;
+  open: number;
+  limit: number;
+}
+
+/** @returns a process of the server that is at its limit of open files */
+export function fullProcess({
+  workers,
+  environment: { limits },
+}: Pick<Result, 'workers' | 'environment'>): FullProcess | undefined {
   const { serverOpenFiles = 0, serverOpenFilesLimit } = limits;
-  const told = workers.map((one) => ({ who: `worker ${one.worker}`, open: one.openFiles, limit: one.openFilesLimit }));
-  const read = { who: 'a process of the server', open: serverOpenFiles, limit: serverOpenFilesLimit ?? null };
-  const full = [...told, read].find(({ open, limit }) => limit !== null && (open ?? 0) >= limit * FULL_SHARE);
-  return full && `${full.who} had ${integer(full.open ?? 0)} of at most ${integer(full.limit ?? 0)} files open`;
+  const told = workers.map((one) => ({
+    worker: `worker ${one.worker}`,
+    open: one.openFiles,
+    limit: one.openFilesLimit,
+  }));
+  const read = { worker: '', open: serverOpenFiles, limit: serverOpenFilesLimit ?? null };
+  return [...told, read].flatMap(({ worker, open, limit }) =>
+    limit !== null && open !== null && open >= limit * FULL_SHARE ? { worker, open, limit } : [],
+  )[0];
 }
 
 type Measured = Pick<Result, 'connections' | 'workers' | 'workerMachines' | 'environment'>;

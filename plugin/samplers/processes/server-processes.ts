@@ -199,7 +199,9 @@ export async function fullestOf(pids: number[]) {
     all.map(async (pid) => {
       const files = await readdir(`/proc/${pid}/fd`).catch(() => undefined);
       const limit = limitsOfProcess(pid)?.soft ?? Number.POSITIVE_INFINITY;
-      return files && Number.isFinite(limit) ? [{ pid, openFiles: files.length, limit }] : [];
+      return files && Number.isFinite(limit)
+        ? [{ pid, command: shownCommand(pid), openFiles: files.length, limit }]
+        : [];
     }),
   );
   return found.flat().toSorted((a, b) => b.openFiles / b.limit - a.openFiles / a.limit)[0];

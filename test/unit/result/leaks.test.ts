@@ -49,6 +49,27 @@ describe('after waves, each layer has a finding of its own', () => {
     ],
     ['the PM2 daemon grows', leaving({ pm2Pss: drift(4096, 100) }), 'PROXY_LEAK', 'PM2 daemon PSS'],
     ['the heap keeps sockets', leaving({ workerHeapUsed: drift(12 * KB, KB) }), 'WORKERS_LEAK', '12.0 KB', '11.0 KB'],
+    [
+      'heap and external memory show the leak of all memory more exactly',
+      leaving({
+        workerRss: drift(14 * KB, 9 * KB),
+        workerKept: drift(13 * KB, 2 * KB),
+        workerHeapUsed: drift(13 * KB, 2 * KB),
+      }),
+      'WORKERS_LEAK',
+      '13.0 KB',
+      '11.0 KB',
+    ],
+    [
+      'all memory leaks more than heap and external memory',
+      leaving({
+        workerRss: drift(40 * KB, 9 * KB),
+        workerKept: drift(13 * KB, 2 * KB),
+        workerHeapUsed: drift(13 * KB, 2 * KB),
+      }),
+      'WORKERS_LEAK',
+      '40.0 KB',
+    ],
     ['only pages of the workers grow', leaving({ workerRss: drift(2500, 900) })],
     ['the proxy grows', leaving({ nginxPss: drift(2 * KB, 300) }), 'PROXY_LEAK', '2.0 KB'],
     ['the kernel keeps sockets', leaving({ kernelSlab: drift(3 * KB, 300) }), 'MACHINE_LEAK', '3.0 KB'],

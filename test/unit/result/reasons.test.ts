@@ -42,6 +42,12 @@ describe('a limit behind failures', () => {
   const http_400 = 'POST /login answered 401; then 400 Bad Request';
   const refused = failing({ http_400: 3 }, set('connections', { failureExamples: { http_400 } }));
   const LIMIT: FindingCode = 'LIMIT_REACHED';
+  const full = (peak: number, command: string) =>
+    failing({ ECONNRESET: 100 }, (result, measured) => {
+      filesUsedUp(result, measured);
+      result.connections.peak = peak;
+      measured.fullest = { pid: 7, command, openFiles: 299, limit: 300 };
+    });
 
   testCases([
     ['is that of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
@@ -60,6 +66,20 @@ describe('a limit behind failures', () => {
     ['is not seen where some still come', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
     ['is not seen where all wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
     ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
+    [
+      'is that of a process with a name',
+      full(4000, 'node app.mjs'),
+      LIMIT,
+      'process 7 (node app.mjs)',
+      '299 of at most 300',
+    ],
+    ['is that of files beside the connections', full(100, 'node app.mjs'), LIMIT, '199 of which are no connections'],
+    [
+      'may be that of a proxy with two sockets for each connection',
+      full(100, 'nginx'),
+      LIMIT,
+      '299 of at most 300 files open',
+    ],
     ['is not one of files, in a few', failing({ ECONNRESET: 3 }, filesUsedUp), 'CONNECTIONS_FAILED', '3 of 5000'],
     ['is not seen in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
     ['has the words of the first failure', refused, 'CONNECTIONS_FAILED', 'http_400 3', 'POST /login answered 401'],

@@ -3,7 +3,7 @@
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { total } from '../../../../report/text/format.ts';
+import { integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
 import { valuesOf } from '../../values.ts';
@@ -21,6 +21,10 @@ const MAX_FAST_MS = 1000;
 const TIMED_OUT = /^timeout_(?!namespace)/;
 /** Nobody says why: a proxy that has no place left, or a process without files. */
 const CLOSED = /^(closed|ECONNRESET$)/;
+/** Open files of a server beside its connections: modules, pipes and logs take fewer. */
+const MIN_OTHER_FILES = 40;
+/** Programs with one socket for each connection; a proxy has two. */
+const ONE_SOCKET = /^(node|bun|deno)\b/;
 /** Two processes may well stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
@@ -29,13 +33,25 @@ const SAME = { connections: 1, share: 0.001 };
 
 export const limits: Check[] = [
   check('LIMIT_REACHED', configuredLimit),
-  check('LIMIT_REACHED', (result) => {
-    const { target, failed } = result.connections;
+  check('LIMIT_REACHED', (result, { fullest }) => {
+    const { target, failed, peak } = result.connections;
     const full = fullProcess(result);
     if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
+    const { worker, open, limit } = full;
+    const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
+    const beside = open - peak;
+    const values = valuesOf({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
+    const message = `${failed} failed, and ${worker || named} had ${integer(open)} of at most ${integer(limit)} files open`;
+    // With several processes, each has its share of the connections: even more of its files are none.
+    if (ONE_SOCKET.test(fullest?.command ?? '') && beside > Math.max(peak, MIN_OTHER_FILES))
+      return {
+        message: `${message}, at least ${integer(beside)} of which are no connections`,
+        values: [...values, ...valuesOf({ 'open files beside connections': beside })],
+        fix: `find which files the server opens and does not close: \`ls -l /proc/${fullest?.pid}/fd\` lists them`,
+      };
     return {
-      message: `${failed} failed, and ${full}`,
-      values: valuesOf({ 'failed connections': failed }),
+      message,
+      values,
       fix: 'raise the limit where the server is started: `ulimit -n 65536`, or LimitNOFILE of its systemd unit',
     };
   }),
