@@ -1,4 +1,4 @@
-/** Closes what a run has opened, in reverse order. */
+/** Closes everything that a run has opened, in reverse order. */
 type Closer = () => void | Promise<void>;
 
 export class Closers {
@@ -11,7 +11,7 @@ export class Closers {
     this.#onError = onError;
   }
 
-  /** Anything opened while the run is already ending is closed at once. */
+  /** Calls the closer immediately if closing has already begun. */
   add(closer: Closer): void {
     if (this.#closing) void this.#call(closer);
     else this.#closers.push(closer);

@@ -1,7 +1,6 @@
 /**
- * Conducts a run around Artillery's arrivals: warm-up, baseline and single round trips before them, a plateau in each pause
- * between ramps, and when all have arrived: idle window, broadcasts, drain, disconnect, residual.
- * Writes everything into the context's measurements.
+ * Conducts a run around Artillery's phases. Before the first: warm-up, baseline and unloaded round trips. In each pause: a plateau.
+ * After the last: hold, broadcasts, drain, disconnect and residual. Everything is written to `context.measurements`.
  */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -33,24 +32,24 @@ import { addPhase, endRamp } from './windows/ramps.ts';
 
 /** How long arrivals may take to connect and join after their phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
-/** How long the last ones may take to leave: some workers on the generator's cores needed 0.4 ms for each. */
+/** How long all connections may take to close: workers that share the generator's cores needed 0.4 ms for each. */
 const LEAVE_TIMEOUT_MS = 120_000;
 const LEAVE_TIMEOUT_MS_PER_CONNECTION = 1;
-/** A population that the server reports is at most this old. */
-const NUMBER_AGE_MS = 1000;
+/** Maximum age of a connection count from the server. */
+const COUNT_AGE_MS = 1000;
 
 export class Conductor {
   stage: Stage = 'warm-up';
   /** Called at each change of `stage`. */
   onStage: () => void = () => {};
-  /** The virtual users may leave: everything that needs them is done, or they come and go anyway. */
+  /** Whether virtual users may disconnect: all measurements with them are done, or they disconnect by themselves. */
   released: boolean;
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
   #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
-  /** Arrivals since memory was last read. */
-  #wave = false;
+  /** Whether users arrived since the last wave was measured. */
+  #hasArrivals = false;
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -58,7 +57,7 @@ export class Conductor {
     this.#checkpoints = new Checkpoints(context);
   }
 
-  /** Warm-up, baseline at zero connections, then the probe's round trips with nobody else there. */
+  /** Warms up, then measures the baseline and the probe's unloaded round trips. */
   async prepare(): Promise<void> {
     const { control, measurements, sampler, population, clocks, signal } = this.#context;
     const { workers, others } = await this.#checkpoints.begin();
@@ -68,8 +67,8 @@ export class Conductor {
     await clocks.read();
     clocks.follow();
     await warmUp(this.#context);
-    // An older number would include connections of the warm-up, which have left since.
-    await population.gone(NUMBER_AGE_MS, signal);
+    // An older count would include warm-up connections.
+    await population.gone(COUNT_AGE_MS, signal);
     if (signal.aborted) return;
     await control.eventLoops(true);
     sampler.start();
@@ -96,7 +95,7 @@ export class Conductor {
       return;
     }
     this.#enter(overTime?.every === undefined ? 'ramp' : 'churn');
-    this.#wave = true;
+    this.#hasArrivals = true;
     this.#arrivals.count += arrivalsOf(phase);
     this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
     addPhase(measurements.ramps, phase);
@@ -109,7 +108,7 @@ export class Conductor {
     await measureChurn(this.#context, this.#checkpoints, this.#overTime(), times, () => this.onStage());
   }
 
-  /** After the last phase: everything that needs the full population. Ends quickly when the run is aborted. */
+  /** Runs all measurements after the last phase. Ends quickly when the run is aborted. */
   async finale(): Promise<void> {
     const { measurements, config, population, control, holds } = this.#context;
     await this.#endRamp();
@@ -137,7 +136,7 @@ export class Conductor {
         measureBroadcasts(this.#context, contractBroadcasts(this.#context), onDrain, meanwhile),
       );
     } else if (fault) {
-      // Coming back is connecting once more.
+      // Reconnects are measured in the ramp window.
       await this.#during('fault', () =>
         measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
       );
@@ -146,7 +145,7 @@ export class Conductor {
       await endMessages(this.#context);
       await measureWithoutMessages(this.#context);
     }
-    // A fault replaces processes, and waves have left.
+    // Not comparable if a fault replaced processes, or if the connections of waves have closed.
     if (!fault && !config.overTime) await measureStandstill(this.#context);
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
@@ -157,7 +156,7 @@ export class Conductor {
     this.#enter('done');
   }
 
-  /** After the run has been aborted: what may have stopped it. */
+  /** Looks for what stopped an aborted run. */
   async stopped(): Promise<void> {
     await this.#checkpoints.stopped();
   }
@@ -186,16 +185,16 @@ export class Conductor {
     this.#ramp = undefined;
     if (!window) return;
     const ramp = await window.end();
-    // While others leave, and memory is read, CPU is not that of connecting.
+    // With churn, the CPU time also includes disconnecting and reading memory.
     if (context.config.overTime?.every === undefined) measurements.cpu.ramps.push(ramp);
     await noteGenerator(context, 'ramp');
   }
 
-  /** A wave that came since the last reading; nothing while virtual users come and go all the time. */
+  /** Measures the wave that arrived since the last one. Does nothing in a run with churn. */
   async #measureWave(untilMs: number): Promise<void> {
     const { signal } = this.#context;
-    if (!this.#hasWaves || !this.#wave || signal.aborted) return;
-    this.#wave = false;
+    if (!this.#hasWaves || !this.#hasArrivals || signal.aborted) return;
+    this.#hasArrivals = false;
     const onGone = () => this.#enter('after the wave');
     const leaveMs = untilMs - performance.now();
     await measureWave(this.#context, this.#checkpoints, this.#overTime(), leaveMs, onGone);
@@ -226,7 +225,7 @@ export class Conductor {
     await measureResidual(this.#context, this.#checkpoints);
   }
 
-  /** Skips the stage if the run has been aborted. */
+  /** Runs a stage, unless the run is aborted. */
   async #during(stage: Stage, measure: () => Promise<void>): Promise<void> {
     if (this.#context.signal.aborted) return;
     this.#enter(stage);

@@ -1,7 +1,4 @@
-/**
- * What all measuring code shares during one run. It has only those parts of each resource that measuring needs: opening and
- * closing them is their owner's business.
- */
+/** Resources that all measuring code of a run shares. Types omit the methods that open and close them. */
 
 import type { Inspectors, RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
@@ -21,45 +18,44 @@ import type { ResourceWindows } from './windows/resource-windows.ts';
 
 export interface RunContext {
   config: Settings;
-  /** Written as the run goes on. */
   measurements: Measurements;
   link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
   control: Omit<Control, 'close'>;
-  /** The control ports or the inspectors of the workers; with neither, it does nothing. */
+  /** Forces garbage collections by control ports or inspectors; without either, it does nothing. */
   collector: Collector;
-  /** If the run is to know where connections allocate. */
+  /** Undefined unless the run takes heap profiles. */
   profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
   sampler: Omit<Sampler, 'close'>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;
-  /** If there are other receivers to compare its latency with. */
+  /** The reference receiver; undefined if there are no receivers to compare with. */
   sentinel: (Pick<Sentinel, 'join' | 'connected'> & Partial<Pick<Sentinel, 'ending'>>) | undefined;
-  /** If connections of the run make the server broadcast an event of its own. */
+  /** Undefined unless the run publishes the server's own event. */
   publishers:
     | Pick<
         Publishers,
         'publish' | 'connected' | 'givesIds' | 'prefix' | 'acknowledged' | 'ackErrors' | 'unacknowledged'
       >
     | undefined;
-  /** Those of the run itself. */
+  /** The run's own clients. */
   clients: Pick<RunClients, 'nextTemporary' | 'areUsers'>;
   population: Omit<Population, 'close'>;
-  /** Parts of the deployment by name; unknown ones are missing. */
+  /** Reads the parts of the deployment by name; unknown parts are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;
-  /** Notes which processes are measured now. Where nothing can name them, it is missing. */
+  /** Records which processes are measured now. */
   noteProcesses?(): Promise<void>;
-  /** Reads possible holders of memory outside the measured processes; undefined if other machines generate the load. */
+  /** Reads processes outside the layers that may hold memory; undefined if the machine's memory is not compared. */
   holders?(): Promise<Holder[]>;
   target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
-  /** The adapter's Redis, if the run knows it. */
+  /** The adapter's Redis; undefined if unknown. */
   redis: Pick<RedisReader, 'answers' | 'traffic' | 'absence' | 'name'> | undefined;
-  /** By layer, the pages of metrics that the run reads. */
+  /** The metrics pages that the run reads, by layer. */
   metrics: Record<string, { readEach(): Promise<TargetReading[]> }>;
   /** Whether the engine keeps a ledger. */
   ledger: boolean;
   clocks: Pick<WorkerClocks, 'lines' | 'read' | 'follow'>;
-  /** Whether virtual users stay until they are released. */
+  /** Whether virtual users stay connected until they are released. */
   holds: boolean;
-  /** Aborted when the run ends early: all waiting and publishing then stops. */
+  /** Aborted when the run ends early, which stops all waiting and publishing. */
   signal: AbortSignal;
 }

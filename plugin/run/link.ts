@@ -1,4 +1,4 @@
-/** The run's end of the link: asks all engines, waits for all of them, and keeps their latest status. */
+/** The run's end of the link to all engines: sends requests, collects the replies, and keeps each engine's latest status. */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -12,30 +12,30 @@ import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 
-/** What an engine and its fleet have counted, and which engine that is. */
+/** Counts of an engine and its fleet. */
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
-/** A ledger row, and which host it is of, if there are several. */
+/** A ledger row, with its host if there are several. */
 export type HostedRow = FrozenBroadcast & { host?: string };
 
 interface LinkOptions {
   replyTimeoutMs?: number;
-  /** How many there are, if the carrier leads to other hosts. */
+  /** Number of hosts, if the carrier leads to other hosts. */
   hosts?: number;
-  /** And how long each may be away: it answers when it is back, or somebody answers for it when it is lost. */
+  /** How long a host may be disconnected; afterwards, it replies itself or is declared lost. */
   awayMs?: number;
 }
 
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
-/** An engine that does not answer for this long counts as dead: its worker thread may have crashed. */
+/** An engine that does not reply for this long counts as dead: its worker thread may have crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
-/** For each engine: starting the processes of its fleet takes a second or two, and Artillery prepares one after the other. */
+/** Restarts with each engine that becomes ready: Artillery starts them one after the other, which takes a second or two each. */
 const READY_TIMEOUT_MS = 60_000;
-/** For the start to have reached all hosts, and Artillery there to let its workers run, one each 50 ms. */
+/** Time for the start to reach all hosts, where Artillery starts a worker every 50 ms. */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
-/** For an engine that has not reported. */
+/** Status of an engine that has not reported. */
 export const NO_STATUS: FleetStatus = {
   started: 0,
   connecting: 0,
@@ -57,11 +57,11 @@ export const NO_STATUS: FleetStatus = {
 
 export class EngineLink {
   onFailed: (failure: Extract<EngineMessage, { type: 'failed' }>) => void = () => {};
-  /** Requests that an engine left without an answer. */
+  /** Number of requests without a reply of an engine. */
   unanswered = 0;
-  /** If there are several: those of such engines. */
+  /** Hosts of engines that did not reply, if there are several hosts. */
   readonly silentHosts = new Set<string>();
-  /** Engines of hosts that are gone: their last status stands. */
+  /** Engines of lost hosts, whose last status is kept. */
   readonly gone = new Set<string>();
   readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
@@ -69,7 +69,7 @@ export class EngineLink {
   readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
   #readyTimer: NodeJS.Timeout | undefined;
-  /** Engines that there are to be, by host. */
+  /** Expected number of engines, by host. */
   readonly #engines = new Map<string, number>();
   #started = false;
   readonly #statuses = new Map<string, FleetStatus>();
@@ -84,18 +84,18 @@ export class EngineLink {
     this.#replyTimeoutMs = replyTimeoutMs;
     this.#awayMs = awayMs;
     this.#hosts = hosts;
-    // Nobody awaits it if the start fails earlier.
+    // Not awaited if the start fails earlier, so a rejection must not count as unhandled.
     this.#ready.promise.catch(() => {});
     this.#carrier = carrier;
     carrier.onMessage = (message) => this.#receive(message);
   }
 
-  /** Sum over all engines. */
+  /** Status summed over all engines. */
   get status(): FleetStatus {
     return addUp(this.#statuses.values(), NO_STATUS);
   }
 
-  /** First copies of broadcasts so far, by engine; of those that still answer, as from others nothing more comes. */
+  /** First copies of broadcasts so far, by engine. Excludes lost hosts, whose count no longer changes. */
   get reached(): ReadonlyMap<string, number> {
     const answering = [...this.#statuses].filter(([engine]) => !this.gone.has(engine));
     return new Map(answering.map(([engine, { reached }]) => [engine, reached]));
@@ -108,7 +108,7 @@ export class EngineLink {
   }
 
   /**
-   * Waits for all engines, of each host if there are several.
+   * Waits for all engines of all hosts.
    * @throws CapacityError ENGINE_NOT_READY, or the signal's reason
    */
   async ready(signal: AbortSignal): Promise<void> {
@@ -126,8 +126,8 @@ export class EngineLink {
   }
 
   /**
-   * Resolves when the short connections of all engines, which share in them, have come and gone.
-   * @throws Error of the first that failed, or of an engine that does not answer
+   * Divides the short connections between the engines. Resolves when all have closed.
+   * @throws Error of the first failure, or if an engine does not reply
    */
   async warmUp({ connections, ...order }: WarmUpOrder): Promise<void> {
     const engines = this.#statuses.size;
@@ -141,7 +141,7 @@ export class EngineLink {
     if (replies.length < engines) throw new Error('an Artillery worker did not answer');
   }
 
-  /** Lets arrivals begin, also in engines that come later. */
+  /** Lets arrivals begin, also in engines that become ready later. */
   start(): void {
     this.#started = true;
     const { always, eachEngine } = START_LEAD_US;
@@ -168,28 +168,29 @@ export class EngineLink {
   }
 
   /**
-   * @param watch whether ids of the own event that appear from now on are counted
-   * @param outside ids that are none of the run's: their rows are given up
-   * @returns one for each fleet process
+   * Reads the broadcasts of the server's own event that have arrived.
+   * @param watch whether to count new ids from now on
+   * @param outside ids whose ledger rows are discarded
+   * @returns the sightings of each fleet process
    */
   async sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
     const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch, outside }));
     return replies.flatMap((reply) => (reply.type === 'sighted' ? reply.sightings : []));
   }
 
-  /** @returns the sum of what all fleets have counted until then */
+  /** Begins a stage of counting messages. @returns the counts so far, summed over all fleets */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
     const counts = replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : []));
     return addUp(counts, NO_MESSAGES);
   }
 
-  /** @returns when all fleets have begun to count, or have ended it */
+  /** Begins or ends a fault. Resolves when all fleets have confirmed. */
   async fault(order: FaultOrder): Promise<void> {
     await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }
 
-  /** Asks the engines to close everything they hold; a host that is away does so by itself. Idempotent. */
+  /** Lets the engines close all their connections; a disconnected host does so by itself. Idempotent. */
   async close(): Promise<void> {
     await this.#ask((requestId) => ({ type: 'close', requestId }), this.#replyTimeoutMs);
     this.#carrier.close();

@@ -1,4 +1,4 @@
-/** Opens the clients of a run: what each measures, and what is said where the server does not let it in. */
+/** Opens the run's own clients, and reports which measurements are missing if the server refuses them. */
 
 import { formatJsonPath } from '../../protocol/base/json-path.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -21,9 +21,10 @@ type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
 };
 
 /**
- * The first client of the run: the probe, where somebody publishes. Otherwise it leaves again; the target is to be a Socket.IO
- * server before any load comes.
- * @throws CapacityError TARGET_UNREACHABLE; a server that refuses this client is measured without it
+ * Connects the first client, which shows before the load that the target is a Socket.IO server. With control ports, it stays as the
+ * probe.
+ * @returns the probe, and the refusal if the server refused the client
+ * @throws CapacityError TARGET_UNREACHABLE
  */
 export async function openProbe(
   clients: RunClients,
@@ -41,7 +42,7 @@ export async function openProbe(
   }
 }
 
-/** The server lets none of them in. @returns the settings of a run that does without */
+/** Reports which measurements are missing because the server refuses the run's clients. @returns settings without them */
 export function withoutClients(
   settings: Settings,
   { reason, fix }: Refused,
@@ -62,7 +63,7 @@ export function withoutClients(
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }
 
-/** @returns undefined where the server lets no second client of the run in */
+/** @returns undefined if the reference receiver could not connect */
 export async function openSentinel(clients: RunClients, options: Opening): Promise<Sentinel | undefined> {
   const { signal, measurements } = options;
   try {
@@ -76,8 +77,8 @@ export async function openSentinel(clients: RunClients, options: Opening): Promi
 }
 
 /**
- * Connects the publishers, if there are any, and listens once for the event.
- * @param clients undefined where the server lets none in
+ * Connects the publishers, if configured, and checks that the event arrives.
+ * @param clients undefined if the server refuses the run's clients
  * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */
 export async function openDelivery(
@@ -92,15 +93,15 @@ export async function openDelivery(
   const givesIds = publishers?.givesIds ?? false;
   measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
   try {
-    const others = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
-    if (others === undefined) return publishers;
-    measurements.ownEvent.others = others;
+    const otherEvents = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
+    if (otherEvents === undefined) return publishers;
+    measurements.ownEvent.others = otherEvents;
     measurements.ownEvent.toPublisher = [...(publishers?.heard ?? [])];
-    const instead = others.length > 0 ? `; it got ${others.join(', ')}` : '';
+    const instead = otherEvents.length > 0 ? `; it received ${otherEvents.join(', ')}` : '';
     const [heard] = publishers?.heard ?? [];
-    const answer = heard ? ` The publisher got ${heard.event} ${heard.text}.` : '';
-    const rooms = publishers && !audience && !heard ? ' If it goes to rooms, `delivery.audience` says to whose.' : '';
-    log(`A connection of the run got no \`${event}\` before the load${instead}.${answer}${rooms}`);
+    const answer = heard ? ` The publisher received ${heard.event} ${heard.text}.` : '';
+    const rooms = publishers && !audience && !heard ? ' If it goes to rooms, set `delivery.audience`.' : '';
+    log(`A client of the run received no \`${event}\` before the load${instead}.${answer}${rooms}`);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     log(`No client of the run could listen for \`${event}\` before the load: ${error.reason}.`);

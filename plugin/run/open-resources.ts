@@ -1,4 +1,4 @@
-/** Opens what a run measures with, in the order in which a mistake is reported best: the target before everything else. */
+/** Opens all resources of a run. The target comes first, so that a wrong target gives the clearest error. */
 import { totalmem } from 'node:os';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
@@ -55,8 +55,8 @@ interface ResourceOptions {
 }
 
 /**
- * @returns everything that measures, and where; `closers` close it all
- * @throws CapacityError of whatever cannot be opened, or the signal's reason
+ * @returns the run's context, its target and workers; `closers` close everything
+ * @throws CapacityError of the resource that cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions) {
   const { measurements, link, closers, signal, log } = options;
@@ -68,7 +68,7 @@ export async function openResources(options: ResourceOptions) {
   requireFault(settings.fault, target);
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
-  // Engines begin when Artillery has played it.
+  // Artillery starts the engines after `before`.
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);
   const { probe, refusal } = await openProbe(clients, target, signal);
@@ -81,7 +81,7 @@ export async function openResources(options: ResourceOptions) {
   const control = controls ? whilePermitted(controls, measurements, { config, signal }) : NO_CONTROL;
   const inspectors = await openInspectors(config.workerSources, target, options);
   if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
-  // A server that refuses the scenario's room ends the run here, before any load.
+  // Fails before the load if the server refuses the join.
   await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
   if (redis) closers.add(() => redis.close());
@@ -91,7 +91,7 @@ export async function openResources(options: ResourceOptions) {
   const named = sourcesByLayer(config);
   const metrics = await openMetrics(named);
 
-  // The engines' processes are part of the baseline.
+  // The baseline includes the engines' processes.
   await link.ready(signal);
   const ledger = measurements.engine === ENGINE;
   const publishers = config.delivery && (await openDelivery(config.delivery, refusal ? undefined : clients, options));
@@ -117,7 +117,7 @@ export async function openResources(options: ResourceOptions) {
   measurements.haltedProcesses = () => watch.halted();
   const pids = async () => {
     const deployed = await target.pids(workers);
-    // A planned fault ends processes, and has an account of its own.
+    // Processes that a planned fault ends are reported with the fault.
     if (!config.fault) {
       const named = Object.entries(deployed).filter(([layer]) => layer in NAMED_LAYERS);
       watch.add({ ...Object.fromEntries(named), worker: await target.holders(workers, deployed) });
@@ -132,8 +132,8 @@ export async function openResources(options: ResourceOptions) {
   const line = target.profile === 'remote' && measurements.processes && processesLine(measurements.processes);
   if (line) log(`${line[0]?.toUpperCase()}${line.slice(1)}.`);
   const isBalanced = measurements.sharedHost && !measurements.hosts && measurements.engine === ENGINE;
-  const others = new Holders();
-  const holders = isBalanced ? async () => others.read(Object.values(await pids()).flat()) : undefined;
+  const otherHolders = new Holders();
+  const holders = isBalanced ? async () => otherHolders.read(Object.values(await pids()).flat()) : undefined;
   const machine = new MachineWatch(async () => {
     const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
     return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
@@ -175,7 +175,7 @@ export async function openResources(options: ResourceOptions) {
   return { context, target, workers };
 }
 
-/** A load of clients that never have a WebSocket, or of another engine, has nothing to do with it. */
+/** Notes whether the server would compress for browsers. Not for polling clients or external engines. */
 async function offerCompression(client: RunClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(client, signal);
@@ -186,7 +186,7 @@ async function offerCompression(client: RunClient, { measurements, log, signal }
   );
 }
 
-/** Node's own inspector in place of control ports. @throws CapacityError if a process cannot be inspected */
+/** Opens Node's inspector, in place of control ports. @throws CapacityError if a process cannot be inspected */
 async function openInspectors(
   { inspect }: Partial<WorkerSources> = {},
   target: Target,
@@ -219,7 +219,7 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
   return "the workers run on another machine, and the kernel of this one knows only the generator's end";
 }
 
-/** Workers are identified by their own statistics. A Redis that does not answer has its own reason, DEPLOYMENT_CHANGED. */
+/** Reads what identifies each part of the deployment. Workers are identified by their own statistics. */
 async function identify(
   target: Target,
   control: Control,
@@ -239,7 +239,7 @@ async function identify(
   };
 }
 
-/** @returns the part; nothing where the pages do not answer, or are of several processes in turn */
+/** @returns the part; empty if the pages do not answer, or report different processes in turn */
 async function identityOf(layer: string, pages: PrometheusTargets): Promise<Record<string, DeploymentPart>> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return {};

@@ -1,4 +1,4 @@
-/** The stages of a run, in the order in which they come. */
+/** The stages of a run, in their order. */
 export type Stage =
   | 'warm-up'
   | 'baseline'

@@ -1,13 +1,13 @@
-/** Waiting for measurements that arrive as periodic reports of other processes, so that no event announces them. */
+/** Polls for values that other processes report periodically. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export { within } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
-/** A backlog of the server is waited for while it gets shorter, for as many of the deadlines that the options set. */
+/** While a server's backlog gets shorter, the run waits for up to this many times the configured deadline. */
 export const MOST_DEADLINES = 10;
 
-/** @returns false if it has not happened after `timeoutMs`, or the signal came first */
+/** Polls until the condition holds. @returns false if the time limit passed or the signal aborted first */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
@@ -18,18 +18,18 @@ export async function until(
   while (!(await condition())) {
     if (signal.aborted || performance.now() > deadline) return false;
     await pause(pollMs, signal);
-    // Whoever is asked may be gone by now.
+    // After an abort, the resources of `condition` may be closed.
     if (signal.aborted) return false;
   }
   return true;
 }
 
-/** Resolves early, and does not reject, when the signal comes. */
+/** Resolves early when the signal aborts. Never rejects. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
 
-/** @returns the first answer that is no rejection; undefined when there is none within `timeoutMs` */
+/** Retries until a call succeeds. @returns its result; undefined if none succeeds within `timeoutMs` */
 export async function succeed<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -42,13 +42,12 @@ export async function succeed<T>(ask: () => Promise<T>, timeoutMs: number): Prom
   }
 }
 
-/** Time since a value last changed. */
-export class Since {
+/** Measures the time since a value last changed. */
+export class ChangeTimer {
   #value: number | string | undefined;
   #atMs = 0;
 
-  /** @returns milliseconds */
-  same(value: number | string): number {
+  msSinceChange(value: number | string): number {
     if (value !== this.#value) [this.#value, this.#atMs] = [value, performance.now()];
     return performance.now() - this.#atMs;
   }

@@ -1,9 +1,8 @@
 /**
- * Short connections before the baseline. A worker pays once for what its very first connections make it compile and set
- * up, and a line through the plateaus would spread that over all of them. They come a few at a time, and what they leave is
- * collected often: room that many of them have left in the allocators, the first measured connections would find there
- * for nothing.
- * They take the same way as measured ones, through engine and fleet, which reset their counts afterwards.
+ * Opens short connections before the baseline, so that one-time costs of a worker, such as compiling code, are not attributed to
+ * the measured connections. Only a few are open at a time, and garbage is collected often: otherwise, the first measured
+ * connections would reuse memory that the warm-up left in the allocators. They use the same engine and fleet as the load, which
+ * reset their counts afterwards.
  */
 import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { WarmUpOrder } from '../../protocol/link/link-messages.ts';
@@ -13,24 +12,24 @@ import { connectClient } from './receivers/connect-client.ts';
 import { joinRoom } from './receivers/join-room.ts';
 import { pause, until } from './wait.ts';
 
-const TOGETHER = 10;
-/** Connections of each worker between two collections. */
-const ROUND = 50;
+const CONCURRENCY = 10;
+/** Connections per worker between two collections. */
+const ROUND_SIZE = 50;
 const BROADCAST_INTERVAL_MS = 100;
 const LEAVE_TIMEOUT_MS = 10_000;
 
-/** @returns when they are gone and collected; does nothing for `warmUp: 0` */
+/** Resolves when all have closed and their garbage is collected. Does nothing for `warmUp: 0`. */
 export async function warmUp(context: RunContext): Promise<void> {
   const { config, control, collector, measurements, signal } = context;
-  // Without a control port, nobody says how many workers there are; and a server that is not prepared sees no more than the load.
+  // Without control ports, the number of workers is unknown, and the server is not to get more connections than the load has.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;
   let failure: string | undefined;
   let made = 0;
-  for (; made < count && failure === undefined && !signal.aborted; made += ROUND * workers) {
-    const round = Math.min(ROUND * workers, count - made);
-    failure = await comeAndGo(context, round).then(
+  for (; made < count && failure === undefined && !signal.aborted; made += ROUND_SIZE * workers) {
+    const round = Math.min(ROUND_SIZE * workers, count - made);
+    failure = await connectBriefly(context, round).then(
       () => undefined,
       (error: Error) => error.message,
     );
@@ -40,25 +39,24 @@ export async function warmUp(context: RunContext): Promise<void> {
   measurements.observations.note('warmUpFailed', { error: failure, connections: Math.min(made, count) });
 }
 
-/** @throws Error of the first that fails, when all have left */
-async function comeAndGo(context: RunContext, count: number): Promise<void> {
+/** @throws Error of the first failure, after all have closed */
+async function connectBriefly(context: RunContext, count: number): Promise<void> {
   const { ledger, link, config, control, clients } = context;
   const before = connectionsOf(await control.stats());
   const done = new AbortController();
   const signal = AbortSignal.any([context.signal, done.signal]);
   const room = control.size > 0 ? roomOf(config.room) : undefined;
-  const order = { connections: count, together: TOGETHER, room };
-  const made = (ledger && !clients.areUsers ? link.warmUp(order) : warmUpAlone(context, order)).finally(() =>
+  const order = { connections: count, together: CONCURRENCY, room };
+  const connecting = (ledger && !clients.areUsers ? link.warmUp(order) : warmUpInRun(context, order)).finally(() =>
     done.abort(),
   );
-  // Both end before this rejects, even if one fails.
-  const outcomes = await Promise.allSettled([made, broadcastUntil(context, signal)]);
-  await gone(context, before);
+  const outcomes = await Promise.allSettled([connecting, broadcastUntil(context, signal)]);
+  await awaitClosed(context, before);
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** For external engines, which cannot connect before the load, and where the server lets in users only: the run makes them itself. */
-function warmUpAlone({ clients, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
+/** Opens the connections from the run itself: for external engines, and for servers that accept virtual users only. */
+function warmUpInRun({ clients, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
   return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
     const { socket } = await connectClient(clients.nextTemporary(), signal);
@@ -70,7 +68,7 @@ function warmUpAlone({ clients, signal }: RunContext, { connections, together, r
   });
 }
 
-/** Each worker publishes; the members at that time receive them. */
+/** Lets the workers broadcast in turn until the signal aborts. */
 async function broadcastUntil({ control, config }: RunContext, signal: AbortSignal): Promise<void> {
   if (control.size === 0) return;
   const { bytes, binary } = config.broadcasts;
@@ -81,7 +79,7 @@ async function broadcastUntil({ control, config }: RunContext, signal: AbortSign
   }
 }
 
-async function gone(context: RunContext, before: number): Promise<void> {
+async function awaitClosed(context: RunContext, before: number): Promise<void> {
   const haveLeft = async () => connectionsOf(await context.control.stats()) <= before;
   if (await until(haveLeft, LEAVE_TIMEOUT_MS, context.signal)) return;
   if (!context.signal.aborted) throw new Error(`they did not close within ${LEAVE_TIMEOUT_MS / 1000} s`);

@@ -9,7 +9,7 @@ import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts
 import { collects, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
-import { without } from '../../run/memory/at-rest.ts';
+import { withoutFigures } from '../../run/memory/at-rest.ts';
 import { absencesOf, describeLayers, type Sampler, sourcesOf } from '../../samplers/index.ts';
 import { unknownWorkers } from '../assemble-workers.ts';
 import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
@@ -32,7 +32,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
-  const peakBytes = without(peaksOf(measurements, sampled, [...readings, ...last]), Object.keys(impossible));
+  const peakBytes = withoutFigures(peaksOf(measurements, sampled, [...readings, ...last]), Object.keys(impossible));
   const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');

@@ -7,7 +7,7 @@ import { familyOf } from '../../../report/figures/layers.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory-measured.ts';
-import { without } from '../../run/memory/at-rest.ts';
+import { withoutFigures } from '../../run/memory/at-rest.ts';
 import type { Layer } from '../../samplers/index.ts';
 import { countsOverTime } from './counts-over-time.ts';
 
@@ -133,7 +133,7 @@ export function overTimeFigures(
   if (!overTime) return null;
   const { kind, collected } = overTime;
   const possible = (moments: MomentReading[]) =>
-    moments.map(({ layers, ...moment }) => ({ ...moment, layers: without(layers, impossible) }));
+    moments.map(({ layers, ...moment }) => ({ ...moment, layers: withoutFigures(layers, impossible) }));
   const [peaks, readings] = [possible(overTime.peaks), possible(overTime.readings.rows)];
   const used = afterWarmUp(peaks, readings);
   const first = used[0]?.layers ?? {};

@@ -3,7 +3,7 @@
  * server's backlog may take longer than the broadcasts did.
  */
 import type { RunContext } from '../context.ts';
-import { MOST_DEADLINES, Since, until } from '../wait.ts';
+import { ChangeTimer, MOST_DEADLINES, until } from '../wait.ts';
 
 /** Progress of the published broadcasts. */
 export interface Outstanding {
@@ -34,14 +34,14 @@ export async function drain(
   pollMs?: number,
 ): Promise<void> {
   const [quietMs, deadlineMs] = [config.drain.quiet * 1000, config.drain.deadline * 1000];
-  let [receivedSince, progressSince] = [new Since(), new Since()];
+  let [receivedTimer, progressTimer] = [new ChangeTimer(), new ChangeTimer()];
   const beganMs = performance.now();
   let completeAtMs = Number.POSITIVE_INFINITY;
   let last: Outstanding | undefined;
   let progressAtResume: Outstanding['progress'] | undefined;
   const isStill = ({ isComplete, quiets = 1, received, progress }: Outstanding) => {
-    const silentMs = receivedSince.same(received);
-    const stillMs = progressSince.same(progress);
+    const silentMs = receivedTimer.msSinceChange(received);
+    const stillMs = progressTimer.msSinceChange(progress);
     if (!isComplete) return stillMs > deadlineMs;
     completeAtMs = Math.min(completeAtMs, performance.now());
     return silentMs >= quietMs * quiets || performance.now() - completeAtMs > deadlineMs;
@@ -51,7 +51,7 @@ export async function drain(
     if (!isStill(last)) return false;
     const { isComplete, quiets = 1, progress } = last;
     if ((isComplete && quiets === 1) || progress === progressAtResume || !(await wasBlocked(control))) return true;
-    [receivedSince, progressSince] = [new Since(), new Since()];
+    [receivedTimer, progressTimer] = [new ChangeTimer(), new ChangeTimer()];
     completeAtMs = Number.POSITIVE_INFINITY;
     progressAtResume = progress;
     return false;

@@ -1,6 +1,6 @@
 /**
- * Checks at every standstill of a run: the workers count the connections that the generator holds, their statistics are
- * live, and the deployment is the one that the run began with. Bytes per connection are only as good as these counts.
+ * Checks at every pause of a run that the workers count as many connections as the generator holds, that their statistics are
+ * up to date, and that no part of the deployment was replaced. Memory per connection depends on these counts.
  */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
@@ -16,7 +16,7 @@ import { MetricsPages } from './metrics-pages.ts';
 import { WorkerCounts } from './worker-counts.ts';
 import { WorkerRestarts } from './worker-restarts.ts';
 
-/** For a worker that died to be restarted, so that the result can name it. */
+/** How long an aborted run waits for a dead worker to restart, so that it can report the restart. */
 const RESTART_TIMEOUT_MS = 5000;
 
 export class Checkpoints {
@@ -26,9 +26,9 @@ export class Checkpoints {
   readonly #kernel: KernelCounts;
   readonly #busy: BusyWorkers;
   readonly #metrics: MetricsPages;
-  /** Of the deployment, by name: what identifies the one that the run began with, or that a planned fault put in its place. */
+  /** Expected parts of the deployment by name: those at the start, or those with which a planned fault replaced them. */
   #parts: Record<string, DeploymentPart> = {};
-  /** When they were last looked at, on the sampler's time. */
+  /** When the parts were last read, in seconds of the sampler. */
   #partsAt = 0;
 
   constructor(context: RunContext) {
@@ -40,7 +40,7 @@ export class Checkpoints {
     this.#metrics = new MetricsPages(context);
   }
 
-  /** Before the load. @returns the workers, and how many connections are not the run's own */
+  /** Takes the first readings before the load. @returns the workers, and how many connections are not the run's own */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { workers, others } = await this.#counts.begin();
     this.#restarts.begin(workers.map(identityOf));
@@ -61,9 +61,9 @@ export class Checkpoints {
   }
 
   /**
-   * After the broadcasts: whether those still answer without whom figures are missing or wrong, and whether joins name the
-   * workers that count the connections.
-   * @returns what all engines have counted
+   * Checks after the broadcasts that Redis and all engines still answer, and that each worker counts the connections whose joins
+   * name it.
+   * @returns the counts of all engines
    */
   async end(): Promise<EngineSnapshot[]> {
     if (!this.#context.signal.aborted) await this.#checkRedis({ at: 'broadcasts' });
@@ -75,14 +75,14 @@ export class Checkpoints {
     return snapshots;
   }
 
-  /** What may have ended the run early: parts that are others now, and parts that are gone. */
+  /** Looks for what ended the run early: replaced or missing parts of the deployment. */
   async stopped(): Promise<void> {
     const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
-    // Whoever stops it himself often stops the server with it, and does not want to wait.
+    // A user who stops the run often stops the server too, and should not have to wait.
     const { measurements, control } = this.#context;
     const { stoppedByUser } = measurements;
-    const silent = await this.#lookForWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
+    const silent = await this.#awaitWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
     if (stoppedByUser) return;
     await this.#checkRedis(when);
     const failures = control.failures();
@@ -96,22 +96,22 @@ export class Checkpoints {
     const now = await this.#context.deployment();
     const since = this.#partsAt;
     this.#partsAt = sampler.seconds();
-    const parts = this.#changed(now);
+    const parts = this.#changedParts(now);
     if (parts.length === 0) return;
     this.#parts = { ...this.#parts, ...now };
     measurements.observations.note('partsChanged', { when, parts, since }, parts.map(({ name }) => name).join());
   }
 
   /**
-   * After a planned fault: what it was to replace is from now on as it is now.
-   * @param isPlanned of a part of the deployment
-   * @param workers as they are now
-   * @returns parts that were replaced as planned
+   * Accepts the parts that a planned fault replaced.
+   * @param isPlanned whether the fault was to replace a part
+   * @param workers the workers after the fault
+   * @returns names of the parts that were replaced as planned
    */
   async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[]): Promise<string[]> {
     this.#restarts.begin(workers);
     const now = await this.#context.deployment();
-    const replaced = this.#changed(now)
+    const replaced = this.#changedParts(now)
       .map(({ name }) => name)
       .filter(isPlanned);
     for (const part of replaced) this.#parts[part] = now[part] as DeploymentPart;
@@ -119,26 +119,26 @@ export class Checkpoints {
     return replaced;
   }
 
-  #changed(now: Record<string, DeploymentPart>): ChangedPart[] {
+  #changedParts(now: Record<string, DeploymentPart>): ChangedPart[] {
     return Object.entries(this.#parts).flatMap(([name, { layer, identity }]) =>
       now[name] && now[name].identity !== identity ? { name, layer } : [],
     );
   }
 
-  /** Without Redis, a broadcast reaches only the members on the publisher's own worker. */
+  /** Notes that Redis does not answer: a broadcast then reaches only members on the publisher's own worker. */
   async #checkRedis(when: Moment): Promise<void> {
     const { redis, measurements } = this.#context;
     if (!redis) return;
-    const isThere = await redis.answers();
+    const isUp = await redis.answers();
     const { name, absence } = redis;
     if (!absence) return;
-    if (isThere || (absence.reason === 'unanswered' && absence.sinceUs === undefined))
+    if (isUp || (absence.reason === 'unanswered' && absence.sinceUs === undefined))
       noteAbsent(measurements, name, absence);
     else measurements.observations.note('redisSilent', { when, name, failure: absence.detail });
   }
 
-  /** Waits for restarted workers. @returns names and places of those that do not answer in time */
-  async #lookForWorkers(timeoutMs: number): Promise<{ worker: string; index: number }[]> {
+  /** Waits for workers to restart. @returns names and indices of those that do not answer in time */
+  async #awaitWorkers(timeoutMs: number): Promise<{ worker: string; index: number }[]> {
     const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;
     let now: (WorkerStats | undefined)[] = [];
@@ -152,7 +152,7 @@ export class Checkpoints {
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));
   }
 
-  /** The counts of an engine that does not answer are missing from every figure. */
+  /** Notes engines that did not answer: their counts are missing from every figure. */
   #checkEngines(): void {
     const { link, measurements } = this.#context;
     if (link.unanswered === 0) return;

@@ -1,34 +1,34 @@
 /**
- * If the workers of a server on this machine count nothing for the run, the kernel does: each connection is a socket in one of
- * the server's processes, and only the run uses its port.
+ * Checks by the kernel's figures for a server on this machine whose workers do not report counts: each connection is an open
+ * file of a server process, and costs it CPU time.
  */
 import type { RunContext } from '../context.ts';
 import { type Moment, type Observed, WRONG_COUNTS } from '../measurements/observations.ts';
 import { until } from '../wait.ts';
-import { ownCounts, stoodStill } from './still.ts';
+import { areUnchanged, runCounts } from './still.ts';
 
-/** Connections that may be missing among the open files, because other files close meanwhile. */
-const MISSING = { least: 5, share: 0.1 };
-/** Other connections that are allowed: a page of metrics on the same port, or a health check. */
-const STRANGERS = { least: 5, share: 0.01 };
-/** A worker can open a file a little later than the generator its connection, and one that has ended can be listed longer. */
+/** Sockets that may be missing among the open files, as other files may close meanwhile. */
+const ALLOWED_MISSING = { least: 5, share: 0.1 };
+/** Connections of other clients that are allowed, such as health checks or reads of a metrics page on the same port. */
+const ALLOWED_OTHERS = { least: 5, share: 0.01 };
+/** How long the server may lag behind the generator when sockets open and close. */
 const AGREE_TIMEOUT_MS = 3000;
 const POLL_MS = 200;
 
 export class KernelCounts {
   readonly #context: RunContext;
-  /** Before the load; undefined if it is not known. */
+  /** Readings before the load; undefined if unknown. */
   #before: { files?: number | undefined; others?: number | undefined } = {};
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  /** @returns how many connections to the port are not the run's own, if they are more than a few */
+  /** @returns connections to the port that are not the run's own; 0 if there are only a few */
   async begin(): Promise<number> {
-    const others = await this.#others();
+    const others = await this.#otherConnections();
     this.#before = { files: await this.#context.target.openFiles?.(), others };
-    return others !== undefined && others > STRANGERS.least ? others : 0;
+    return others !== undefined && others > ALLOWED_OTHERS.least ? others : 0;
   }
 
   async check(when: Moment): Promise<void> {
@@ -38,18 +38,18 @@ export class KernelCounts {
     let note: (() => void) | undefined;
     const isSettled = async () => {
       if (observations.has(...WRONG_COUNTS)) return true;
-      const before = ownCounts(this.#context);
+      const before = runCounts(this.#context);
       const missing = await this.#missingSockets();
-      const others = missing ? undefined : await this.#strangers();
+      const others = missing ? undefined : await this.#excessConnections();
       const differs = missing !== undefined || others !== undefined;
-      const isSteady = differs && (await stoodStill(this.#context, before));
+      const isSteady = differs && (await areUnchanged(this.#context, before));
       if (!isSteady) note = undefined;
       else if (missing) note = () => observations.note('socketsMissing', { when, ...missing });
       else if (others) note = () => observations.note('othersAtPort', { when, ...others });
       return !differs;
     };
     await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
-    // The connections of a process that ended are nowhere else.
+    // If a process ended, its sockets are missing for that reason, which is reported.
     if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
 
@@ -62,41 +62,45 @@ export class KernelCounts {
   async #missingSockets(): Promise<Omit<Observed['socketsMissing'], 'when'> | undefined> {
     const { measurements, target, population } = this.#context;
     const { files: before } = this.#before;
-    // A client that polls has a socket only while it asks.
+    // A polling client has a socket only during a request.
     if (before === undefined || measurements.transports === 'polling') return undefined;
     const now = await target.openFiles?.();
     const held = population.connections();
-    if (now === undefined || held - (now - before) <= Math.max(MISSING.least, MISSING.share * held)) return undefined;
+    if (now === undefined || held - (now - before) <= Math.max(ALLOWED_MISSING.least, ALLOWED_MISSING.share * held))
+      return undefined;
     return { sockets: Math.max(0, now - before), held };
   }
 
-  async #strangers(): Promise<Omit<Observed['othersAtPort'], 'when'> | undefined> {
+  async #excessConnections(): Promise<Omit<Observed['othersAtPort'], 'when'> | undefined> {
     const { population, measurements } = this.#context;
     const { others: before } = this.#before;
-    // Clients that poll have any number of connections at a time.
+    // A polling client may have any number of sockets at a time.
     if (before === undefined || measurements.transports !== 'websocket') return undefined;
-    const more = ((await this.#others()) ?? before) - before;
+    const more = ((await this.#otherConnections()) ?? before) - before;
     const held = population.connections();
-    if (more <= Math.max(STRANGERS.least, STRANGERS.share * held)) return undefined;
+    if (more <= Math.max(ALLOWED_OTHERS.least, ALLOWED_OTHERS.share * held)) return undefined;
     return { others: more, held };
   }
 
-  /** @returns connections that are not the run's own: in this process are those of its HTTP steps, and all receivers but one */
-  async #others(): Promise<number | undefined> {
+  /**
+   * @returns connections to the port that are not the run's own. The target already excludes those of this process: HTTP steps
+   * and the run's own clients except the reference receiver
+   */
+  async #otherConnections(): Promise<number | undefined> {
     const { population, sentinel } = this.#context;
     const outside = await this.#context.target.connections?.();
     return outside === undefined ? undefined : outside - population.connections() - (sentinel?.connected ? 1 : 0);
   }
 }
 
-/** Together they take more than the 10 ms in which the kernel counts, of the fastest server, too. */
+/** Opening this many connections takes even the fastest server more than 10 ms, the kernel's resolution of CPU time. */
 const MIN_CONNECTIONS = 400;
 
-/** Connections cost the workers CPU time: processes that use none while some come are not those of the server. */
+/** Checks that the workers' CPU time rises as connections open: otherwise, the processes are not those of the server. */
 export class BusyWorkers {
   readonly #context: RunContext;
-  /** When their CPU time last moved. */
-  #moved: { cpuUs: number; connections: number } | undefined;
+  /** The CPU time, and the connections when it last changed. */
+  #lastChange: { cpuUs: number; connections: number } | undefined;
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -104,14 +108,14 @@ export class BusyWorkers {
 
   async check(when: Moment): Promise<void> {
     const { sampler, population, measurements } = this.#context;
-    // Connections that come while the CPU time is read are not in it.
+    // Counted first, as the CPU time excludes connections that open while it is read.
     const connections = population.connections();
     const { worker: cpuUs } = await sampler.cpu();
     if (cpuUs === undefined) return;
-    const moved = this.#moved;
-    if (moved?.cpuUs !== cpuUs) this.#moved = { cpuUs, connections };
-    else if (Math.abs(connections - moved.connections) >= MIN_CONNECTIONS) {
-      measurements.observations.note('cpuStill', { when, connections: moved.connections });
+    const last = this.#lastChange;
+    if (last?.cpuUs !== cpuUs) this.#lastChange = { cpuUs, connections };
+    else if (Math.abs(connections - last.connections) >= MIN_CONNECTIONS) {
+      measurements.observations.note('cpuStill', { when, connections: last.connections });
     }
   }
 }

@@ -1,4 +1,4 @@
-/** The pages of metrics answer, live, each page of a process of its own. */
+/** Checks that metrics pages answer, that their figures change, and that each page reports a different process. */
 import type { TargetReading } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { noteAbsent } from '../measurements/absent-sources.ts';
@@ -8,15 +8,15 @@ type Figures = NonNullable<TargetReading['reading']>['figures'];
 
 interface Watched {
   what: string;
-  /** Undefined where it says nothing of connections. */
+  /** Undefined if the page does not have the figure, or if it need not change with connections. */
   of(figures: Figures, targets: number): number | string | undefined;
-  /** After this many connections, the counters of each page must have changed. */
+  /** After this many connections per page, the figure must have changed. */
   connections: number;
 }
 
 /**
- * Connections take more than the 10 ms in which some count CPU time, and than the free memory of a heap. All figures of a cache
- * are the same to the last digit; one of several workers can be without new connections, but not without CPU time.
+ * Figures that stop changing if a page is stale or cached. The numbers of connections allow for pages that count CPU time in steps
+ * of 10 ms and for free memory in the heap. One of several workers may get no new connection, but uses some CPU time.
  */
 const WATCHED: Watched[] = [
   {
@@ -29,25 +29,25 @@ const WATCHED: Watched[] = [
 ];
 
 export class StillFigures {
-  /** By figure and a target's place in the options: the value, and the connections when it last moved. */
-  readonly #moved = new Map<string, { value: number | string; connections: number }>();
+  /** The value and the connections when it last changed, by figure and index of the target. */
+  readonly #lastChanges = new Map<string, { value: number | string; connections: number }>();
 
-  /** @returns the first figure that stands still, where, and since how many connections; undefined if there is none */
-  look(targets: TargetReading[], connections: number) {
-    const all = WATCHED.map((watched) => this.#lookAt(watched, targets, connections));
-    return all.find((one) => one !== undefined);
+  /** @returns the first figure that has stopped, its targets, and the connections when it stopped; undefined if there is none */
+  check(targets: TargetReading[], connections: number) {
+    const stopped = WATCHED.map((watched) => this.#checkFigure(watched, targets, connections));
+    return stopped.find((found) => found !== undefined);
   }
 
-  #lookAt(watched: Watched, targets: TargetReading[], connections: number) {
+  #checkFigure(watched: Watched, targets: TargetReading[], connections: number) {
     const still: { target: TargetReading; since: number }[] = [];
     for (const [index, target] of targets.entries()) {
       const value = target.reading && watched.of(target.reading.figures, targets.length);
       if (value === undefined) continue;
       const key = `${watched.what} ${index}`;
-      const moved = this.#moved.get(key);
-      if (moved?.value !== value) this.#moved.set(key, { value, connections });
-      else if (Math.abs(connections - moved.connections) >= watched.connections * targets.length) {
-        still.push({ target, since: moved.connections });
+      const last = this.#lastChanges.get(key);
+      if (last?.value !== value) this.#lastChanges.set(key, { value, connections });
+      else if (Math.abs(connections - last.connections) >= watched.connections * targets.length) {
+        still.push({ target, since: last.connections });
       }
     }
     const [first] = still;
@@ -55,33 +55,32 @@ export class StillFigures {
   }
 }
 
-/** Standstills at which two pages agree by chance: the fewer, the more exactly they do. */
-const MIN_LOOKS = 3;
+/** Checks at which two pages must agree before this is no coincidence. */
+const MIN_CHECKS = 3;
 
 type Reading = NonNullable<TargetReading['reading']>;
 
 class SamePages {
-  /** Pair → standstills so far; a pair that has differed once is left out. */
-  readonly #looks = new Map<string, number>();
+  /** Checks at which a pair agreed; NaN once it has differed. */
+  readonly #agreements = new Map<string, number>();
 
   /**
-   * @param first all pages
-   * @param second all pages again, after every one of the first readings had ended
-   * @returns URLs of pairs that cannot be told apart, as soon as that is no chance
+   * @param first a reading of all pages
+   * @param second another reading of all pages, begun after the first had ended
+   * @returns URLs of pairs that appear to report the same process
    */
-  look(first: TargetReading[], second: TargetReading[]): [string, string][] {
+  check(first: TargetReading[], second: TargetReading[]): [string, string][] {
     const found: [string, string][] = [];
     for (const [index, a] of first.entries()) {
       for (const [other, b] of first.entries()) {
         if (other <= index) continue;
         const readings = [a, b, second[index], second[other]].map((target) => target?.reading);
-        // A page that does not answer tells nothing.
         if (readings.includes(undefined)) continue;
         const pair = `${index} ${other}`;
-        const before = this.#looks.get(pair) ?? 0;
-        const looks = Number.isFinite(before) && isOneProcess(readings as Reading[]) ? before + 1 : Number.NaN;
-        this.#looks.set(pair, looks);
-        if (looks >= MIN_LOOKS) found.push([a.url, b.url]);
+        const before = this.#agreements.get(pair) ?? 0;
+        const agreements = Number.isFinite(before) && isOneProcess(readings as Reading[]) ? before + 1 : Number.NaN;
+        this.#agreements.set(pair, agreements);
+        if (agreements >= MIN_CHECKS) found.push([a.url, b.url]);
       }
     }
     return found;
@@ -95,7 +94,7 @@ function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
   return names.every((name) => {
     const of = ({ figures }: Reading) => figures[name] ?? Number.NaN;
     const [a, b, laterA, laterB] = [of(a1), of(b1), of(a2), of(b2)];
-    // What only rises was never more at the first look than at the second one, by either name.
+    // CPU time only rises, so in one process no first value is above a second one.
     if (/cpu/i.test(name)) return Math.max(a, b) <= Math.min(laterA, laterB);
     if (!/rss|workingSet/.test(name)) return true;
     return Math.max(Math.min(a, laterA), Math.min(b, laterB)) <= Math.min(Math.max(a, laterA), Math.max(b, laterB));
@@ -112,28 +111,28 @@ export class MetricsPages {
   }
 
   async begin(): Promise<void> {
-    this.#still.look(await this.#read({ at: 'begin' }), 0);
+    this.#still.check(await this.#read({ at: 'begin' }), 0);
   }
 
   async check(when: Moment): Promise<void> {
-    // Connections that come while the pages are read are not on them.
+    // Counted first, as the pages exclude connections that open while they are read.
     const connectionsBefore = this.#context.population.connections();
-    const stopped = this.#still.look(await this.#read(when), connectionsBefore);
+    const stopped = this.#still.check(await this.#read(when), connectionsBefore);
     if (!stopped) return;
     const { what, targets, connections } = stopped;
     const { observations } = this.#context.measurements;
     observations.note('pagesRepeated', { when, what, urls: urlsOf(targets), connections });
   }
 
-  /** @returns the workers' pages. Twice where there are several, to see whether they are all of different processes */
+  /** Reads all pages; several worker pages are read twice, to compare their processes. @returns the worker pages */
   async #read(when: Moment): Promise<TargetReading[]> {
     const { metrics, measurements } = this.#context;
-    const { worker, ...others } = metrics;
-    const ofOthers = await Promise.all(Object.values(others).map((pages) => pages.readEach()));
+    const { worker, ...otherLayers } = metrics;
+    const otherTargets = await Promise.all(Object.values(otherLayers).map((pages) => pages.readEach()));
     const first = (await worker?.readEach()) ?? [];
     const targets = first.length > 1 && worker ? await worker.readEach() : first;
-    this.#note([...targets, ...ofOthers.flat()], when);
-    const pairs = this.#samePages.look(first, targets);
+    this.#note([...targets, ...otherTargets.flat()], when);
+    const pairs = this.#samePages.check(first, targets);
     if (pairs.length > 0) measurements.observations.note('pagesShared', { pairs });
     return targets;
   }

@@ -1,33 +1,30 @@
 /**
- * Whether the run's own counts stand still. A count of the server or of the kernel is compared with a count of the run only if
- * the run's stood still before and after it was read: while connections come, two counts of different moments always differ.
+ * Tells whether the run's own counts are changing. A count of the server or the kernel can be compared with them only if they are
+ * the same before and after it was read.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunContext } from '../context.ts';
 
 type Counting = Pick<RunContext, 'link' | 'population' | 'probe' | 'sentinel' | 'publishers'>;
 
-/** Longer than the intervals together at which fleet processes and engines report their counts. */
+/** Longer than the report intervals of fleet processes and engines together. */
 export const STATUS_AGE_MS = 1000;
 
-/** @returns all counts that change when a connection begins or ends, as text */
-export function ownCounts(context: Counting): string {
+/** @returns all counts that change when a connection opens or closes, as text to compare */
+export function runCounts(context: Counting): string {
   const { started, connecting, connected, upgrading, away, failed, ended } = context.link.status;
   const counts = [started, connecting, connected, upgrading, away, failed, totalOf(ended)];
-  return JSON.stringify([...counts, context.population.connections(), ownConnections(context)]);
+  return JSON.stringify([...counts, context.population.connections(), runConnections(context)]);
 }
 
-/** Waits until the run would know of a change. @param before `ownCounts` from before the other count was read */
-export async function stoodStill(context: Counting & Pick<RunContext, 'signal'>, before: string): Promise<boolean> {
+/** Waits until any change has been reported. @param before `runCounts` from before the other count was read */
+export async function areUnchanged(context: Counting & Pick<RunContext, 'signal'>, before: string): Promise<boolean> {
   await delay(STATUS_AGE_MS, undefined, { signal: context.signal }).catch(() => {});
-  return !context.signal.aborted && ownCounts(context) === before;
+  return !context.signal.aborted && runCounts(context) === before;
 }
 
-/**
- * Connections of the run itself that workers count: the probe's, the sentinel's and the publishers'. Control connections are not
- * among those that workers count.
- */
-export function ownConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
+/** Open connections of the probe, the reference receiver and the publishers. Workers count these, but not control connections. */
+export function runConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
   return [probe, sentinel].filter((one) => one?.connected).length + (publishers?.connected ?? 0);
 }
 

@@ -1,4 +1,4 @@
-/** What the workers count, against what the generator holds: all together, and each worker; and whether they count now. */
+/** Compares the connections that workers count, in total and each, with those that the generator holds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ownValue, sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -7,36 +7,36 @@ import type { EngineSnapshot } from '../link.ts';
 import { type Moment, WRONG_COUNTS } from '../measurements/observations.ts';
 import { connectionsOf } from '../population.ts';
 import { until } from '../wait.ts';
-import { ownConnections, ownCounts, STATUS_AGE_MS, stoodStill, totalOf } from './still.ts';
+import { areUnchanged, runConnections, runCounts, STATUS_AGE_MS, totalOf } from './still.ts';
 
-/** A worker can notice the end of a connection a little later than the generator. */
+/** How long workers may lag behind the generator when connections close. */
 const AGREE_TIMEOUT_MS = 3000;
-/** Within this time, the generator's count must stay the same for as long as the line above says. */
+/** Within this time, the generator's count must stay the same for `AGREE_TIMEOUT_MS`. */
 const STEADY_TIMEOUT_MS = 6000;
-/** Workers that close 100,000 connections come nearer to the generator's count for as long as that takes. */
+/** How long the workers' count may keep approaching the generator's: closing 100,000 connections takes time. */
 const NEARER_TIMEOUT_MS = 120_000;
 const POLL_MS = 200;
-/** Statistics read this long apart differ, even if a worker rounds its uptime to seconds. */
+/** After this time, the uptime has changed even if a worker rounds it to seconds. */
 const STALE_AFTER_MS = 2000;
 
 interface Comparison {
   workers: WorkerStats[];
-  /** Connections of the generator at that time. */
+  /** Connections that the generator held at that time. */
   held: number;
   atMs: number;
 }
 
 export class WorkerCounts {
   readonly #context: RunContext;
-  /** Connections that existed before the run; they have their own reason, SERVER_NOT_IDLE. */
-  #others = 0;
-  /** At the last standstill: connections that the workers had accepted so far, and what the run had begun. */
+  /** Connections from before the run, which are reported as SERVER_NOT_IDLE. */
+  #otherConnections = 0;
+  /** At the last check: connections that the workers had accepted so far, and the run's own counts. */
   #accepted: { count: number; begun: string } | undefined;
-  /** At the first standstill, after the warm-up. */
+  /** At the first check, after the warm-up: connections that the workers had accepted, and those of the run's clients. */
   #first: { count: number; own: number } | undefined;
-  /** At the last standstill. */
+  /** Statistics at the last check. */
   #counted: WorkerStats[] = [];
-  /** To tell whether a worker repeats old statistics, which describe the past. */
+  /** The last statistics, to notice a worker that repeats them. */
   #uptimes = { workers: [] as WorkerStats[], readAtMs: 0 };
 
   constructor(context: RunContext) {
@@ -44,8 +44,8 @@ export class WorkerCounts {
   }
 
   /**
-   * Waits for connections to go that may be the run's own, such as those of its checks.
-   * @returns the workers, and how many of their connections are not the run's own
+   * Waits for earlier connections to close, such as those of the run's checks.
+   * @returns the workers, and how many connections remain that are not the run's own
    */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { control, signal } = this.#context;
@@ -53,24 +53,24 @@ export class WorkerCounts {
     let others = 0;
     const areNone = async () => {
       workers = await control.stats();
-      others = Math.max(0, connectionsOf(workers) - ownConnections(this.#context));
+      others = Math.max(0, connectionsOf(workers) - runConnections(this.#context));
       return others === 0;
     };
     await until(areNone, AGREE_TIMEOUT_MS, signal, POLL_MS);
     this.#uptimes = { workers, readAtMs: performance.now() };
-    this.#others = others;
+    this.#otherConnections = others;
     return { workers, others };
   }
 
   /** @returns the workers' statistics */
   async check(when: Moment): Promise<WorkerStats[]> {
     this.#counted = await this.#agreement(when);
-    await this.#checkStrangers(this.#counted, when);
+    await this.#checkOthers(this.#counted, when);
     this.#checkAge(this.#counted, when);
     return this.#counted;
   }
 
-  /** @returns the workers' statistics when both sides agree, or the last ones */
+  /** Waits until workers and generator agree. @returns the workers' last statistics */
   async #agreement(when: Moment): Promise<WorkerStats[]> {
     const { control, population, ledger, measurements, signal } = this.#context;
     const beganMs = performance.now();
@@ -79,29 +79,29 @@ export class WorkerCounts {
     let compared: Comparison[] = [];
     for (;;) {
       const workers = await control.stats();
-      const counted = connectionsOf(workers) - this.#others - ownConnections(this.#context);
+      const counted = connectionsOf(workers) - this.#otherConnections - runConnections(this.#context);
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
-      // Without a ledger, the workers' count is the only one there is; without workers, the fleet's.
+      // Without a ledger or without workers, there is nothing to compare with.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
-      // There is nothing more to say, and the wait delays the run.
+      // A disagreement is already noted.
       if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;
       const moved = held !== steady.held;
-      // Whoever came nearer for longer than the usual time had not agreed when the generator went on.
+      // The generator went on while the workers were still catching up after the usual time.
       const isLate: boolean = moved && steady.isLate;
       if (moved) steady = { held, sinceMs: nowMs, isLate: false };
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
       steady.isLate = steadyMs > AGREE_TIMEOUT_MS;
-      // The latest comparison that no connection disturbed which the generator has begun meanwhile.
+      // The latest comparison that is old enough for all changes of that time to have been reported.
       const still = compared.findLast(({ atMs }) => atMs <= nowMs - STATUS_AGE_MS);
       compared = [...compared.filter(({ atMs }) => atMs >= (still?.atMs ?? 0)), { workers, held, atMs: nowMs }];
       if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS || steadyMs > NEARER_TIMEOUT_MS) {
         if (still) await this.#disagreement(still, when);
         return workers;
       }
-      // Virtual users that come and go all the time never stand still, and cannot be counted at one moment.
+      // If virtual users connect and disconnect all the time, the counts are never comparable.
       if (!steady.isLate && nowMs - beganMs > STEADY_TIMEOUT_MS) return workers;
       await delay(POLL_MS);
     }
@@ -111,37 +111,37 @@ export class WorkerCounts {
     const { control, measurements } = this.#context;
     const { observations } = measurements;
     const all = connectionsOf(workers);
-    const own = ownConnections(this.#context);
-    const counted = all - this.#others - own;
+    const own = runConnections(this.#context);
+    const counted = all - this.#otherConnections - own;
     const surplus = counted - held;
     const ended = this.#ended();
-    // Since they last agreed, they have accepted nobody: what they count too many may be some of ours that have ended.
+    // The workers accepted no connection since they last agreed, so the surplus may be closed connections of the run.
     const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     if (isNoneNew && surplus > 0 && ended >= surplus) {
       observations.note('endsUnnoticed', { when, connections: surplus });
       return;
     }
-    // An adapter that counts the servers would know of a worker that the run does not.
+    // The adapter may know of a worker that the run does not.
     const isAsked = surplus < 0 && control.size > 1;
     observations.note('countsDiffer', {
       ...{ when, counted, held, all, own, ended },
-      before: this.#others,
+      before: this.#otherConnections,
       ...this.#accounted(workers, ended),
       servers: isAsked ? await control.servers().catch(() => undefined) : undefined,
       controlled: control.size,
     });
   }
 
-  /** Compares what the workers accepted with what the run made; where it is not known, others may have connected. */
+  /** Compares connections that the workers accepted with those that the run made. If unknown, other clients may have connected. */
   #accounted(workers: WorkerStats[], ended: number) {
     if (!this.#first) return { acceptedOthers: true, acceptedAll: false };
     const { count, own } = this.#first;
-    const made = this.#context.link.status.connected + ended + Math.max(0, ownConnections(this.#context) - own);
+    const made = this.#context.link.status.connected + ended + Math.max(0, runConnections(this.#context) - own);
     const accepted = acceptedBy(workers) - count;
     return { acceptedOthers: accepted > made, acceptedAll: accepted >= made };
   }
 
-  /** Connections that ended by the run's own counts, and attempts without an answer, which the server may have accepted later. */
+  /** Connections that closed by the run's own counts, and failed attempts, which the server may have accepted late. */
   #ended(): number {
     const { link, measurements, probe } = this.#context;
     const { ended, failed } = link.status;
@@ -149,22 +149,22 @@ export class WorkerCounts {
     return totalOf(ended) + failed + receivers;
   }
 
-  /** Where the run has begun no connection since the last standstill, the workers have accepted none; others may have gone again. */
-  async #checkStrangers(workers: WorkerStats[], when: Moment): Promise<void> {
+  /** Notes connections of other clients: those that workers accepted although the run opened none since the last check. */
+  async #checkOthers(workers: WorkerStats[], when: Moment): Promise<void> {
     const { failed } = this.#context.link.status;
     const before = this.#accepted;
     const count = acceptedBy(workers);
-    const begun = ownCounts(this.#context);
+    const begun = runCounts(this.#context);
     this.#accepted = { count, begun };
-    this.#first ??= { count, own: ownConnections(this.#context) };
-    const strangers = count - (before?.count ?? count);
-    // Those of an external engine, those that come back, and repeated attempts are not counted as begun.
+    this.#first ??= { count, own: runConnections(this.#context) };
+    const others = count - (before?.count ?? count);
+    // The run's counts exclude reconnects, retries and connections of an external engine.
     const { reconnection, retry } = this.#context.config.engineOptions ?? {};
     const isKnown = reconnection === undefined && retry === undefined && this.#context.ledger;
-    // An attempt that timed out may be accepted later.
-    if (strangers <= failed || before?.begun !== begun || !isKnown) return;
-    if (!(await stoodStill(this.#context, begun))) return;
-    this.#context.measurements.observations.note('othersAccepted', { when, connections: strangers });
+    // The server may accept an attempt after it has timed out.
+    if (others <= failed || before?.begun !== begun || !isKnown) return;
+    if (!(await areUnchanged(this.#context, begun))) return;
+    this.#context.measurements.observations.note('othersAccepted', { when, connections: others });
   }
 
   #checkAge(workers: WorkerStats[], when: Moment): void {
@@ -178,19 +178,19 @@ export class WorkerCounts {
   }
 
   /**
-   * Checks each worker against the connections whose joins name it: their sum can be right where joins name the wrong one.
-   * @param snapshots taken while nothing moved since the last standstill
+   * Compares each worker's count with the connections whose joins name it. The sum can be right even if joins name a wrong worker.
+   * @param snapshots taken while no count changed since the last check
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
     const { measurements, signal } = this.#context;
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
-    // Workers of which one is doubted cannot be compared one by one.
-    const isDoubted = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
-    if (signal.aborted || !isKnown || isDoubted) return;
-    // Whose connections those of the run itself, and of others, are is not always known.
-    const unknown = ownConnections(this.#context) + this.#others;
+    // If a count is doubtful, single workers cannot be compared.
+    const isDoubtful = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
+    if (signal.aborted || !isKnown || isDoubtful) return;
+    // The workers that hold these connections are not always known.
+    const unknown = runConnections(this.#context) + this.#otherConnections;
     if (connectionsOf(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
       .map(({ worker, connections }) => ({ worker, connections, named: ownValue(named, worker) ?? 0 }))

@@ -1,4 +1,4 @@
-/** Restarts of workers between two standstills: by the end of a run, a new process can have counted more than the old one. */
+/** Detects worker restarts at every check: at the end of a run, a new process may look like the old one. */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import { changesBetween, identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
@@ -11,12 +11,12 @@ export class WorkerRestarts {
     this.#context = context;
   }
 
-  /** Takes the workers as they are: before the load, and after a planned fault. */
+  /** Sets the expected workers, before the load and after a planned fault. */
   begin(workers: WorkerIdentity[]): void {
     this.#last = workers;
   }
 
-  /** @param stats in the order of the control URLs; undefined of a worker that is not there now */
+  /** @param stats in the order of the control URLs; undefined for a worker that does not answer */
   check(stats: (WorkerStats | undefined)[]): void {
     if (this.#last.length === 0) return;
     const { measurements, sampler } = this.#context;
@@ -30,7 +30,7 @@ export class WorkerRestarts {
     this.#last = now;
   }
 
-  /** @returns connections of the worker when it was last asked */
+  /** @returns the worker's connections at the last check */
   connectionsOf(worker: string): number {
     return this.#last.find((one) => one.worker === worker)?.life?.connections ?? 0;
   }

@@ -1,4 +1,4 @@
-/** Does what the scenario plans: to the stack, to the connections, or by a command of the user's. */
+/** Causes the planned fault: in the stack, by dropping connections, or with the user's command. */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,14 +10,14 @@ import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 import type { Target } from '../target/target.ts';
 
-/** Characters of what a failing command says. */
+/** Characters kept of a failed command's output. */
 const MAX_OUTPUT = 300;
-/** Enough for a rolling restart of many workers; a command that waits for somebody at a keyboard never ends. */
+/** Enough for a rolling restart of many workers. A command that waits for input would never exit. */
 const COMMAND_TIMEOUT_MS = 300_000;
-/** From the request to end to SIGKILL. */
+/** Time from SIGTERM to SIGKILL. */
 const GRACE_MS = 5000;
 
-/** Before the load: can this deployment suffer it? @throws CapacityError FAULT_IMPOSSIBLE */
+/** Checks before the load that the run can cause the fault. @throws CapacityError FAULT_IMPOSSIBLE */
 export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pick<Target, 'stack' | 'url'>): void {
   if (!fault || !isStackFault(fault.kind)) return;
   if (!stack) {
@@ -36,21 +36,21 @@ export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pi
   );
 }
 
-/** @returns when it is done @throws Error or CapacityError with the reason if it did not happen */
-export async function cause(
+/** Resolves when the fault has been caused. @throws Error or CapacityError with the reason if that failed */
+export async function causeFault(
   { kind, command }: FaultOptions,
   { stack, signal }: Pick<Target, 'stack'> & Pick<RunContext, 'signal'>,
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
-  // The fleet has dropped them when it began to count.
+  // The fleet dropped the connections when it began to count the fault.
   if (kind === 'drop-connections') return;
   if (isStackFault(kind)) return stack?.fault(kind);
   await run(command ?? [], signal, timeoutMs);
 }
 
 /**
- * A command that restarts a server leaves it running. The server has the command's output, too, so this waits for the command's
- * end and not for that of its output; and the output is a file, which stays writable when nobody reads it any more.
+ * Runs the user's command. A server that it starts inherits the output and keeps running, so this waits for the command's exit
+ * and not for the output to close. The output is a file, since writes to a closed pipe would fail.
  */
 async function run([program = '', ...args]: string[], signal: AbortSignal, timeoutMs: number): Promise<void> {
   const output = await openUnnamed();
@@ -61,17 +61,17 @@ async function run([program = '', ...args]: string[], signal: AbortSignal, timeo
     const { failed, timedOut, shortMessage, escapedCommand } = await execa(program, args, options);
     if (!failed) return;
     const { buffer, bytesRead } = await output.read({ buffer: Buffer.alloc(MAX_OUTPUT), position: 0 });
-    const said = buffer.toString('utf8', 0, bytesRead).trim();
+    const text = buffer.toString('utf8', 0, bytesRead).trim();
     const why = timedOut
       ? `the command did not end within ${timeoutMs / 1000} s, and was stopped: ${escapedCommand}`
       : shortMessage;
-    throw new Error([why, said].filter(Boolean).join(': ').slice(0, MAX_OUTPUT));
+    throw new Error([why, text].filter(Boolean).join(': ').slice(0, MAX_OUTPUT));
   } finally {
     await output.close();
   }
 }
 
-/** @returns a file without a name, which is gone when nobody has it open any more */
+/** @returns an unlinked file, which disappears when the last process closes it */
 async function openUnnamed(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'capacity-'));
   try {

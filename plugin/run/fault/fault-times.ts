@@ -1,12 +1,12 @@
-/** Whether a planned fault is on. */
+/** Tells whether a planned fault is in progress. */
 import type { FaultMeasured } from '../measurements/fault-measured.ts';
 
-/** Returns whether a planned fault is still changing the fleet's counts. */
+/** Returns whether the fault has begun and its connections are not all back. */
 export function isOn(fault: FaultMeasured | undefined): boolean {
   return fault !== undefined && fault.over === undefined;
 }
 
-/** @returns whether it was sent while the fault was on */
+/** @returns whether the time lies within the fault */
 export function isDuring(fault: FaultMeasured | undefined, atUs: number): boolean {
   return fault !== undefined && atUs >= fault.atUs && (fault.over === undefined || atUs <= fault.over.atUs);
 }

@@ -1,4 +1,4 @@
-/** A planned fault, from before it until everything is as it should be again. */
+/** Causes a planned fault, waits until the deployment has recovered, and records what it replaced. */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
@@ -13,17 +13,17 @@ import { connectionsPerWorker } from '../measurements/per-worker.ts';
 import { identityOf, isSameProcess, type WorkerIdentity } from '../measurements/worker-identity.ts';
 import { pause, until } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
-import { cause } from './cause.ts';
+import { causeFault } from './cause.ts';
 
-/** Clients back off for some seconds at most, and a worker starts within some. */
-const BACK_TIMEOUT_MS = 120_000;
+/** Far longer than clients back off and workers take to start. */
+const RECOVERY_TIMEOUT_MS = 120_000;
 /** Longer than the fleet's and the engine's status intervals together. */
 const QUIET_MS = 1000;
 const POLL_MS = 250;
 
 /**
  * Waits until the fault is due, causes it, and waits until the connections are back.
- * @param when `leadMs` is how far ahead the begin is from which the fault is due; `window`, that of the generator's loops
+ * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the generator's window to end
  */
 export async function measureFault(
   context: RunContext,
@@ -51,22 +51,22 @@ export async function measureFault(
   measurements.fault = measured;
   await link.fault({ stage: 'begin', atUs: measured.atUs, drop: fault.kind === 'drop-connections' });
   try {
-    await cause(fault, { stack, signal });
+    await causeFault(fault, { stack, signal });
     measured.tookMs = (monotonicUs() - measured.atUs) / 1000;
   } catch (error) {
     if (!signal.aborted) measurements.observations.note('faultFailed', { error: (error as Error).message });
   }
-  await connectionsBack(context);
-  await workersBack(context);
+  await awaitConnections(context);
+  await awaitWorkers(context);
   if (signal.aborted) return;
   await link.fault({ stage: 'end' });
   measured.over = { atUs: monotonicUs(), t: sampler.seconds() };
   measured.workers.after = await identities(context);
   measured.perWorker.after = await perWorker(context, window);
-  await whatWasReplaced(context, checkpoints, fault, measured, restartsBefore);
+  await recordReplaced(context, checkpoints, fault, measured, restartsBefore);
 }
 
-async function connectionsBack({ link, measurements, signal }: RunContext): Promise<void> {
+async function awaitConnections({ link, measurements, signal }: RunContext): Promise<void> {
   let busyAtMs = performance.now();
   const isQuiet = () => {
     const { away, connecting, upgrading, joining } = link.status;
@@ -74,20 +74,20 @@ async function connectionsBack({ link, measurements, signal }: RunContext): Prom
     if (away + connecting + upgrading + (measurements.control ? joining : 0) > 0) busyAtMs = performance.now();
     return performance.now() - busyAtMs >= QUIET_MS;
   };
-  await until(isQuiet, BACK_TIMEOUT_MS, signal);
+  await until(isQuiet, RECOVERY_TIMEOUT_MS, signal);
 }
 
-/** Also for each other: adapters can wait some seconds for the answer of a worker that was killed. */
-async function workersBack({ control, measurements, signal }: RunContext): Promise<void> {
+/** Waits until workers answer, and reach each other by the adapter, which may wait some seconds for a killed worker. */
+async function awaitWorkers({ control, measurements, signal }: RunContext): Promise<void> {
   const answer = async () => {
     await control.stats();
     for (let via = 0; via < control.size; via++) await control.members(measurements.receiversRoom, via);
     return true;
   };
-  await until(() => answer().catch(() => false), BACK_TIMEOUT_MS, signal, POLL_MS);
+  await until(() => answer().catch(() => false), RECOVERY_TIMEOUT_MS, signal, POLL_MS);
 }
 
-async function whatWasReplaced(
+async function recordReplaced(
   context: RunContext,
   checkpoints: Checkpoints,
   { kind }: FaultOptions,
@@ -96,7 +96,7 @@ async function whatWasReplaced(
 ): Promise<void> {
   const { stack } = context.target;
   const planned = stack && isStackFault(kind) ? partsReplacedBy(kind, stack.state) : [];
-  // What a command of the user's is to replace is the user's affair.
+  // The user's command may replace any part.
   const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
   const { before, after } = measured.workers;
   const changed = after.filter((worker, index) => !isSameProcess(before[index], worker)).map(({ worker }) => worker);
@@ -117,7 +117,7 @@ async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
   return (await control.stats()).map(identityOf);
 }
 
-/** Reading them begins a new window of the generator's loops, so what they were like until now is noted. */
+/** Counts connections per worker. Reading them starts a new window of the generator's event loops, so this ends the current one. */
 async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
   return connectionsPerWorker(context.measurements, addSnapshots(await noteGenerator(context, window)));
 }

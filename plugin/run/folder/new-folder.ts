@@ -2,10 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { makeFolder } from '../../../protocol/base/make-folder.ts';
 
-/**
- * Makes a folder that nobody else has: `name`, or with `-2`, `-3`, … where there is one already.
- * @returns its path
- */
+/** Creates a new folder: `name`, or `name-2`, `name-3`, … if that exists. @returns its path */
 export function newFolder(parent: string, name: string): string {
   makeFolder(parent);
   for (let count = 1; ; count++) {

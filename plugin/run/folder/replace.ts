@@ -1,8 +1,8 @@
 import { renameSync, rmSync } from 'node:fs';
 
 /**
- * Whoever reads meanwhile, or after this process was killed, sees the old file or the new one, never half of it.
- * @param create makes the new one at the path it gets; what it leaves there when it fails is removed
+ * Replaces a file atomically: readers see the old file or the new one, even if this process is killed.
+ * @param create creates the new file at a temporary path, which is removed if it fails
  */
 export function replace(path: string, create: (temporary: string) => void): void {
   const temporary = `${path}.${process.pid}`;

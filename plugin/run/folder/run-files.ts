@@ -1,6 +1,6 @@
 /**
- * Writes the files of a run. A run writes in callbacks and timers, where nobody would catch an error. So nothing here throws: the
- * first file that cannot be written is reported once, to the owner of the run, who ends it.
+ * Writes the files of a run. As a run writes in callbacks and timers, where an error would be uncaught, nothing here throws. The
+ * first failure is reported once to the owner of the run, which ends it.
  */
 import { appendFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export class RunFiles {
   /** Called with the first failure. */
   onFailed: (error: CapacityError) => void = () => {};
   #failure: CapacityError | undefined;
-  /** Of files that were appended to, by name. */
+  /** Sizes of the files that were appended to, by name. */
   readonly #sizesBytes = new Map<string, number>();
 
   /** @param directory need not exist yet */
@@ -24,23 +24,23 @@ export class RunFiles {
     this.directory = directory;
   }
 
-  /** The first file that could not be written: FILE_UNWRITABLE. */
+  /** FILE_UNWRITABLE for the first file that could not be written. */
   get failure(): CapacityError | undefined {
     return this.#failure;
   }
 
-  /** @returns false if it failed; what could be written of the text is taken back */
+  /** @returns false if it failed; a partly written text is removed */
   append(name: string, text: string): boolean {
     const path = join(this.directory, name);
     const sizeBytes = this.#sizesBytes.get(name) ?? attempt(() => statSync(path).size) ?? 0;
     const isWritten = this.write(path, () => appendFileSync(path, text));
-    // The file may have gone with its folder.
+    // The folder may have been deleted.
     if (!isWritten) attempt(() => truncateSync(path, sizeBytes));
     this.#sizesBytes.set(name, isWritten ? sizeBytes + Buffer.byteLength(text) : sizeBytes);
     return isWritten;
   }
 
-  /** Replaces the file as a whole. @returns its path; undefined if that failed */
+  /** Replaces the file atomically. @returns its path; undefined if that failed */
   replace(name: string, text: string): string | undefined {
     const path = join(this.directory, name);
     const isWritten = this.write(path, () => replace(path, (temporary) => writeFileSync(temporary, text)));

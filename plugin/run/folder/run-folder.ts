@@ -1,4 +1,4 @@
-/** The folder of a run. Its result is written at every stage, so that a killed run leaves what it had measured. */
+/** The folder of a run. The result is written at every stage, so that a killed run keeps its measurements. */
 import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -10,18 +10,18 @@ import { newFolder } from './new-folder.ts';
 import { replace } from './replace.ts';
 import { OTHER_RESULTS, RunFiles } from './run-files.ts';
 
-/** Result and report files of a run of 32,000 connections take 2 MB. */
+/** Free space to require: the files of a run with 32,000 connections take 2 MB. */
 const ROOM_BYTES = 4 * 2 ** 20;
 
 export class RunFolder {
-  /** Everything else that the run writes into its folder goes there, too. */
+  /** Writes all other files of the run. */
   readonly files: RunFiles;
   readonly #results: string;
   readonly #latest: string;
 
   /**
-   * @param name of the run's folder; a number is added where another run of the same second has it
-   * @throws CapacityError FILE_UNWRITABLE if the folder cannot be made, or has no room for a result; nothing is left then
+   * @param name name of the run's folder; a number is added if it exists
+   * @throws CapacityError FILE_UNWRITABLE if the folder cannot be created or the disk is too full; leaves no folder then
    */
   constructor(results: string, name: string) {
     this.#results = results;
@@ -40,7 +40,6 @@ export class RunFolder {
     }
   }
 
-  /** The run's own folder. */
   get directory(): string {
     return this.files.directory;
   }
@@ -50,10 +49,9 @@ export class RunFolder {
   }
 
   /**
-   * Writes result.json, checked against its schema, and points `latest` to this run. It may be written again as the run
-   * goes on.
+   * Validates and writes `result.json`, and points `latest` to this run. Can be called repeatedly.
    * @returns its path; undefined if it could not be written
-   * @throws CapacityError UNEXPECTED, with what was measured kept in `result.unsound.json`
+   * @throws CapacityError UNEXPECTED if the result is invalid; it is kept as `result.unsound.json`
    */
   write(result: Result): string | undefined {
     const checked = resultSchema.safeParse(result);
@@ -71,7 +69,7 @@ export class RunFolder {
     return path;
   }
 
-  /** A run that was refused before it measured anything leaves no folder. */
+  /** Removes the folder of a run that failed before it measured anything. */
   discard(): void {
     remove(this.directory, this.#results);
   }
@@ -83,11 +81,11 @@ function textOf(content: object): string {
 
 function remove(directory: string, results: string): void {
   attempt(() => rmSync(directory, { recursive: true, force: true }));
-  // Other runs may have left their results there.
+  // Fails if the folder has results of other runs.
   attempt(() => rmdirSync(results));
 }
 
-/** Anything else in its place would be replaced by a link, without asking. */
+/** Checks that `latest` is a link or missing, as the run replaces it. */
 function requireLink(latest: string): void {
   if (lstatSync(latest, { throwIfNoEntry: false })?.isSymbolicLink() ?? true) return;
   throw new CapacityError(

@@ -1,4 +1,4 @@
-/** Memory at rest as a run takes it: what is not at rest is named, and has no figure. */
+/** Reads memory at rest for a run, and discards figures of layers that are not at rest. */
 import { valuesOf } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
@@ -6,10 +6,7 @@ import type { LayerBytes } from '../measurements/memory-measured.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
 
-/**
- * @param isSame whether the connections are still those of the first reading
- * @returns bytes per layer
- */
+/** @param isSame whether the connections are still the same as at the first reading @returns bytes per layer */
 export async function measureAtRest(
   context: RunContext,
   when: Moment,
@@ -20,8 +17,8 @@ export async function measureAtRest(
 }
 
 /**
- * Waits until memory no longer falls, within a limit.
- * @returns bytes per layer, and the figures that still fall
+ * Waits until memory stops falling, within a limit.
+ * @returns bytes per layer, and the figures that were still falling
  */
 export async function measureSettled(
   context: RunContext,
@@ -41,11 +38,11 @@ export async function measureSettled(
   return { layers, readings, last, falling: contain.flatMap(({ figures }) => figures.map(({ id }) => id)) };
 }
 
-export function without(layers: LayerBytes, figures: string[]): LayerBytes {
+export function withoutFigures(layers: LayerBytes, figures: string[]): LayerBytes {
   return Object.fromEntries(Object.entries(layers).filter(([figure]) => !figures.includes(figure)));
 }
 
-/** Garbage of a worker that did not collect is in its own figures and in those of the whole machine. */
+/** Drops the figures that contain garbage of workers that did not collect it. */
 function collectedOnly(
   context: RunContext,
   { layers, uncollected }: Pick<AtRest, 'layers' | 'uncollected'>,
@@ -58,10 +55,10 @@ function collectedOnly(
   measurements.uncollected = sampler.layers
     .filter(({ containsWorkers }) => containsWorkers)
     .flatMap(({ figures }) => figures.map(({ id }) => id));
-  return without(layers, measurements.uncollected);
+  return withoutFigures(layers, measurements.uncollected);
 }
 
-/** At full target, when all broadcasts are through. */
+/** Reads memory after the drain, while all connections are still held. */
 export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;

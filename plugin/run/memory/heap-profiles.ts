@@ -1,7 +1,7 @@
-/** Where connections allocate what they keep: heap profiles of the workers, from before the first connection until all are there. */
+/** Takes heap profiles of the workers, which show where connections allocate memory, from the baseline to the full load. */
 import type { RunContext } from '../context.ts';
 
-/** No figure depends on it: a failure is kept in place of the profiles. */
+/** Keeps a failure in place of the profiles, as no figure depends on them. */
 export async function startHeapProfiles({ profiler, measurements, config, signal }: RunContext): Promise<void> {
   if (!profiler || signal.aborted || config.overTime) return;
   measurements.heapProfiles = [];
@@ -10,7 +10,7 @@ export async function startHeapProfiles({ profiler, measurements, config, signal
   });
 }
 
-/** At the full target, after its last reading at rest. */
+/** To be called at full load, after the last reading at rest. */
 export async function takeHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
   const { heapProfiles } = measurements;
   if (!profiler || !heapProfiles || heapProfiles instanceof Error || signal.aborted) return;

@@ -1,17 +1,17 @@
-/** Possible holders of connections' memory outside the measured processes: other processes, and files in memory. */
+/** Reads what may hold memory of connections outside the measured processes: other processes, and files in shared memory. */
 import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory-measured.ts';
 
-/** The largest processes: small ones cannot have grown by much. */
+/** Only the largest processes, as a small one cannot have grown by much. */
 const MAX_PROCESSES = 300;
-/** Growth since the first call from which on a command line is read. */
+/** Minimum growth since the first reading for which the command line is read. */
 const GROWN_BYTES = 1024 ** 2;
 
 export class Holders {
   #first: Map<string, number> | undefined;
 
-  /** @param measured processes in the layers; the generator's own children are left out, too */
+  /** @param measured processes of the layers, which are excluded, as are this process and its children */
   async read(measured: number[]): Promise<Holder[]> {
     const table = readProcessTable();
     const known = withDescendants([process.pid], table);
@@ -29,7 +29,7 @@ export class Holders {
   }
 }
 
-/** @param layers read at the same time @returns undefined where the machine's memory is not compared */
+/** @param layers bytes read at the same time @returns undefined if the run does not compare the machine's memory */
 export async function machineMoment(
   { sampler, holders }: RunContext,
   layers: LayerBytes,
@@ -38,7 +38,7 @@ export async function machineMoment(
   return found && { t: sampler.seconds(), layers, holders: found };
 }
 
-/** Reads the machine once more before the connections leave: what grew meanwhile did not grow with connections. */
+/** Reads the machine again before the connections close. Growth since the plateau is not due to connections. */
 export async function measureStandstill(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;

@@ -1,4 +1,4 @@
-/** Memory over time: of each wave its peak and what is left after it; or reading after reading while connections come and go. */
+/** Measures memory over time: the peak of each wave and what remains after it, or repeated readings during churn. */
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import { valuesOf } from '../../samplers/index.ts';
@@ -10,10 +10,10 @@ import type { MomentReading, OverTimeMeasured } from '../measurements/memory-mea
 import type { Moment } from '../measurements/observations.ts';
 import { pause } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
-import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
 import type { AtRest } from './readings.ts';
 
-/** In a run of days, each stands for several. */
+/** In a run of days, neighbouring readings are averaged. */
 const MAX_READINGS = 3600;
 
 export function newOverTime({ collect, every }: OverTime, collects: boolean): OverTimeMeasured {
@@ -26,8 +26,8 @@ export function newOverTime({ collect, every }: OverTime, collects: boolean): Ov
 }
 
 /**
- * When all of a wave are connected: reads the peak, waits until they have left, and reads what is left.
- * @param leaveMs how long they may take
+ * Reads memory at the peak of a wave, waits until its connections have closed, and reads again.
+ * @param leaveMs how long they may take to close
  */
 export async function measureWave(
   context: RunContext,
@@ -62,10 +62,7 @@ export async function measureWave(
   measured.readings.add({ ...left, counts });
 }
 
-/**
- * While virtual users come and go: reads memory again and again.
- * @param onReading after each
- */
+/** Reads memory repeatedly while virtual users connect and disconnect. @param onReading called after each reading */
 export async function measureChurn(
   context: RunContext,
   checkpoints: Checkpoints,
@@ -80,7 +77,7 @@ export async function measureChurn(
     if (signal.aborted) return;
     const when = { at: 'reading', count: index * everySeconds } as const;
     await checkpoints.checkDeployment(when);
-    // Also the worst of the event loops so far: reading them begins a new window.
+    // Reading the snapshots starts a new window of the event loops, so this one is recorded.
     const snapshots = await noteGenerator(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     const reading = await moment(context, snapshots, () =>
@@ -96,7 +93,7 @@ type Read = Pick<AtRest, 'layers' | 'last'>;
 
 async function settled(context: RunContext, when: Moment): Promise<Read> {
   const { layers, last, falling } = await measureSettled(context, when);
-  return { layers: without(layers, falling), last };
+  return { layers: withoutFigures(layers, falling), last };
 }
 
 async function readOnce({ sampler }: RunContext): Promise<Read> {

@@ -1,17 +1,14 @@
-/**
- * Memory while the number of connections stays the same, in service and at rest: the points that a line is fitted
- * through, and what is left when all have gone.
- */
+/** Measures memory at a constant number of connections: the points of the fit, and the residual after all have closed. */
 
 import { valuesOf } from '../../samplers/index.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { Moment } from '../measurements/observations.ts';
-import { measureAtRest, measureSettled, without } from './at-rest.ts';
+import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
 import { machineMoment } from './holders.ts';
 import type { AtRest } from './readings.ts';
 
-/** Before the load. What is freed only after it would make the connections look cheaper. */
+/** Measures the baseline, once memory has settled: memory that is freed later would make connections look cheaper. */
 export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   await measurePlateau(context, checkpoints, async (when) => {
     const { falling, ...read } = await measureSettled(context, when);
@@ -20,13 +17,13 @@ export async function measureBaseline(context: RunContext, checkpoints: Checkpoi
   });
 }
 
-type AtRestOf = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 'uncollected'>>;
+type ReadAtRest = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 'uncollected'>>;
 
-/** Adds no plateau if connections came or left before memory was read once. */
+/** Adds a plateau, unless the number of connections changed before memory was read once. */
 export async function measurePlateau(
   context: RunContext,
   checkpoints: Checkpoints,
-  atRest: AtRestOf = (when, isSame) => measureAtRest(context, when, isSame),
+  atRest: ReadAtRest = (when, isSame) => measureAtRest(context, when, isSame),
 ): Promise<void> {
   const { sampler, population, measurements, signal } = context;
   if (signal.aborted) return;
@@ -47,13 +44,13 @@ export async function measurePlateau(
   measurements.plateaus.push({ connections, layers, readings, inService, ...(machine && { machine }) });
 }
 
-/** When all connections have left. */
+/** Measures the memory that remains after all connections have closed. */
 export async function measureResidual(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   const { measurements } = context;
   const when = { at: 'left' } as const;
   await checkpoints.check(when);
-  // Processes that a fault has replaced have another baseline.
+  // Processes that a fault replaced cannot be compared with the baseline.
   if (measurements.fault) return;
   const { layers, falling } = await measureSettled(context, when);
-  measurements.afterDisconnect = without(layers, falling);
+  measurements.afterDisconnect = withoutFigures(layers, falling);
 }

@@ -1,31 +1,31 @@
 /**
- * Memory at rest: collected, settled, and the mean of several readings, whose scatter tells how noisy they are. In service, as it
- * is with its garbage, it is read by one `sampler.reading()` right before.
+ * Reads memory at rest: after forced collections, as the mean of several readings, whose spread shows the noise. Memory in service,
+ * with its garbage, is a single `sampler.reading()` just before.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory-measured.ts';
 import type { Collector } from '../target/control-client.ts';
 
-/** For each plateau. */
+/** Readings at each plateau. */
 const READINGS = 3;
-/** Collections of a large server take so long that there is no time for more in the pause of a scenario. */
+/** No further reading starts after this time: collections of a large server are slow, and the scenario's pause is limited. */
 const LONGEST_MS = 1500;
-/** After a collection, for finalizers and for the kernel to take pages back; or between readings as it is. */
+/** Time after a collection for finalizers to run and for the kernel to take pages back. */
 const SETTLE_MS = 250;
-/** How long memory may go on falling. */
+/** How long to wait for memory to stop falling. */
 export const FALL_LIMIT_MS = 20_000;
-/** Readings of an idle deployment, one after the other, differ by less. */
+/** Successive readings of an idle deployment differ by less than this. */
 const NOISE = { bytes: 1024 ** 2, share: 0.005 };
 
 type Collections = Awaited<ReturnType<Collector['stats']>>;
 export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
 
 /**
- * Each reading makes garbage in the workers that are asked, hundreds of kilobytes of it, so each has a collection of its own.
- * @param isSame whether the connections are still those of the first reading: later ones do not count
- * @returns bytes per layer after forced collections in every worker, and their means as `layers`; `last`, the last reading with its sources and absences; and `uncollected`, workers that
- *   confirmed a collection without making any
+ * Reads memory several times. A reading leaves hundreds of kilobytes of garbage in each worker, so each begins with a collection.
+ * @param isSame whether the connections are still the same as at the first reading; later readings are ignored
+ * @returns `readings`: bytes per layer; `layers`: their means; `last`: the last reading with sources and absences; `uncollected`:
+ *   workers that confirmed a collection but made none
  */
 export async function readAtRest(
   collector: Collector,
@@ -47,8 +47,8 @@ export async function readAtRest(
 }
 
 /**
- * Reads until the memory of the deployment no longer falls: some of it is freed late, or only by a further collection.
- * @returns the last reading, and what still fell in it when time was up
+ * Reads until the deployment's memory stops falling: some memory is freed late, or only by a further collection.
+ * @returns the last reading, and the layers that were still falling at the time limit
  */
 export async function readSettled(
   collector: Collector,
@@ -66,13 +66,13 @@ export async function readSettled(
   }
 }
 
-/** @returns names */
+/** @returns names of workers that made no collection between the two */
 function withoutCollection(before: Collections, after: Collections): string[] {
   const earlier = new Map(before.map(({ worker, collections }) => [worker, collections]));
   return after.flatMap(({ worker, collections }) => (collections <= (earlier.get(worker) ?? 0) ? [worker] : []));
 }
 
-/** Layers of the deployment that are lower than at the reading before, by RSS: PSS falls whenever another process starts that shares pages with the deployment. */
+/** Finds layers of the deployment whose RSS fell. PSS would also fall when another process begins to share pages. */
 function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers']) {
   const deployment = layers.filter(({ belongsTo }) => belongsTo === 'deployment');
   return deployment.flatMap(({ id, title, figures }) => {
@@ -83,7 +83,7 @@ function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers'])
   });
 }
 
-/** @returns the mean of each layer that all readings have: a layer that comes and goes cannot be compared */
+/** @returns the mean of each layer that is in all readings */
 function means(readings: LayerBytes[]): LayerBytes {
   const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((one) => layer in one));
   return Object.fromEntries(

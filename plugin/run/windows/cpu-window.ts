@@ -1,53 +1,51 @@
-/** Windows of the run in which CPU is measured. */
+/** Measures CPU time over windows of the run. */
 import type { Sampler } from '../../samplers/index.ts';
 import type { CpuWindow } from '../measurements/measured-windows.ts';
 import type { Population } from '../population.ts';
 
-/** Where a window began. */
+/** CPU time and connections at the start of a window. */
 export type Mark = Awaited<ReturnType<typeof mark>>;
-
-/** What reads CPU time, and counts the connections. */
 export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections' | 'made'> };
 
 export async function mark({ sampler, population }: WindowContext) {
   const connections = population.connections();
-  // Reading takes time, on a busy machine much of it: the CPU was used until some moment between these two.
+  // Reading can take long on a busy machine: the CPU times are from some moment between these two.
   const askedAtMs = performance.now();
   return { cpu: await sampler.cpu(), connections, askedAtMs, atMs: performance.now() };
 }
 
 /** @param units connections made, or messages delivered, since `begin` */
 export async function windowSince(context: WindowContext, begin: Mark, units: number): Promise<CpuWindow> {
-  return between(begin, await mark(context), units);
+  return windowBetween(begin, await mark(context), units);
 }
 
-/** One window after the other, without a gap. */
+/** Consecutive windows without gaps. */
 export class Windows {
   readonly #context: WindowContext;
   readonly #unitsSoFar: () => number;
   readonly #done: CpuWindow[] = [];
-  /** Where the current one began; the readings are made in the order of the calls. */
+  /** Start of the current window. Chained, so that readings happen in the order of the calls. */
   #begin: Promise<{ mark: Mark; units: number }>;
 
-  /** The first one begins now. @param unitsSoFar grows only */
+  /** Begins the first window. @param unitsSoFar never decreases */
   constructor(context: WindowContext, unitsSoFar: () => number) {
     this.#context = context;
     this.#unitsSoFar = unitsSoFar;
     this.#begin = this.#read();
   }
 
-  /** The current window ends, and the next one begins. Never rejects. */
+  /** Ends the current window and begins the next. Never rejects. */
   async next(): Promise<void> {
     const begin = this.#begin;
     this.#begin = begin.then(async (from) => {
       const to = await this.#read();
-      this.#done.push(between(from.mark, to.mark, to.units - from.units));
+      this.#done.push(windowBetween(from.mark, to.mark, to.units - from.units));
       return to;
     });
     await this.#begin;
   }
 
-  /** The last window ends. @returns all of them */
+  /** Ends the last window. @returns all windows */
   async end(): Promise<CpuWindow[]> {
     await this.next();
     return this.#done;
@@ -59,8 +57,8 @@ export class Windows {
   }
 }
 
-/** Takes the layers that could be read at both ends. */
-function between(begin: Mark, end: Mark, units: number): CpuWindow {
+/** Includes only layers that were read at both ends. */
+function windowBetween(begin: Mark, end: Mark, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];
     return before === undefined ? [] : [[layer, us - before] as const];

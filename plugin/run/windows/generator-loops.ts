@@ -1,20 +1,20 @@
-/** How busy the load generator itself was, and what stopped it: if it lags, its own queue is part of the latencies. */
+/** Measures the generator's event loops and CPU throttling: if the generator lags, its queue is part of the latencies. */
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator-measured.ts';
 
-/** Starts a window; what happened before does not count. */
+/** Starts a window. */
 export async function resetGenerator({ link, ledger, resources }: RunContext): Promise<void> {
   await resources.begin();
   if (ledger) await link.snapshots();
 }
 
-/** Ends the window of the idle hold, in which only the machine is of interest. */
+/** Ends the window of the idle hold, for which only the machine is recorded. */
 export async function noteIdleHold({ measurements, resources }: RunContext): Promise<void> {
   await resources.end('idle', measurements);
 }
 
-/** Ends the window. Of several ramps, the worst one of each loop counts. @returns what the engines have counted */
+/** Ends a window, and keeps the worst values of each event loop if there are several. @returns the engines' counts */
 export async function noteGenerator(
   { link, ledger, measurements, resources }: RunContext,
   window: GeneratorWindow,
@@ -31,7 +31,7 @@ export async function noteGenerator(
   for (const loop of loops) {
     const before = measurements.generator.findIndex((one) => keyOf(one) === keyOf(loop));
     if (before < 0) measurements.generator.push(loop);
-    else measurements.generator[before] = worse(measurements.generator[before] as GeneratorLoop, loop);
+    else measurements.generator[before] = worstOf(measurements.generator[before] as GeneratorLoop, loop);
   }
   return snapshots;
 }
@@ -40,7 +40,7 @@ function keyOf({ window, part, process, from: { host, engine } }: GeneratorLoop)
   return JSON.stringify([window, part, process, host, engine]);
 }
 
-function worse(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {
+function worstOf(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {
   return {
     ...one,
     utilization: Math.max(one.utilization, other.utilization),

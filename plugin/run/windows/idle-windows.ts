@@ -1,4 +1,4 @@
-/** CPU while nothing is sent: before the first connection, and while connections are held. */
+/** Measures CPU while nothing is sent: before the first connection, and while connections are held. */
 
 import { serverSchema } from '../../../protocol/result/server-schema.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -8,10 +8,10 @@ import type { Measurements } from '../measurements/measurements.ts';
 import { pause } from '../wait.ts';
 import { mark, type WindowContext, windowSince } from './cpu-window.ts';
 
-/** The hold in parts: how much they differ is the noise of all CPU figures. */
+/** Parts of the hold. Their spread is the noise of all CPU figures. */
 const HOLD_PARTS = 10;
 
-/** Share of the hold’s length that is measured before the first connection, and after messages: what the processes take anyway. */
+/** Length of the brief windows before the first connection and after messages, as a share of the hold. */
 const BRIEF_SHARE = 0.2;
 const BRIEF_MAX_SECONDS = 5;
 
@@ -25,7 +25,7 @@ type IdleContext = WindowContext & {
   signal: AbortSignal;
 };
 
-/** The CPU of all while idle connections are held: in whole ping intervals, if the hold has any. */
+/** Measures CPU while idle connections are held, over whole ping intervals if the hold is long enough. */
 export async function measureIdle(context: IdleContext & Workers): Promise<void> {
   const { config, measurements, signal } = context;
   const seconds = wholeIntervals(config.hold, await pingIntervalSeconds(context));
@@ -33,26 +33,26 @@ export async function measureIdle(context: IdleContext & Workers): Promise<void>
   await inParts(context, seconds, measurements.cpu.idle);
 }
 
-/** Pings come in waves, as the connections did: a part of an interval has any share of them. */
+/** Rounds down to whole intervals: pings come in waves, as the connections did. */
 function wholeIntervals(seconds: number, intervalSeconds: number | null): number {
   if (intervalSeconds === null || intervalSeconds > seconds) return seconds;
   return Math.floor(seconds / intervalSeconds) * intervalSeconds;
 }
 
-/** @returns null where the workers do not say, or differ */
+/** @returns null if the workers do not report it, or differ */
 async function pingIntervalSeconds({ control }: Workers): Promise<number | null> {
   const workers = await control.stats().catch(() => []);
-  const said = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));
-  const [intervalMs] = [...said].map(Number);
-  return said.size === 1 && intervalMs !== undefined && intervalMs > 0 ? intervalMs / 1000 : null;
+  const reported = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));
+  const [intervalMs] = [...reported].map(Number);
+  return reported.size === 1 && intervalMs !== undefined && intervalMs > 0 ? intervalMs / 1000 : null;
 }
 
-/** The CPU of all before the first connection. */
+/** Measures CPU before the first connection. */
 export async function measureUnloaded(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.unloaded);
 }
 
-/** The CPU of all while connections are held that no longer send messages: what an application's own timers take. */
+/** Measures CPU while connections are held that no longer send messages, such as that of an application's timers. */
 export async function measureWithoutMessages(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.idle);
 }
@@ -62,7 +62,7 @@ async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise
   if (seconds > 0) await inParts(context, seconds, parts);
 }
 
-/** @param unitsOf of each part, asked at its end */
+/** @param unitsOf returns the units of each part, called at its end */
 export async function inParts(
   context: WindowContext & { signal: AbortSignal },
   seconds: number,

@@ -1,15 +1,12 @@
-/** The messages that connections send again and again: the window in which they are measured, and their end. */
+/** Measures the messages of the step `every` during the hold, and ends them. */
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
-import { MOST_DEADLINES, Since, until } from '../wait.ts';
+import { ChangeTimer, MOST_DEADLINES, until } from '../wait.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { inParts } from './idle-windows.ts';
 
-/**
- * The hold: all connections are there, and nothing else happens. Collections of garbage, which the run orders at the plateaus,
- * would make acknowledgements late.
- */
+/** Measures messages during the hold only, as the collections that the run forces at plateaus would delay acknowledgements. */
 export async function measureMessages(context: RunContext, measured: MessagesMeasured): Promise<void> {
   const { config, measurements, link, control } = context;
   const connected = link.status.connected;
@@ -35,13 +32,13 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   measured.seconds = (performance.now() - beganMs) / 1000;
   measured.workers = await control.batches();
   const after = await link.messages('rest');
-  // What connections that ended had sent may never have arrived.
+  // Messages of closed connections may never have arrived.
   const atLeast = link.status.connected === connected ? rest.sent - rest.unanswered - first : 0;
   checkHandled(context, measured, { atLeast, atMost: after.sent - before.sent + before.unanswered });
   await noteGenerator(context, 'messages');
 }
 
-/** Something before the handler can pass a message twice, or acknowledge it by itself. */
+/** Compares sent and handled messages: code before the handler may duplicate or acknowledge messages. */
 function checkHandled(
   context: RunContext,
   { steps, workers }: MessagesMeasured,
@@ -60,15 +57,15 @@ function checkHandled(
 
 const POLL_MS = 100;
 
-/** No more is sent. A backlog of acknowledgements is waited for while it gets shorter. */
+/** Stops sending, and waits for acknowledgements while their backlog gets shorter. */
 export async function endMessages(context: RunContext): Promise<void> {
   const { link, config, measurements, signal } = context;
   const deadlineMs = config.drain.deadline * 1000;
-  const progressSince = new Since();
+  const progress = new ChangeTimer();
   let unanswered = 0;
   const isOver = async () => {
     ({ unanswered } = await link.messages('stop'));
-    return unanswered === 0 || progressSince.same(unanswered) > deadlineMs;
+    return unanswered === 0 || progress.msSinceChange(unanswered) > deadlineMs;
   };
   const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, POLL_MS);
   if (ended || signal.aborted) return;

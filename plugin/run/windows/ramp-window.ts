@@ -1,14 +1,14 @@
-/** CPU while connections are made: all of a ramp, and its parts, which show how much that varies. */
+/** Measures CPU while connections open: over a whole ramp, and over its parts, whose spread is the noise. */
 import type { RampWindow } from '../measurements/measured-windows.ts';
 import { mark, type WindowContext, Windows, windowSince } from './cpu-window.ts';
 
-/** Shorter parts would have too few ticks of the kernel. */
+/** Shorter parts would have too few of the kernel's CPU ticks. */
 const MIN_PART_SECONDS = 1;
 const PARTS = 20;
 
 type RampContext = WindowContext & { signal: AbortSignal };
 
-/** Begins now. @param seconds that it is to take, which decides how long its parts are */
+/** @param seconds expected length of the ramp, which determines the length of its parts */
 export async function beginRampWindow(context: RampContext, seconds: number): Promise<{ end(): Promise<RampWindow> }> {
   const { population, signal } = context;
   const before = { ...population.made() };

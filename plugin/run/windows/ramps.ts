@@ -1,9 +1,9 @@
-/** Parts of the run in which connections are made: the phases with arrivals between two pauses. */
+/** Records the ramps of a run. A ramp consists of the phases with arrivals between two pauses. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp } from '../measurements/measured-windows.ts';
 
-/** Begins a ramp, or adds the phase to the one that has not ended. */
+/** Begins a ramp, or adds the phase to the current one. */
 export function addPhase(ramps: Ramp[], phase: Phase): void {
   let ramp = ramps.at(-1);
   if (!ramp || ramp.endedAtUs !== Number.POSITIVE_INFINITY) {
@@ -15,7 +15,7 @@ export function addPhase(ramps: Ramp[], phase: Phase): void {
   ramp.connections += arrivals;
 }
 
-/** When all have connected and joined, or time was up. */
+/** To be called when all arrivals have connected and joined, or the time limit has passed. */
 export function endRamp(ramps: Ramp[]): void {
   const ramp = ramps.at(-1);
   if (ramp?.endedAtUs === Number.POSITIVE_INFINITY) ramp.endedAtUs = monotonicUs();

@@ -1,6 +1,6 @@
 /**
- * What containers and machines did in each window of a run: how often a quota of CPU time stopped the generator and the
- * workers, how much CPU the workers' machines had left, and who used that of this one.
+ * Records containers and machines in each window of a run: throttling by CPU quotas, the idle CPU of the workers' machines, and
+ * which processes used this machine's CPU.
  */
 import { cpus } from 'node:os';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -13,14 +13,13 @@ import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
 import type { GeneratorWindow, ShareWindow } from '../measurements/generator-measured.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
-/** The generator among the workers. */
+/** Key of the generator in maps by worker name. */
 export const GENERATOR = '';
 
-/** The generator's. */
-type OwnReading = ReturnType<typeof readOwn>;
+type GeneratorReading = ReturnType<typeof readGenerator>;
 
 interface Reading {
-  own: OwnReading;
+  own: GeneratorReading;
   machine: MachineTotals | undefined;
   workers: WorkerResources[];
   exported: WorkerMachine[];
@@ -28,13 +27,13 @@ interface Reading {
 
 interface Sources {
   workers(): Promise<WorkerResources[]>;
-  /** The workers' machines, by exporters. */
+  /** The workers' machines, as read from node exporters. */
   exported(): Promise<WorkerMachine[]>;
   machine(): Promise<MachineTotals | undefined>;
-  own(): OwnReading;
+  own(): GeneratorReading;
 }
 
-type Noted = Pick<
+type ResourceMeasurements = Pick<
   Measurements,
   'throttled' | 'machineIdle' | 'machineSteal' | 'machineShares' | 'workerResources' | 'exportedMachines'
 >;
@@ -43,13 +42,13 @@ export class ResourceWindows {
   readonly #sources: Sources;
   #begin: Reading = { own: { quotas: [], cpu: undefined }, machine: undefined, workers: [], exported: [] };
 
-  /** @param workers without those that do not tell @param sources `machine` is undefined where this machine does not tell */
+  /** @param workers reads the workers that report resources @param sources `machine` resolves to undefined if it cannot be read */
   constructor(workers: () => Promise<WorkerResources[]>, sources: Partial<Sources> = {}) {
-    const none = { exported: async () => [], machine: async () => undefined, own: readOwn };
+    const none = { exported: async () => [], machine: async () => undefined, own: readGenerator };
     this.#sources = { workers, ...none, ...sources };
   }
 
-  /** Starts a window; what happened before does not count. Never rejects. */
+  /** Starts a window. Never rejects. */
   async begin(): Promise<void> {
     const { own, machine, workers, exported } = this.#sources;
     const [ofWorkers, ofExporters] = [workers().catch(() => []), exported()];
@@ -57,10 +56,10 @@ export class ResourceWindows {
   }
 
   /**
-   * Ends the window, and starts the next one. Of several parts of a window, the worst counts. In the idle hold, nothing but this
-   * machine is looked at. Never rejects.
+   * Ends the window and starts the next. If a window has several parts, the worst one counts. For the idle hold, only this machine
+   * is recorded. Never rejects.
    */
-  async end(window: ShareWindow, noted: Noted): Promise<void> {
+  async end(window: ShareWindow, noted: ResourceMeasurements): Promise<void> {
     const before = this.#begin;
     await this.begin();
     const now = this.#begin;
@@ -71,7 +70,7 @@ export class ResourceWindows {
     const own = new Set(now.own.quotas.map(({ group }) => group));
     for (const worker of now.workers) {
       const then = before.workers.find((one) => one.worker === worker.worker);
-      // A worker in the generator's own group is stopped with it, and says nothing new.
+      // A group that also contains the generator is already recorded.
       const quotas = worker.cgroup.cpu.filter(({ group }) => !own.has(group));
       noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
       const { kernel, cpu } = worker.machine;
@@ -81,12 +80,12 @@ export class ResourceWindows {
       const then = before.exported.find(({ kernel }) => kernel === machine.kernel);
       noteCpu(noted, machine.kernel, window, then?.cpu, machine.cpu);
       const known = noted.exportedMachines.get(machine.kernel);
-      noted.exportedMachines.set(machine.kernel, known ? fuller(known, machine) : machine);
+      noted.exportedMachines.set(machine.kernel, known ? withPeakMemory(known, machine) : machine);
     }
-    // What cannot be asked now, such as during a planned fault, is as it was.
+    // If no worker answers, such as during a planned fault, the last values stay.
     if (now.workers.length === 0) return;
     noted.workerResources = now.workers.map((worker) =>
-      highest(
+      withPeaks(
         noted.workerResources.find((one) => one.worker === worker.worker),
         worker,
       ),
@@ -94,22 +93,22 @@ export class ResourceWindows {
   }
 }
 
-function readOwn() {
+function readGenerator() {
   return { quotas: readCgroup().cpu, cpu: readAllowedCpu() };
 }
 
-/** The CPUs that it may run on, if these are not all. */
+/** CPU time of the CPUs that this process may run on; undefined if it may run on all. */
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
-  // A container can have a /proc/stat of its own, with other CPUs.
+  // Some containers have their own /proc/stat, with other CPU numbers.
   return allowed.length < cpus().length ? attempt(() => readCpu(allowed)) : undefined;
 }
 
-/** @returns of the quota that stopped it most often; undefined without a quota at both times */
+/** @returns throttling by the quota that throttled most often; undefined if no quota was read at both times */
 export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
   const found = after.flatMap((now): Throttled[] => {
     const then = before.find(({ group }) => group === now.group);
-    // Without its statistics, a group is not known to be stopped, nor not to be.
+    // Without statistics of the group, its throttling is unknown.
     if (!isCounted(now) || !then || !isCounted(then) || now.periods < then.periods) return [];
     return [
       {
@@ -128,7 +127,7 @@ function isCounted(quota: CpuQuota): quota is Required<CpuQuota> {
 }
 
 function noteShares(
-  { machineShares }: Noted,
+  { machineShares }: ResourceMeasurements,
   window: ShareWindow,
   from: MachineTotals | undefined,
   to: MachineTotals | undefined,
@@ -138,24 +137,29 @@ function noteShares(
   if (now && (!before || takenShare(now) > takenShare(before))) machineShares[window] = now;
 }
 
-/** What others took of the CPUs, with those that a container does not see: 1 is all. */
+/** Share of the CPUs that other programs used, including those outside this container; 1 means all CPUs. */
 export function takenShare(shares: MachineShares): number {
   const { cores, busyCores, oursCores, othersCores, kernelCores, stealCores } = shares;
   const known = (othersCores ?? 0) + stealCores;
   return (oursCores === null ? known : Math.max(known, busyCores - oursCores - (kernelCores ?? 0))) / cores;
 }
 
-function noteThrottled({ throttled }: Noted, who: string, window: GeneratorWindow, now: Throttled | undefined): void {
+function noteThrottled(
+  { throttled }: ResourceMeasurements,
+  process: string,
+  window: GeneratorWindow,
+  now: Throttled | undefined,
+): void {
   if (!now) return;
-  const windows = throttled.get(who) ?? {};
+  const windows = throttled.get(process) ?? {};
   const before = windows[window];
   if (!before || shareOf(now) > shareOf(before)) windows[window] = now;
-  throttled.set(who, windows);
+  throttled.set(process, windows);
 }
 
-/** All workers of a machine read the same counters, a moment apart. */
+/** Records idle and steal time of a machine. All its workers read the same counters, so the worst reading counts. */
 function noteCpu(
-  { machineIdle, machineSteal }: Noted,
+  { machineIdle, machineSteal }: ResourceMeasurements,
   machine: string,
   window: GeneratorWindow,
   from: WorkerMachine['cpu'],
@@ -164,9 +168,9 @@ function noteCpu(
   if (!from || !to) return;
   const idleUs = to.idleUs - from.idleUs;
   const allUs = idleUs + to.busyUs - from.busyUs;
-  // An exporter's counters start anew with its machine.
+  // The counters restart with their machine.
   if (allUs <= 0 || idleUs < 0 || idleUs > allUs) return;
-  const note = (noted: Noted['machineIdle'], us: number, worse: (a: number, b: number) => number) => {
+  const note = (noted: ResourceMeasurements['machineIdle'], us: number, worse: (a: number, b: number) => number) => {
     const windows = noted.get(machine) ?? {};
     const percent = (100 * us) / allUs;
     windows[window] = worse(windows[window] ?? percent, percent);
@@ -176,17 +180,17 @@ function noteCpu(
   note(machineSteal, to.stealUs - from.stealUs, Math.max);
 }
 
-/** As it is now, with the highest so far of what goes up and down. */
-function highest(before: WorkerResources | undefined, now: WorkerResources): WorkerResources {
+/** @returns the current values, with the highest open files and memory so far */
+function withPeaks(before: WorkerResources | undefined, now: WorkerResources): WorkerResources {
   if (!before) return now;
   return {
     ...now,
     openFiles: max(before.openFiles, now.openFiles),
-    machine: fuller(before.machine, now.machine),
+    machine: withPeakMemory(before.machine, now.machine),
   };
 }
 
-function fuller(before: WorkerMachine, now: WorkerMachine): WorkerMachine {
+function withPeakMemory(before: WorkerMachine, now: WorkerMachine): WorkerMachine {
   return { ...now, usedBytes: max(before.usedBytes, now.usedBytes) };
 }
 

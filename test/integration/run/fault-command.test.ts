@@ -4,12 +4,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { cause } from '../../../plugin/run/fault/cause.ts';
+import { causeFault } from '../../../plugin/run/fault/cause.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const never = new AbortController().signal;
 const run = (command: string[], signal = never, timeoutMs?: number) =>
-  cause({ kind: 'command', command, at: 1 }, { stack: undefined, signal }, timeoutMs);
+  causeFault({ kind: 'command', command, at: 1 }, { stack: undefined, signal }, timeoutMs);
 const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {

@@ -57,7 +57,7 @@ const page = (figures: Partial<Record<PrometheusFigure, number>>, url = 'http://
   alternates: false,
 });
 
-const urlsOf = (found: ReturnType<StillFigures['look']>) => found?.targets.map(({ url }) => url);
+const urlsOf = (found: ReturnType<StillFigures['check']>) => found?.targets.map(({ url }) => url);
 
 const WATCHED = [
   { figure: 'cpuSeconds', what: 'CPU time', least: 100 },
@@ -67,7 +67,7 @@ const WATCHED = [
 for (const { figure, what, least } of WATCHED) {
   test(`the ${what} that stands still while ${least} connections come, or go, has stopped`, () => {
     const still = new StillFigures();
-    const at = (value: number, connections: number) => still.look([page({ [figure]: value })], connections);
+    const at = (value: number, connections: number) => still.check([page({ [figure]: value })], connections);
     assert.equal(at(7, 0), undefined);
     assert.equal(at(7, least - 1), undefined, 'a small server can have used less than a step');
     const found = at(7, least);
@@ -81,7 +81,7 @@ for (const { figure, what, least } of WATCHED) {
 test('of several pages, each has its share of the connections', () => {
   const still = new StillFigures();
   const pages = (last: number) => [page({ cpuSeconds: 7 }), page({ cpuSeconds: last }, 'http://w1/metrics')];
-  still.look(pages(1), 0);
-  assert.equal(still.look(pages(2), 199), undefined);
-  assert.deepEqual(urlsOf(still.look(pages(3), 200)), ['http://w0/metrics']);
+  still.check(pages(1), 0);
+  assert.equal(still.check(pages(2), 199), undefined);
+  assert.deepEqual(urlsOf(still.check(pages(3), 200)), ['http://w0/metrics']);
 });
