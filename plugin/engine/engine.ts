@@ -1,5 +1,4 @@
-/** The engine that Artillery loads, one per worker thread. Starts the fleet, then compiles each scenario to a function. */
-
+/** The engine that Artillery loads, one per worker thread. Starts the fleet, and compiles each scenario to a function. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
 import { rotatesLoopback } from '../../protocol/base/machine/loopback.ts';
@@ -52,13 +51,13 @@ export default class CapacityEngine {
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
   #link: RunLink | undefined;
-  /** When arrivals are to begin, on our clock. */
+  /** Common start of the arrivals, on the clock of this process. */
   #startAtUs: number | undefined;
   #began = false;
-  /** By how much all arrivals are put off. */
-  #putOffMs = 0;
+  /** Delay of all arrivals. */
+  #startDelayMs = 0;
 
-  /** Only stores its arguments: Artillery swallows errors of constructors, and fails later with a misleading message. */
+  /** Only stores its arguments: Artillery swallows errors of constructors, and later fails with a misleading message. */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#helpers = helpers;
@@ -68,8 +67,8 @@ export default class CapacityEngine {
   }
 
   /**
-   * Resolves when arrivals can begin. A failure is reported and ends the run; the promise then never resolves, so that no
-   * load starts. Artillery awaits the method only if it is declared `async`.
+   * Resolves when arrivals can begin. If the start fails, reports the error, which ends the run, and never resolves, so that no load
+   * starts. Artillery awaits the method only if it is declared `async`.
    */
   async init(): Promise<void> {
     const { runtime } = this.#dependencies;
@@ -93,24 +92,21 @@ export default class CapacityEngine {
     void this.#signals.start.promise.then((atUs) => {
       this.#startAtUs = atUs;
     });
-    // Artillery prepares one worker after the other, and lets them run when the last one is ready.
+    // Artillery initializes one worker after the other, and runs them all once the last is ready, so only the last has to wait.
     if (worker === workers) await this.#signals.start.promise;
   }
 
-  /**
-   * Artillery takes a moment to let its workers run, one after the other, and another one on each host. What it takes less than
-   * until the time of the start, its arrivals are put off by, so that they begin everywhere at the same time.
-   */
+  /** Delays this worker's arrivals until the common start time: Artillery starts its workers one after the other. */
   #begin(): void {
     if (this.#began) return;
     this.#began = true;
     const nowUs = monotonicUs();
     const beganAtUs = Math.max(nowUs, this.#startAtUs ?? 0);
-    this.#putOffMs = (beganAtUs - nowUs) / 1000;
+    this.#startDelayMs = (beganAtUs - nowUs) / 1000;
     this.#link?.began(beganAtUs);
   }
 
-  /** For Artillery, failed virtual users do not fail a run, and without the hook there is no verdict either. */
+  /** Used without the plugin. Fails the run if all virtual users failed, because Artillery itself would not. */
   #reportFailures(): void {
     const { started = 0, succeeded = 0, failures = {}, losses = {}, examples = {} } = this.#context?.tally ?? {};
     for (const [code, text] of Object.entries(examples)) this.#dependencies.runtime.warn(`First ${code}: ${text}`);
@@ -131,10 +127,10 @@ export default class CapacityEngine {
     const context = this.#context;
     if (!context) return refuse(events);
     context.meter.attach(events);
-    return createScenarioFunction(scenario, events, context, () => this.#putOffMs);
+    return createScenarioFunction(scenario, events, context, () => this.#startDelayMs);
   }
 
-  /** Closes the fleet and releases all virtual users that wait. Idempotent. */
+  /** Closes the fleet and releases all waiting virtual users. Idempotent. */
   async close(): Promise<void> {
     this.#release();
     this.#meter.close();
@@ -150,17 +146,17 @@ export default class CapacityEngine {
     return this.#script.config.plugins?.[ENGINE] !== undefined;
   }
 
-  /** @returns undefined when no scenario runs on this engine */
+  /** @returns undefined if no scenario runs on this engine */
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     requireBounds(script);
     knowSecretsOf(script, process.env);
-    // Only a worker knows the functions of the processor, and what other plugins have made of the flows.
+    // Read in the worker: only here are the processor's functions, and changes of other plugins to the flows.
     const { flows, problems } = readScenarios(script, STEPS);
-    const ours = script.scenarios?.filter((scenario) => usesOurEngine(scenario, script)) ?? [];
+    const isUsed = script.scenarios?.some((scenario) => usesOurEngine(scenario, script)) ?? false;
     const settings = this.#hasHook ? handedOver() : undefined;
-    // The main thread has validated what it handed over.
-    const config = this.#hasHook || ours.length === 0 ? settings?.engineOptions : parseEngineOptions(script, problems);
+    // Settings from the main thread are validated already.
+    const config = this.#hasHook || !isUsed ? settings?.engineOptions : parseEngineOptions(script, problems);
     if (problems.length > 0) throw invalidSettings(problems);
     if (!config) return undefined;
     const connections =
@@ -181,7 +177,7 @@ export default class CapacityEngine {
     };
   }
 
-  /** Which of Artillery's workers this is. */
+  /** Number of this Artillery worker, from 1, and of all. */
   get #share(): { worker: number; workers: number } {
     const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
     return { worker, workers };
@@ -194,7 +190,7 @@ export default class CapacityEngine {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
-      // Only the hook reads the ledger, and a third-party server need not support acknowledgements.
+      // Only a run with the plugin reads the ledger. It also needs acknowledged joins, which other servers may not support.
       ledger: this.#hasHook,
       ...(settings && planOf(settings)),
       reconnection: config.reconnection,
@@ -204,7 +200,7 @@ export default class CapacityEngine {
     };
   }
 
-  /** Without the hook, held connections leave after the last phase. */
+  /** Used without the plugin: releases held connections after the last phase. */
   #followPhases(events: RunnerEvents): void {
     events.on('done', () => this.#reportFailures());
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
@@ -214,14 +210,14 @@ export default class CapacityEngine {
   }
 }
 
-/** What the run will do, as far as the fleet has to know it. */
+/** Returns the parts of the run's plan that the fleet needs. */
 function planOf({ broadcasts, rooms, delivery }: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent'> {
   const plan = { broadcasts: { count: broadcasts.count, bytes: broadcasts.bytes }, ...(rooms.count > 1 && { rooms }) };
   if (!delivery) return plan;
   return { ...plan, ownEvent: ownEventPlan(delivery) };
 }
 
-/** For the main thread, and after a failed start, where there is no fleet to run on. */
+/** Returns a function that fails each virtual user: there is no fleet in the main thread, or after a failed start. */
 function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
@@ -239,9 +235,8 @@ function asCapacityError(error: unknown): CapacityError {
 }
 
 /**
- * Source addresses for the connections of all Artillery workers together. All of 127.0.0.0/8 is loopback, so a loopback
- * target gets 127.0.0.2, 127.0.0.3, …; any other target gets the configured addresses.
- * @returns an empty list if the kernel can choose
+ * Returns the source addresses for the connections of all Artillery workers together: the configured ones or, for a loopback target,
+ * 127.0.0.2, 127.0.0.3, …. Empty if the kernel can choose.
  */
 export function sourceAddresses(target: string, explicit: string[], connections: number): string[] {
   if (explicit.length > 0) return explicit;

@@ -1,4 +1,4 @@
-/** The virtual users of one scenario, as Artillery starts and counts them. */
+/** Runs the virtual users of one scenario. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scenario } from '../script/script.ts';
 import { type FlowError, toFlowError } from '../virtual-user/flow-error.ts';
@@ -8,27 +8,26 @@ import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/user-type
 import { runSteps } from '../virtual-user/virtual-user.ts';
 
 /**
- * @param scenario validated
- * @param putOffMs by how much arrivals are put off, now
- * @returns the virtual user's function: it emits `started` at once, and calls back exactly once, after its connections
- *   have closed
+ * Returns the function of a virtual user. It emits `started` at once, and calls back exactly once, after its connections have closed.
+ * @param scenario validated scenario
+ * @param startDelayMs returns the current delay of arrivals
  */
 export function createScenarioFunction(
   scenario: Scenario,
   events: ScenarioEvents,
   shared: Shared,
-  putOffMs: () => number,
+  startDelayMs: () => number,
 ): ScenarioFunction {
   const { before, flow, after, newUser } = compileScenario(scenario, shared);
   const steps = [...before, ...flow, ...after];
   const { tally, meter } = shared;
   return async (context, callback) => {
     events.emit('started');
-    if (putOffMs() > 0) await delay(putOffMs());
+    if (startDelayMs() > 0) await delay(startDelayMs());
     tally.started++;
     const user = newUser(context, events);
     const failure: FlowError | null = await runSteps(steps, user).then(() => null, toFlowError);
-    // Before its connections are closed: one that is lost is not also a failure.
+    // Counted before the connections close: the session then still knows whether one was lost, which is not a failure.
     if (failure) user.session.countFailure(failure);
     else tally.succeeded++;
     await user.session.close().catch(() => {});

@@ -1,5 +1,4 @@
-/** The engine's end of the link to the run, which is in the main thread. */
-
+/** The engine's side of the link to the run in the main thread. */
 import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
@@ -27,10 +26,10 @@ const STATUS_INTERVAL_MS = 250;
 const JOIN_TIMEOUT_MS = 10_000;
 const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
 
-/** What an engine needs of a fleet. */
+/** The parts of a fleet that the engine uses. */
 export type FleetLike = Omit<Fleet, 'connection'> & { connection(): FleetConnection };
 
-/** What the engine reports on; undefined if no scenario of the script runs on it. */
+/** State that the engine reports; undefined if no scenario of the script runs on it. */
 interface Reported {
   fleet: FleetLike;
   tally: Tally;
@@ -40,7 +39,7 @@ interface RunLinkOptions {
   carrier: Carrier<EngineMessage, RunMessage>;
   identity: EngineIdentity;
   signals: Signals;
-  /** Closes everything the engine has opened. */
+  /** Closes everything that the engine has opened. */
   close: () => Promise<void>;
 }
 
@@ -51,16 +50,16 @@ export class RunLink {
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Owns the carrier and closes it. */
+  /** Takes ownership of the carrier. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
     options.carrier.onMessage = (message) => {
-      // The carrier brings what other engines answer, too, and some answers are called as the question.
+      // The carrier also delivers replies of other engines, some of which have the same type as the request.
       if (!('from' in message)) void this.#receive(message);
     };
   }
 
-  /** Reports that the fleet has started; when all of them have, the run answers with `start`. @param engines on this host */
+  /** Reports that the fleet has started. Once all have, the run sends `start`. @param engines number of engines on this host */
   ready(reported: Reported | undefined, engines: number): void {
     this.#reported = reported;
     this.#send({ type: 'ready', engines });
@@ -115,13 +114,13 @@ export class RunLink {
 
   #sendStatus({ fleet, tally }: Reported): void {
     const { started, holding, failed, failures } = tally;
-    const ofFleet = fleet.status();
-    const loopLateMs = Math.max(ofFleet.loopLateMs, this.#lag.tick());
-    const status = { ...ofFleet, loopLateMs, started, holding, failed, failures };
+    const fleetStatus = fleet.status();
+    const loopLateMs = Math.max(fleetStatus.loopLateMs, this.#lag.tick());
+    const status = { ...fleetStatus, loopLateMs, started, holding, failed, failures };
     this.#send({ type: 'status', status });
   }
 
-  /** A closed carrier discards the message, such as the end of a warm-up that outlasted the run. */
+  /** Sends a report. A closed carrier discards it, for example that of a warm-up that outlasted the run. */
   #send(report: EngineReport): void {
     this.#options.carrier.send({ from: this.#options.identity, ...report });
   }
@@ -135,8 +134,9 @@ async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWa
 }
 
 /**
- * Opens, joins and closes short connections, so that engine and fleet have compiled their code before the measured ones.
- * @returns after the fleet's counts are reset: the first failure, if any
+ * Opens, joins and closes short connections, so that the code of engine and fleet is compiled before the measured connections. Then
+ * resets the fleet's counts.
+ * @returns the first failure, if any
  */
 async function warmUp(fleet: Pick<FleetLike, 'connection' | 'reset'>, order: WarmUpOrder): Promise<string | undefined> {
   const { connections, together, room } = order;
@@ -152,7 +152,7 @@ async function openAndClose(fleet: Pick<FleetLike, 'connection'>, clientKey: str
   const connection = fleet.connection();
   const opened = connection.open('/');
   const joined = clientKey === undefined ? undefined : join(connection, { clientKey });
-  joined?.catch(() => {}); // if it does not open, `opened` reports why
+  joined?.catch(() => {}); // if the connection fails, `opened` has the reason
   try {
     await opened;
     await joined;

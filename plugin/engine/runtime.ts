@@ -1,4 +1,4 @@
-/** The only place in the engine that touches Artillery's globals. */
+/** Access to Artillery's globals. No other module of the engine touches them. */
 import { writeSync } from 'node:fs';
 import { handOverError } from '../../protocol/base/ended-by.ts';
 import { harmless } from '../../protocol/base/printable.ts';
@@ -14,12 +14,12 @@ export type Runtime = ReturnType<typeof artilleryRuntime>;
 export function artilleryRuntime() {
   const artillery = (globalThis as { artillery?: ArtilleryGlobal }).artillery ?? {};
   const workerId = process.env.LOCAL_WORKER_ID;
-  /** Lets the run go on to its end, which has exit code 1. */
+  /** Reports an error. The run continues to its end, with exit code 1. */
   const fail = (error: CapacityError) => {
-    // A worker's console reaches the terminal through the main thread, which may be gone before it gets to it.
+    // Written synchronously: a worker's console goes through the main thread, which may exit before it prints the text.
     writeSync(2, `${describeError(error)}\n`);
     handOverError(error);
-    // Artillery passes it on from a worker to the main thread.
+    // Artillery passes this from a worker to the main thread.
     artillery.suggestedExitCode = 1;
   };
   return {
@@ -32,8 +32,8 @@ export function artilleryRuntime() {
     /** Ends the whole run with this error and exit code 1. */
     abort: (error: CapacityError) => {
       fail(error);
-      // An engine cannot end a run. An exception ends only this worker, and Artillery then waits for it for ever; the
-      // signal makes the main thread shut down in an orderly way.
+      // An exception would end only this worker, for which Artillery would then wait forever. The signal makes the main thread shut
+      // down properly.
       process.kill(process.pid, 'SIGTERM');
     },
   };
