@@ -1,4 +1,4 @@
-/** The only place in the plugin that touches Artillery's global object and its untyped events. */
+/** Typed access to Artillery's global object and events. No other module of the plugin touches them. */
 import { setFlagsFromString } from 'node:v8';
 import type { ArtilleryStats, Check } from '../result/artillery-stats.ts';
 
@@ -10,10 +10,10 @@ export interface ShutdownOptions {
 interface ArtilleryGlobal {
   testRunId: string;
   version: string;
-  /** Undefined or 0 where nothing has set it. */
+  /** Undefined or 0 if nothing has set it. */
   suggestedExitCode?: number;
   testInfo: {
-    /** `platform`: `local`, or where the load runs, such as `aws:lambda` or `az:aci`. */
+    /** `platform`: `local`, or the remote platform of the load, such as `aws:lambda` or `az:aci`. */
     flags: { platform?: string; quiet?: boolean };
     metadata: { testConfig: { phases: unknown[] } };
   };
@@ -34,7 +34,7 @@ type LogListener = (options: object, ...args: unknown[]) => void;
 export interface ArtilleryEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: { index: number }) => void): void;
   on(event: 'stats' | 'done', listener: (stats: ArtilleryStats) => void): void;
-  /** Only other plugins hear it: Artillery's console and report have emitters of their own. */
+  /** Received only by plugins: Artillery's console and report have emitters of their own. */
   emit(event: 'stats', stats: ArtilleryStats): void;
 }
 
@@ -48,9 +48,8 @@ export function isArtilleryWorker(): boolean {
 }
 
 /**
- * `run-aci` and `run-lambda` create the plugins on the user's machine, too, where there is no engine. `run-fargate`
- * creates none there, and its containers run the load as `local`.
- * @returns where the load runs, if that is not in this process
+ * Returns the platform of the load; undefined if it runs in this process. `run-aci` and `run-lambda` also create the plugins on the
+ * user's machine, where there is no engine. `run-fargate` creates none there, and its containers run the load as `local`.
  */
 export function remotePlatform(): string | undefined {
   const { platform = 'local' } = artillery().testInfo.flags;
@@ -58,9 +57,9 @@ export function remotePlatform(): string | undefined {
 }
 
 /**
- * Artillery creates its worker threads after the plugins and without heap limits. The young generation of each then grows
- * to 32 MB while the first thousands of virtual users, which live long, pass through it, and the heap is collected many
- * times until it has the size that the load needs. The flags apply to threads created from now on, not to this one.
+ * Sets V8 flags for the worker threads, which Artillery creates after the plugins: a small young generation, because virtual users
+ * live long and would fill up to 32 MB of it, and a large initial heap, because it would otherwise be collected many times while it
+ * grows. The flags do not affect this thread.
  */
 export function tuneWorkerHeaps(): void {
   setFlagsFromString('--max-semi-space-size=4');
@@ -76,7 +75,7 @@ export function replacePhases(phases: unknown[]): void {
   live.splice(0, live.length, ...phases);
 }
 
-/** In this process, its plugin `ensure` evaluates nothing: it looks for the variable when Artillery ends (2.0.34). */
+/** Disables Artillery's plugin `ensure`, which reads the variable when Artillery ends (2.0.34). */
 export function disableThresholds(): void {
   process.env.ARTILLERY_DISABLE_ENSURE = 'true';
 }

@@ -1,4 +1,4 @@
-/** A measured run inside Artillery: its events in, metrics and exit code out. */
+/** A measured run inside Artillery: follows its events, and adds metrics and an exit code. */
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
@@ -45,15 +45,15 @@ export class Run extends MeasuredRun {
     divertReporter(events, this.files, ARTILLERY_LOG);
     replacePhases(config.phases);
     handOver(config);
-    // A third-party engine is measured with its own settings.
+    // Not for a third-party engine, which is measured with Node's defaults.
     if (!config.external) tuneWorkerHeaps();
     this.#listen(events, config.phases.length - 1);
   }
 
-  /** To be called after all plugins have reported, since others set the exit code, too. */
+  /** Must be called after all plugins have reported, because others set the exit code, too. */
   setExitCode({ earlyStop, exitCode = 0 }: ShutdownOptions): void {
     const global = artillery();
-    // A stop has its own exit code.
+    // A stop brings its exit code.
     const own = earlyStop ? exitCode : this.exitCode;
     global.suggestedExitCode = worstExitCode([global.suggestedExitCode ?? 0, own]);
   }
@@ -68,7 +68,7 @@ export class Run extends MeasuredRun {
     artillery().globalEvents.on('checks', (checks) => {
       measurements.thresholds = thresholdsOf(checks, totals);
     });
-    // Artillery's totals come only at the end, and a run that is stopped has none.
+    // Counted as they happen: Artillery's totals arrive at the end only, and not in a stopped run.
     events.on('stats', ({ counters }) => {
       measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
     });

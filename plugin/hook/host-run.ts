@@ -1,4 +1,4 @@
-/** Artillery as one of several generator hosts: brings its share of the phases, and is conducted from elsewhere. */
+/** Artillery as one of several generator hosts: runs its share of the load, and follows a conductor. */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
@@ -36,32 +36,32 @@ import {
 } from './artillery-hooks.ts';
 import { divertReporter } from './reporter.ts';
 
-/** Only the conductor speaks with the workers' control ports. */
+/** Satisfies the settings: only the conductor connects to the workers' control ports. */
 const NO_TOKEN = 'only-the-conductor-needs-it';
 
 interface HostRunOptions {
-  /** Join line. */
+  /** Join token of the conductor. */
   conductor: string;
   share: Share;
-  /** How long the conductor may be away. */
+  /** Time after which an unreachable conductor is lost. */
   silentAfterMs?: number;
 }
 
 export class HostRun {
   readonly #agent: Agent;
-  /** The conductor wants the end, and needs no farewell. */
+  /** True once the conductor has ended this host, or is lost: no goodbye is needed. */
   #ended = false;
-  /** This host's own: the verdict is the conductor's. Undefined once this host takes part. */
+  /** Exit code of this host; undefined once it has joined, because the verdict is the conductor's. */
   #exitCode: number | undefined = exitCodeOf('refused');
 
   /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
-    const line = parseJoinToken(conductor);
-    if (!line) throw noJoinLine();
+    const join = parseJoinToken(conductor);
+    if (!join) throw noJoinToken();
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
-    // The conductor has the figures of all hosts; these are only for whoever looks at this one.
+    // A missing folder is no error: the conductor has all figures, and this host keeps only a log.
     attempt(() => makeFolder(config.results));
     const files = new RunFiles(config.results);
     files.onFailed = (error) => console.error(describeError(error));
@@ -69,10 +69,10 @@ export class HostRun {
     replacePhases(config.phases);
     handOver(config);
     tuneWorkerHeaps();
-    // The conductor has the figures of the whole run, and evaluates them.
+    // The conductor evaluates the thresholds on the figures of all hosts.
     disableThresholds();
     this.#agent = new Agent({
-      join: line,
+      join,
       hello: {
         host: hostname(),
         instance: randomUUID(),
@@ -100,21 +100,19 @@ export class HostRun {
       this.#agent.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
       this.#agent.totals = totalsOf(stats);
     });
-    const { host, port } = line;
-    log(
-      `This host brings ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`,
-    );
-    // Artillery creates the plugins before it is ready for a shutdown.
+    const { host, port } = join;
+    log(`This host opens ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`);
+    // Artillery creates plugins before it can handle a shutdown.
     void setImmediate().then(() => this.#join().catch((error) => this.#end(exitCodeOf('refused'), error as Error)));
   }
 
-  /** @param earlyStop after Ctrl-C, or if the conductor has requested the end */
+  /** @param earlyStop true after Ctrl-C, or if the conductor requested the end */
   async report(earlyStop: boolean): Promise<void> {
     if (!this.#ended) await this.#agent.bye(earlyStop);
   }
 
   setExitCode({ earlyStop, exitCode }: ShutdownOptions): void {
-    // Ctrl-C has its own exit code.
+    // A stop brings its exit code.
     const own = earlyStop ? exitCode : this.#exitCode;
     if (own) artillery().suggestedExitCode = own;
   }
@@ -143,10 +141,10 @@ function log(text: string): void {
   if (artillery().testInfo.flags.quiet !== true) artillery().log(harmless(text));
 }
 
-function noJoinLine(): CapacityError {
+function noJoinToken(): CapacityError {
   return new CapacityError(
     'CONFIG_INVALID',
     'environment variable CAPACITY_CONDUCTOR: expected https://host:port#token.fingerprint',
-    'copy the line that `npx socketio-capacity conduct` prints; in a shell, put it in quotes',
+    'copy the value that `npx socketio-capacity conduct` prints; in a shell, put it in quotes',
   );
 }

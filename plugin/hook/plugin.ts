@@ -1,7 +1,4 @@
-/**
- * The plugin that Artillery loads: in the main thread, where it controls the run, and once more in every worker thread,
- * where it only adjusts the script.
- */
+/** The plugin that Artillery loads. In the main thread it controls the run; in each worker thread it only adjusts the script. */
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -28,7 +25,7 @@ export class Plugin {
       try {
         adjustWorkerScript(script, artillery().testRunId);
       } catch (error) {
-        // Artillery prints what a worker throws with its stack.
+        // Artillery prints the stack of a worker's error, so the stack is replaced by the message.
         throw Object.assign(new Error(), { stack: describeError(error) });
       }
       return;
@@ -41,7 +38,7 @@ export class Plugin {
     try {
       requireSameEngine();
       const host = readHost(process.env);
-      if (!host && isFollower(process.env)) throw nobodyConducts();
+      if (!host && isFollower(process.env)) throw noConductor();
       const run = host ? new HostRun(script, events, host) : new Run(script, events, options);
       artillery().ext({ ext: 'beforeExit', method: (event) => run.report(event.earlyStop === true) });
       artillery().ext({
@@ -59,24 +56,24 @@ export class Plugin {
   }
 }
 
-/** In a container of `run-fargate`, `run-aci` or `run-lambda`, of which the first one can still be a run of its own. */
+/** True in a container of `run-fargate`, `run-aci` or `run-lambda`, except for the first, which can be a run of its own. */
 function isFollower({ WORKER_ID, IS_LEADER }: NodeJS.ProcessEnv): boolean {
   return WORKER_ID !== undefined && IS_LEADER !== 'true';
 }
 
-function nobodyConducts(): CapacityError {
+function noConductor(): CapacityError {
   return new CapacityError(
     'CONFIG_INVALID',
-    'environment variable CAPACITY_CONDUCTOR is not set in this container, which would bring the whole load once more',
-    'start `npx socketio-capacity conduct`, and give the containers its line and CAPACITY_HOSTS by --dotenv',
+    'environment variable CAPACITY_CONDUCTOR is not set in this container, which would generate the whole load once more',
+    'start `npx socketio-capacity conduct`, and pass CAPACITY_CONDUCTOR and CAPACITY_HOSTS, as it prints them, to the containers with --dotenv',
   );
 }
 
-/** Where Artillery looks for engines from. */
+/** Artillery's module that loads engines. */
 const LOADER = 'dist/lib/core/runner.js';
 
 /**
- * The engine is a package of its own, which Artillery finds by itself: it has to be of the plugin's build.
+ * Checks that the engine package that Artillery finds is of the same build as the plugin.
  * @throws CapacityError NOT_INSTALLED, VERSIONS_DIFFER
  */
 export function requireSameEngine(artillery = artilleryFolder()): void {
@@ -85,12 +82,12 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
   try {
     manifest = realpathSync(resolve(`${ENGINE_PACKAGE}/package.json`));
   } catch (cause) {
-    const message = `Artillery in ${artillery} finds no ${ENGINE_PACKAGE}`;
+    const message = `Artillery in ${artillery} cannot find ${ENGINE_PACKAGE}`;
     const fix = `install it beside artillery, from the release of the plugin (${VERSION})`;
     throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
   }
   const folder = dirname(manifest);
-  // As its index.js decides it.
+  // The same rule as in the engine's index.js.
   const root = join(folder, folder.includes('/node_modules/') ? 'dist' : '../..');
   const { version } = createRequire(manifest)(manifest);
   const release = releaseOf(root, version);
@@ -100,27 +97,27 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
 
 const HOLD_FUNCTION = '__socketioCapacityHold';
 
-/** Changes a worker's own script before Artillery builds the engines from it. */
+/** Changes the script of a worker thread before Artillery creates the engines from it. */
 export function adjustWorkerScript(script: Script, testRunId: string): void {
   const { target, tls, engine, external } = handedOver();
   const { config } = script;
-  // The main thread has a copy by way of JSON, in which what a template left empty is missing.
+  // Checked here: the main thread's copy has passed through JSON, which drops options that a template left undefined.
   const unfilled = unfilledIn(config.engines?.[ENGINE] ?? {}, ['config', 'engines', ENGINE]);
   if (unfilled.length > 0) throw invalidSettings(unfilled);
   config.target = target;
   if (tls) config.tls = { ...(config.tls as object | undefined), rejectUnauthorized: false };
-  // Even if a third-party engine drives the load, ours delays the arrivals until the baseline has been read.
+  // Always added: also for a third-party engine, this engine delays the arrivals until the baseline has been read.
   config.engines = { [ENGINE]: {}, ...config.engines };
   if (external) runOnExternalEngine(script, engine, testRunId);
 }
 
-/** Gives the step `hold` to another Socket.IO engine: connections stay until the run releases them. */
+/** Replaces the step `hold` for a third-party engine by a function that returns when the run releases the connections. */
 function runOnExternalEngine(script: Script, engine: string, testRunId: string): void {
   const { config } = script;
-  // Artillery loads engines that are named there.
+  // Artillery loads the engines in this object.
   config.engines = { [engine]: {}, ...config.engines };
   const released = untilReleased(testRunId);
-  // A function that calls back late has the same effect on all engines.
+  // All engines wait for a function's callback.
   const hold = (_context: unknown, _events: unknown, next: () => void) => void released.then(next);
   config.processor = { ...(config.processor as object | undefined), [HOLD_FUNCTION]: hold };
   for (const scenario of script.scenarios ?? []) {

@@ -1,6 +1,6 @@
 /**
- * Artillery's reporter prints a hundred lines of metrics for the dozen of an answer. They go to a file beside the result,
- * together with the lines of `ensure`, whose thresholds the answer has; what anything else logs is still printed.
+ * Diverts the output of Artillery's reporter, about a hundred lines of metrics, and of `ensure` into a file in the result's folder.
+ * All other log lines are still printed.
  */
 import { format, stripVTControlCharacters } from 'node:util';
 import { withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
@@ -9,13 +9,13 @@ import { type ArtilleryEvents, artillery } from './artillery-hooks.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
 
-/** Known by their text, because they are printed before plugins hear of the phase or of the checks (2.0.34). */
+/** Recognized by their text, because they are printed before plugins receive the event (2.0.34). */
 const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
 
 /**
- * Artillery calls plugins just before its reporter, in the same turn of the event loop (2.0.34). If another version does
- * otherwise, its lines are on the screen.
- * @param name of the file, among `files`
+ * Relies on Artillery calling plugins just before its reporter, in the same turn of the event loop (2.0.34). In a version that does
+ * not, the lines would appear on the screen.
+ * @param name name of the file in `files`
  */
 export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: string): void {
   const { globalEvents } = artillery();
@@ -30,7 +30,7 @@ export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: s
   };
   events.on('stats', report);
   events.on('done', report);
-  // In the turn of `done`, too: from here on, plugins print.
+  // Emitted in the same turn as `done`. Plugins print from here on, so their lines are no longer diverted.
   globalEvents.prependListener('shutdown:start', () => {
     reporting = false;
   });
