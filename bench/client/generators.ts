@@ -30,13 +30,13 @@ export const GENERATORS: Generator[] = [
     name: 'own-event',
     label: 'socketio-capacity, light client alone, as an own event',
     onRequest: true,
-    start: startScript('fleet', ['own']),
+    start: startScript('fleet-program', ['own']),
   },
   {
     name: 'light-default',
     label: 'socketio-capacity, light client alone, polling first',
     onRequest: true,
-    start: pollingFirst('fleet'),
+    start: pollingFirst('fleet-program'),
   },
   { name: 'ws', label: 'ws', start: startScript('ws') },
   { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },
@@ -82,7 +82,7 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
 }
 
 /** Starts our fleet alone, the cheapest complete client; the server bench uses it, too. */
-export const startFleet = startScript('fleet');
+export const startFleet = startScript('fleet-program');
 
 function startScript(name: string, options: string[] = []) {
   return (load: Load) =>

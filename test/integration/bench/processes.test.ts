@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { ProcessTree } from '../../../bench/bench-processes.ts';
+import { GENERATORS } from '../../../bench/client/generators.ts';
 
 /** Burns CPU in a thread and in a child, prints the child's pid, then waits. */
 const PROGRAM = `
@@ -32,3 +33,13 @@ test('CPU time and memory of a process, its threads and its children', async (t)
   assert.ok(tree.cpuUs() >= usedUs, 'what ended processes have used stays counted');
   assert.ok(!tree.pids().includes(root.pid as number));
 });
+
+const PROGRAMS = ['light', 'own-event', 'light-default', 'ws', 'socket.io-client', 'socket.io-client-default'];
+
+for (const { name, start } of GENERATORS.filter(({ name }) => PROGRAMS.includes(name))) {
+  test(`the bench starts its program ${name}`, async () => {
+    const load = { url: 'http://127.0.0.1:1', connections: 1, ratePerSec: 1 };
+    const { close } = await start(load, undefined as never, '');
+    await close();
+  });
+}
