@@ -131,6 +131,10 @@ export type FleetCommand =
   | { op: 'ask'; requestId: number; question: keyof ProcessQuestions; given: unknown }
   | { op: 'exit' };
 
+/** A command for one connection. */
+export type ConnectionCommand = Extract<FleetCommand, { id: number }>;
+export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
+
 export type FleetAnswer =
   | { op: 'opened'; requestId: number; begunAtUs: number; openedAtUs: number }
   | { op: 'acked'; requestId: number; args: unknown[] }

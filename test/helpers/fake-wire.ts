@@ -86,7 +86,7 @@ export function fakeConnection(
     },
   });
   const clients = new LightClients(dial, codec, plan);
-  const connection = clients.create(0, clientOptions(options), sink, sessions) as SocketIoConnection;
+  const connection = clients.create(clientOptions(options), sink, sessions) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
   connection.onWireOpen(false);
   const feed = (bytes: Buffer) => connection.feed(bytes, 0, bytes.length);

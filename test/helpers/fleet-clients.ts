@@ -1,6 +1,6 @@
 /** Both clients of the fleet, for tests that hold for either. */
 import { after } from 'node:test';
-import type { Client, ClientOptions, ClientSink } from '../../plugin/fleet/client/client.ts';
+import type { Client, ClientOptions, CreateClient } from '../../plugin/fleet/client/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import { OfficialClient } from '../../plugin/fleet/official/official-client.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
@@ -8,7 +8,7 @@ import { clientOptions, RecordingSink } from './recording-sink.ts';
 export interface ClientKindUnderTest {
   name: string;
   transports: ClientOptions['transports'];
-  create(slot: number, options: ClientOptions, sink: ClientSink): Client;
+  create: CreateClient;
 }
 
 const light = new LightClients();
@@ -19,14 +19,14 @@ after(() => {
 });
 
 const createLight = light.create.bind(light);
-const createOfficial: ClientKindUnderTest['create'] = (slot, options, sink) => {
-  const client = new OfficialClient(slot, options, sink);
+const createOfficial: CreateClient = (options, sink) => {
+  const client = new OfficialClient(options, sink);
   official.push(client);
   return client;
 };
 
 const upgrade: ClientOptions['transports'] = ['polling', 'websocket'];
-const kind = (name: string, transports: ClientOptions['transports'], create: ClientKindUnderTest['create']) => ({
+const kind = (name: string, transports: ClientOptions['transports'], create: CreateClient) => ({
   ...{ name, transports, create },
 });
 
@@ -40,7 +40,7 @@ export const upgradingClient = kind('official client, polling with upgrade', upg
 /** A client of that kind, and what it reports. It has been told to connect to the namespace. */
 export function startClient(kind: ClientKindUnderTest, url: string, changes: Partial<ClientOptions> = {}, to = '/') {
   const sink = new RecordingSink();
-  const client = kind.create(0, clientOptions({ url, transports: kind.transports, ...changes }), sink);
+  const client = kind.create(clientOptions({ url, transports: kind.transports, ...changes }), sink);
   client.connect(to);
   return { client, sink };
 }

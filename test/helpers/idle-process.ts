@@ -1,16 +1,25 @@
 /** A fleet process without a network: its clients do nothing but note what they are asked, and the test reports for them. */
 import type { TestContext } from 'node:test';
-import { type Client, NO_SESSIONS, type RecoverableSession } from '../../plugin/fleet/client/client.ts';
+import {
+  type Client,
+  type ClientSink,
+  type CreateClient,
+  NO_SESSIONS,
+  type RecoverableSession,
+} from '../../plugin/fleet/client/client.ts';
 import { Traffic } from '../../plugin/fleet/client/traffic.ts';
-import type { FleetAnswer, FleetSettings } from '../../plugin/fleet/fleet-messages.ts';
+import type { ConnectionCommand, FleetAnswer, FleetSettings } from '../../plugin/fleet/fleet-messages.ts';
 import type { Pacer } from '../../plugin/fleet/pacer.ts';
-import type { ConnectionCommand } from '../../plugin/fleet/process/connections/connection-commands.ts';
-import type { CreateClient } from '../../plugin/fleet/process/process-parts.ts';
+import { Connection } from '../../plugin/fleet/process/connections/connection.ts';
+import type { Parts } from '../../plugin/fleet/process/process-parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { fleetSettings } from './fleet.ts';
 
 export interface IdleClient extends Client {
+  /** Its connection. */
+  readonly sink: ClientSink;
+  namespaces: readonly string[];
   sessions: readonly RecoverableSession[];
   /** Namespaces that it was to open. */
   readonly asked: string[];
@@ -35,7 +44,7 @@ export class IdleProcess {
       processes: 1,
     };
     const pacer = { add: (leave: () => void) => void this.#leaves.push(leave), close: () => {} } as Pacer;
-    const idle: CreateClient = (slot, _options, _sink, sessions) => idleClient(slot, sessions);
+    const idle: CreateClient = (_options, sink, sessions) => idleClient(sink, sessions);
     const noted: CreateClient = (...given) => {
       const client = (create ?? idle)(...given) as IdleClient;
       this.clients.push(client);
@@ -50,7 +59,7 @@ export class IdleProcess {
   }
 
   run(...commands: ConnectionCommand[]): void {
-    for (const command of commands) this.state.commands.run(command);
+    for (const command of commands) this.state.connections.run(command);
   }
 
   /** Connections that wait to leave do so now. */
@@ -60,7 +69,8 @@ export class IdleProcess {
 
   /** The server accepts the namespace. @param isFirst of the client */
   accept(namespace: string, isFirst: boolean, { client = this.client, worker = 'w0', isRecovered = false } = {}): void {
-    this.state.reports.onOpen(client, namespace, `${worker}-a`, isFirst ? TIMINGS : undefined, isRecovered);
+    client.namespaces = client.namespaces.concat(namespace);
+    client.sink.onOpen(namespace, `${worker}-a`, isFirst ? TIMINGS : undefined, isRecovered);
   }
 
   open(id: number, ...namespaces: string[]): void {
@@ -71,18 +81,31 @@ export class IdleProcess {
   }
 
   drop(client = this.client): void {
-    this.state.reports.onClosed(client, 'transport close', undefined);
+    client.sink.onClosed('transport close', undefined);
+  }
+
+  /** The server ends one of several namespaces. */
+  end(namespace: string, client = this.client): void {
+    client.namespaces = client.namespaces.filter((other) => other !== namespace);
+    client.sink.onClosed('io server disconnect', namespace);
   }
 
   /** Answers since the last call: all, or those of these kinds. */
-  news(...ops: FleetAnswer['op'][]): FleetAnswer[] {
-    return this.#answers.splice(0).filter(({ op }) => ops.length === 0 || ops.includes(op));
+  news<Op extends FleetAnswer['op']>(...ops: Op[]): Extract<FleetAnswer, { op: Op }>[] {
+    const isAsked = (one: FleetAnswer): one is Extract<FleetAnswer, { op: Op }> => ops.includes(one.op as Op);
+    const answers = this.#answers.splice(0);
+    return ops.length === 0 ? (answers as Extract<FleetAnswer, { op: Op }>[]) : answers.filter(isAsked);
   }
 }
 
-function idleClient(slot: number, sessions: readonly RecoverableSession[] = NO_SESSIONS): Client {
+/** A connection of no process, which can only be counted. */
+export function loneConnection(changes: Partial<Connection> = {}): Connection {
+  return Object.assign(new Connection(1, {} as Parts), changes);
+}
+
+function idleClient(sink: ClientSink, sessions: readonly RecoverableSession[] = NO_SESSIONS): Client {
   const client: IdleClient = {
-    ...{ slot, sessions, traffic: new Traffic(), interest: undefined, asked: [], sent: [] },
+    ...{ sink, sessions, namespaces: [], traffic: new Traffic(), interest: undefined, asked: [], sent: [] },
     ...{ transport: 'websocket', isUpgrading: false, isCompressed: false },
     connect: (namespace) => void client.asked.push(namespace),
     emit: (namespace, event, _args, ackId) => void client.sent.push([namespace, event, ackId]),

@@ -1,10 +1,10 @@
 /** A ClientSink that records every report, and lets a test wait for one. */
 import { EventEmitter, once } from 'node:events';
-import type { ClientOptions, ClientSink, ConnectTimings, TransportState } from '../../plugin/fleet/client/client.ts';
+import type { ClientOptions, ClientSink, ConnectTimings } from '../../plugin/fleet/client/client.ts';
 
 export type Report =
   | { on: 'open'; namespace: string; sessionId: string; timings: ConnectTimings | undefined }
-  | { on: 'upgraded'; transport: TransportState; tookUs: number }
+  | { on: 'upgraded'; tookUs: number }
   | { on: 'upgrade failed'; cause: string; message: string }
   | { on: 'refused'; namespace: string; message: string; data: unknown }
   | { on: 'failed'; cause: string; message: string }
@@ -32,21 +32,21 @@ export class RecordingSink implements ClientSink {
     return this.reports.filter((report): report is Extract<Report, { on: K }> => report.on === on);
   }
 
-  onOpen: ClientSink['onOpen'] = (_, namespace, sessionId, timings) =>
+  onOpen: ClientSink['onOpen'] = (namespace, sessionId, timings) =>
     this.#add({ on: 'open', namespace, sessionId, timings });
-  onUpgraded: ClientSink['onUpgraded'] = ({ transport }, tookUs) => this.#add({ on: 'upgraded', transport, tookUs });
-  onUpgradeFailed: ClientSink['onUpgradeFailed'] = (_, { cause, message }) =>
+  onUpgraded: ClientSink['onUpgraded'] = (tookUs) => this.#add({ on: 'upgraded', tookUs });
+  onUpgradeFailed: ClientSink['onUpgradeFailed'] = ({ cause, message }) =>
     this.#add({ on: 'upgrade failed', cause, message });
-  onRefused: ClientSink['onRefused'] = (_, namespace, message, data) =>
+  onRefused: ClientSink['onRefused'] = (namespace, message, data) =>
     this.#add({ on: 'refused', namespace, message, data });
-  onFailed: ClientSink['onFailed'] = (_, { cause, message }) => this.#add({ on: 'failed', cause, message });
-  onCopy: ClientSink['onCopy'] = (_, id, receivedAtUs, copy) =>
+  onFailed: ClientSink['onFailed'] = ({ cause, message }) => this.#add({ on: 'failed', cause, message });
+  onCopy: ClientSink['onCopy'] = (id, receivedAtUs, copy) =>
     this.#add({ on: 'copy', id, sentAt: copy.sentAt(), receivedAtUs });
-  onUnreadable: ClientSink['onUnreadable'] = (_, example) => this.#add({ on: 'unreadable', example });
-  onEvent: ClientSink['onEvent'] = (_, namespace, event, args) => this.#add({ on: 'event', namespace, event, args });
-  onAck: ClientSink['onAck'] = (_, namespace, ackId, args) => this.#add({ on: 'ack', namespace, ackId, args });
+  onUnreadable: ClientSink['onUnreadable'] = (example) => this.#add({ on: 'unreadable', example });
+  onEvent: ClientSink['onEvent'] = (namespace, event, args) => this.#add({ on: 'event', namespace, event, args });
+  onAck: ClientSink['onAck'] = (namespace, ackId, args) => this.#add({ on: 'ack', namespace, ackId, args });
   onUnknownAck: ClientSink['onUnknownAck'] = () => this.#add({ on: 'unknown ack' });
-  onClosed: ClientSink['onClosed'] = (_, reason, namespace) => this.#add({ on: 'closed', reason, namespace });
+  onClosed: ClientSink['onClosed'] = (reason, namespace) => this.#add({ on: 'closed', reason, namespace });
 
   #add(report: Report): void {
     this.reports.push(report);

@@ -57,47 +57,38 @@ export interface Copy {
   otherIds(): [path: string, id: string][];
 }
 
-/**
- * Receives the reports of all clients of a process. They share one object, so that a client needs no closures of its own.
- * No method may throw; any of them may close the client.
- */
+/** Receives the reports of one client: its connection. No method may throw; any of them may close the client. */
 export interface ClientSink {
   /**
    * A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace.
    * @param isRecovered the server has restored the session, and sent what was missed
    */
-  onOpen(
-    client: Client,
-    namespace: string,
-    sessionId: string,
-    timings: ConnectTimings | undefined,
-    isRecovered: boolean,
-  ): void;
+  onOpen(namespace: string, sessionId: string, timings: ConnectTimings | undefined, isRecovered: boolean): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
-  onRefused(client: Client, namespace: string, message: string, data: unknown): void;
+  onRefused(namespace: string, message: string, data: unknown): void;
   /** The attempt failed before any namespace was connected. */
-  onFailed(client: Client, failure: Failure): void;
+  onFailed(failure: Failure): void;
   /** A polling connection goes on over WebSocket. @param tookUs since the Engine.IO handshake */
-  onUpgraded(client: Client, tookUs: number): void;
+  onUpgraded(tookUs: number): void;
   /** It stays on polling, although the server has offered WebSocket. */
-  onUpgradeFailed(client: Client, failure: Failure): void;
+  onUpgradeFailed(failure: Failure): void;
   /** A copy of the counted event. @param id a number, if it is the wire contract's broadcast */
-  onCopy(client: Client, id: string | number, receivedAtUs: number, copy: Copy): void;
+  onCopy(id: string | number, receivedAtUs: number, copy: Copy): void;
   /** The counted event without an id. @param example what arrived; undefined if that is no JSON */
-  onUnreadable(client: Client, example?: string): void;
+  onUnreadable(example?: string): void;
   /** An event whose name is in `client.interest`. */
-  onEvent(client: Client, namespace: string, event: string, args: unknown[]): void;
+  onEvent(namespace: string, event: string, args: unknown[]): void;
   /** As the server sent it: nothing may have been sent with this id. */
-  onAck(client: Client, namespace: string, ackId: number, args: unknown[]): void;
+  onAck(namespace: string, ackId: number, args: unknown[]): void;
   /** An acknowledgement that the client itself knows to be of nothing that was sent. */
-  onUnknownAck(client: Client): void;
+  onUnknownAck(): void;
   /**
    * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
    * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
    * namespace, with a DISCONNECT packet.
    * @param why what the transport knows beside that: the code and the words of a close frame, the answer to a polling request
    */
-  onClosed(client: Client, reason: string, namespace: string | undefined, why?: Failure): void;
+  onClosed(reason: string, namespace: string | undefined, why?: Failure): void;
 }
 
 /** What the pings of a connection show. */
@@ -110,9 +101,17 @@ export interface Heartbeat extends Announced {
 /** What is known of a connection that is connecting or open. */
 export type ClientState = Pick<Client, 'transport' | 'isCompressed' | 'isUpgrading' | 'heartbeat'>;
 
+/** @param sessions of the client before, which the server may restore */
+export type CreateClient = (
+  options: ClientOptions,
+  sink: ClientSink,
+  sessions?: readonly RecoverableSession[],
+) => Client;
+
+/** Reports nothing after `onFailed`, `destroy()`, or the `onClosed` of the whole connection. */
 export interface Client {
-  /** Dense number given by the process, never reused: the ledger's index. A recovered session keeps that of its connection. */
-  slot: number;
+  /** Connected namespaces; after the end, those that were connected then. */
+  readonly namespaces: readonly string[];
   /** Empty unless the server offers them and the options ask for them. They outlive the client, which goes on changing them. */
   readonly sessions: readonly RecoverableSession[];
   /** Names of events to parse and report. Undefined if there are none, which is the common case. */
@@ -138,6 +137,6 @@ export interface Client {
   repeat(message: RepeatedMessage, ackId?: number): boolean;
   /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
   close(): void;
-  /** Drops the TCP connection at once, without a close packet. Nothing is reported afterwards. */
+  /** Drops the TCP connection at once, without a close packet. */
   destroy(): void;
 }

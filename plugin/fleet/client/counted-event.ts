@@ -4,7 +4,7 @@ import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../..
 import { countedAs } from '../../../protocol/wire/counted-as.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
-import type { Client, ClientSink, Copy } from './client.ts';
+import type { ClientSink, Copy } from './client.ts';
 
 /** Which event, and where in its arguments its marks stand. */
 export interface EventPlan {
@@ -55,17 +55,16 @@ const MAX_EXAMPLE_LENGTH = 300;
 export function reportCopy(
   plan: EventPlan,
   sink: ClientSink,
-  client: Client,
   { namespace, args, atUs }: { namespace: string; args: unknown[]; atUs: number },
 ): void {
   const ids = valuesAt(args, plan.id);
   const rooms = plan.room && valuesAt(args, plan.room);
-  if (ids.length === 0) sink.onUnreadable(client, exampleOf(plan.event, args));
+  if (ids.length === 0) sink.onUnreadable(exampleOf(plan.event, args));
   for (const [index, value] of ids.entries()) {
     // Each of several ids can have a room of its own, or all have the same.
     const id = idIn(plan, { namespace, id: value, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] });
-    if (id === undefined) sink.onUnreadable(client, exampleOf(plan.event, args));
-    else sink.onCopy(client, id, atUs, new DecodedCopy(plan, args, index));
+    if (id === undefined) sink.onUnreadable(exampleOf(plan.event, args));
+    else sink.onCopy(id, atUs, new DecodedCopy(plan, args, index));
   }
 }
 

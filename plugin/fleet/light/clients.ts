@@ -29,7 +29,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
     this.countedEvent = this.events.named(counted.event);
   }
 
-  create(slot: number, options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {
-    return new SocketIoConnection(slot, options, sink, this, sessions);
+  create(options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {
+    return new SocketIoConnection(options, sink, this, sessions);
   }
 }

@@ -45,7 +45,6 @@ const events = new SeenEvents();
 
 export class OfficialClient implements Client {
   readonly traffic = new Traffic();
-  slot: number;
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
@@ -68,17 +67,19 @@ export class OfficialClient implements Client {
   readonly #pending = new Map<string, Socket>();
 
   constructor(
-    slot: number,
     options: ClientOptions,
     sink: ClientSink,
     counted: EventPlan = BROADCAST,
     former: readonly RecoverableSession[] = NO_SESSIONS,
   ) {
     this.#former = former;
-    this.slot = slot;
     this.#options = options;
     this.#sink = sink;
     this.#counted = counted;
+  }
+
+  get namespaces(): readonly string[] {
+    return [...this.#connected.keys()];
   }
 
   get sessions(): readonly RecoverableSession[] {
@@ -115,7 +116,7 @@ export class OfficialClient implements Client {
     if (ackId === undefined) socket.emit(event, ...args);
     else {
       socket.emit(event, ...args, (...answer: unknown[]) => {
-        if (this.#state !== 'gone') this.#sink.onAck(this, namespace, ackId, answer);
+        if (this.#state !== 'gone') this.#sink.onAck(namespace, ackId, answer);
       });
     }
   }
@@ -132,8 +133,8 @@ export class OfficialClient implements Client {
     this.#end();
     for (const socket of [...this.#connected.values(), ...this.#pending.values()]) socket.disconnect();
     process.nextTick(() => {
-      if (wasOpen) this.#sink.onClosed(this, OWN_DISCONNECT, undefined);
-      else this.#sink.onFailed(this, { cause: 'closed', message: 'closed by the client before it was open' });
+      if (wasOpen) this.#sink.onClosed(OWN_DISCONNECT, undefined);
+      else this.#sink.onFailed({ cause: 'closed', message: 'closed by the client before it was open' });
     });
   }
 
@@ -155,7 +156,7 @@ export class OfficialClient implements Client {
     manager.on('error', (error) => this.#fail(failureOf(error)));
     manager.on('close', (reason, details) => this.#onEnd(reason, details));
     manager.on('packet', (packet) => {
-      if (isUnknownAck(this.#connected.get(packet.nsp), packet)) this.#sink.onUnknownAck(this);
+      if (this.#state !== 'gone' && isUnknownAck(this.#connected.get(packet.nsp), packet)) this.#sink.onUnknownAck();
     });
     this.#manager = manager;
     return manager;
@@ -171,8 +172,7 @@ export class OfficialClient implements Client {
       () => this.#onUpgraded(engine),
       (failure) => this.#onUpgradeFailed(engine, failure),
     );
-    if (!this.isUpgrading && this.#options.transports.includes('websocket'))
-      this.#sink.onUpgradeFailed(this, NO_UPGRADE);
+    if (!this.isUpgrading && this.#options.transports.includes('websocket')) this.#sink.onUpgradeFailed(NO_UPGRADE);
   }
 
   #onUpgraded(engine: Manager['engine']): void {
@@ -180,14 +180,14 @@ export class OfficialClient implements Client {
     this.transport = 'upgraded';
     this.isUpgrading = false;
     this.isCompressed = hasExtensions(engine.transport);
-    this.#sink.onUpgraded(this, monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
+    this.#sink.onUpgraded(monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
   }
 
   #onUpgradeFailed(engine: Manager['engine'], failure: Failure): void {
     // A probe also fails when its session ends.
     if (this.#state === 'gone' || engine.readyState !== 'open') return;
     this.isUpgrading = false;
-    this.#sink.onUpgradeFailed(this, failure);
+    this.#sink.onUpgradeFailed(failure);
   }
 
   #watchEngineIo({ engine }: Manager): void {
@@ -233,7 +233,7 @@ export class OfficialClient implements Client {
     const isFirst = this.#state === 'connecting';
     this.#state = 'open';
     const timings = isFirst ? { openUs: this.#openUs, namespaceUs: monotonicUs() - this.#startedAtUs } : undefined;
-    this.#sink.onOpen(this, namespace, this.#manager?.engine.id ?? '', timings, Boolean(socket.recovered));
+    this.#sink.onOpen(namespace, this.#manager?.engine.id ?? '', timings, Boolean(socket.recovered));
   }
 
   #onRefused(namespace: string, message: string, data: unknown): void {
@@ -245,8 +245,8 @@ export class OfficialClient implements Client {
     this.#settle(namespace);
     const isLast = this.#pending.size + this.#connected.size === 0;
     if (isLast) this.#end();
-    this.#sink.onRefused(this, namespace, message, data);
-    if (isLast && wasOpen) this.#sink.onClosed(this, 'io server disconnect', undefined);
+    this.#sink.onRefused(namespace, message, data);
+    if (isLast && wasOpen) this.#sink.onClosed('io server disconnect', undefined);
   }
 
   #onServerDisconnect(namespace: string): void {
@@ -255,7 +255,7 @@ export class OfficialClient implements Client {
     this.#connected.delete(namespace);
     const isLast = this.#pending.size + this.#connected.size === 0;
     if (isLast) this.#end();
-    this.#sink.onClosed(this, 'io server disconnect', isLast ? undefined : namespace);
+    this.#sink.onClosed('io server disconnect', isLast ? undefined : namespace);
   }
 
   #onEvent(namespace: string, event: string, args: unknown[]): void {
@@ -264,9 +264,9 @@ export class OfficialClient implements Client {
     const { interest } = this;
     const atUs = monotonicUs();
     // First: the probe sends it back at once.
-    if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(this, namespace, event, args);
+    if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
-    if (event === this.#counted.event) reportCopy(this.#counted, this.#sink, this, { namespace, args, atUs });
+    if (event === this.#counted.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });
     const { acknowledge } = this.#options;
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
@@ -276,7 +276,7 @@ export class OfficialClient implements Client {
     if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
     else if (this.#state === 'open') {
       this.destroy();
-      this.#sink.onClosed(this, 'parse error', undefined);
+      this.#sink.onClosed('parse error', undefined);
     }
   }
 
@@ -289,7 +289,7 @@ export class OfficialClient implements Client {
       this.#end();
       const why = this.#withSizes(closeOf(reason, details));
       const said = why.cause === 'message_too_large' ? 'message too large' : reason;
-      this.#sink.onClosed(this, said, undefined, why);
+      this.#sink.onClosed(said, undefined, why);
     }
   }
 
@@ -307,7 +307,7 @@ export class OfficialClient implements Client {
     }
     const overdue = [...this.#pending.keys()];
     this.#pending.clear();
-    for (const namespace of overdue) this.#sink.onRefused(this, namespace, 'timeout_namespace', undefined);
+    for (const namespace of overdue) this.#sink.onRefused(namespace, 'timeout_namespace', undefined);
   }
 
   #fail(failure: Failure): void {
@@ -318,7 +318,7 @@ export class OfficialClient implements Client {
       sent: printable(JSON.stringify(this.#lastMessage) ?? '', MAX_MESSAGE_LENGTH),
     };
     this.destroy();
-    this.#sink.onFailed(this, after ? { ...failure, after } : failure);
+    this.#sink.onFailed(after ? { ...failure, after } : failure);
   }
 
   #end(): void {

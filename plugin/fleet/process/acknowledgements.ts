@@ -3,17 +3,14 @@
  * engine waits for. One that nobody waits for ends here, so that a server cannot fill the channel to the engine with them.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { valuesAt } from '../../../protocol/base/json-path.ts';
 import { placeOf } from '../../../protocol/wire/counted-as.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/wire/events.ts';
 import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
-import type { Client } from '../client/client.ts';
 import { roomNames } from '../client/counted-event.ts';
-import type { FleetAnswer, FleetSettings } from '../fleet-messages.ts';
+import type { EmitCommand, FleetAnswer, FleetSettings } from '../fleet-messages.ts';
 import { nameOf } from '../server-name.ts';
-import type { Connection, EmitCommand } from './connections/fleet-connection.ts';
-import type { Counts } from './counts/connection-counts.ts';
+import type { CountedConnection, Counts } from './counts/connection-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
 /** Acknowledgement ids of joins that only the ledger needs; the engine's request ids never get this high. */
@@ -23,23 +20,39 @@ const MAX_REASON_LENGTH = 1000;
 
 interface Join {
   namespace: string;
+  /** Of the connection when it was sent. */
+  slot: number;
   /** As requested; the server can choose others. */
   rooms: readonly string[];
+}
+
+/** The part of a connection that acknowledgements need. */
+export interface Member extends CountedConnection {
+  readonly id: number;
+  /**
+   * The ledger's index: dense, never reused. A reconnect with a restored session keeps it, any other gets a new one. Negative before
+   * the first attempt.
+   */
+  slot: number;
+  /** Rooms of an own event that its virtual user has named. */
+  readonly rooms: readonly string[] | undefined;
+  /** By acknowledgement id, what it has sent and not got acknowledged; undefined for all that is no join. */
+  awaited: Map<number, Join | undefined> | undefined;
+  /** It is in a room. */
+  isMember: boolean;
 }
 
 export class Acknowledgements {
   /** Sent joins that are not acknowledged. */
   joining = 0;
+  /** Connections that are in a room now. */
+  joined = 0;
   readonly #parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
   /** Whether anybody asks who was a member: connections that come and go all day must not fill the memory. */
   readonly #remembers: boolean;
   /** Its acknowledgement makes a connection a member. */
   readonly #joinEvent: string | undefined;
-  /** By slot, so that those of a connection that ends are forgotten at once. */
-  readonly #awaited = new Map<number, Map<number, Join | undefined>>();
-  /** Slots. */
-  readonly #members = new Set<number>();
   #nextOwnAckId = FIRST_OWN_ACK_ID;
   /**
    * Whether session ids begin with the worker's name, as those of our own servers do: undefined until a join has named a worker,
@@ -57,18 +70,14 @@ export class Acknowledgements {
     this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
   }
 
-  /** Connections that are in a room now. */
-  get joined(): number {
-    return this.#members.size;
-  }
-
   /** @returns the id to send the event with; undefined if nobody needs its acknowledgement */
-  request({ slot }: Client, { event, args, requestId, namespace }: EmitCommand): number | undefined {
+  request(connection: Member, { event, args, requestId, namespace }: EmitCommand): number | undefined {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
     if (ackId === undefined) return undefined;
-    const awaited = getOrAdd(this.#awaited, slot, () => new Map<number, Join | undefined>());
-    awaited.set(ackId, isJoin ? { namespace, rooms: this.#roomsIn(args) } : undefined);
+    const { slot } = connection;
+    connection.awaited ??= new Map();
+    connection.awaited.set(ackId, isJoin ? { namespace, slot, rooms: this.#roomsIn(args) } : undefined);
     if (isJoin) {
       this.joining++;
       this.#parts.ledger.members.joining(slot);
@@ -76,49 +85,43 @@ export class Acknowledgements {
     return ackId;
   }
 
-  /** @param connection undefined once its client has been dropped */
-  received({ slot }: Client, connection: Connection | undefined, ackId: number, args: unknown[]): void {
-    const awaited = this.#awaited.get(slot);
+  received(connection: Member, ackId: number, args: unknown[]): void {
+    const { awaited, id } = connection;
     if (!awaited?.has(ackId)) {
       this.#parts.counts.unknownAcks++;
       return;
     }
     const join = awaited.get(ackId);
     awaited.delete(ackId);
-    if (awaited.size === 0) this.#awaited.delete(slot);
-    const refusedBecause = join && this.#onJoinAnswered(slot, connection, join, args);
+    if (awaited.size === 0) connection.awaited = undefined;
+    const refusedBecause = join && this.#onJoinAnswered(connection, join, args);
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
       // A failed request, if the flow waits for the acknowledgement; else a report to the virtual user.
-      if (!isOwn) this.#parts.answer({ op: 'failed', requestId: ackId, ...failure });
-      else if (connection) this.#parts.answer({ op: 'refused', id: connection.id, ...failure });
+      this.#parts.answer(isOwn ? { op: 'refused', id, ...failure } : { op: 'failed', requestId: ackId, ...failure });
     } else if (!isOwn) this.#parts.answer({ op: 'acked', requestId: ackId, args });
   }
 
   /** @returns why the server refuses the join */
-  #onJoinAnswered(
-    slot: number,
-    connection: Connection | undefined,
-    { namespace, rooms: asked }: Join,
-    args: unknown[],
-  ): string | undefined {
+  #onJoinAnswered(connection: Member, { namespace, slot, rooms: asked }: Join, args: unknown[]): string | undefined {
     this.joining--;
     this.#parts.ledger.members.answered(slot);
     const [answer] = args;
     const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
     // An error of the server's own makes no member.
-    if (joined.error !== undefined || !connection?.open) return undefined;
+    if (joined.error !== undefined) return undefined;
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
     // A session id of somebody else's server can begin with anything.
-    if (this.#ownEvent) this.#enterRooms(slot, namespace, asked.length > 0 ? asked : this.#roomsIn(args));
-    else this.#enter(slot, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');
+    if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args));
+    else
+      this.#enter(connection, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');
     return undefined;
   }
 
-  #name(connection: Connection, worker: string): void {
+  #name(connection: Member, worker: string): void {
     if (!connection.namedByJoin) {
       this.#sessionsNameWorkers = this.#sessionsNameWorkers !== false && connection.worker === worker;
     }
@@ -126,13 +129,13 @@ export class Acknowledgements {
   }
 
   /** @param worker '' where the publisher is unknown */
-  #enter(slot: number, room: string, worker: string): void {
-    this.#members.add(slot);
-    if (this.#remembers) this.#parts.ledger.members.joined(slot, room, worker, monotonicUs());
+  #enter(connection: Member, room: string, worker: string): void {
+    this.#mark(connection, true);
+    if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, monotonicUs());
   }
 
-  #enterRooms(slot: number, namespace: string, rooms: readonly string[]): void {
-    for (const room of rooms) this.#enter(slot, placeOf({ namespace, room }), '');
+  #enterRooms(connection: Member, namespace: string, rooms: readonly string[]): void {
+    for (const room of rooms) this.#enter(connection, placeOf({ namespace, room }), '');
   }
 
   /** @returns the rooms that a join, or its answer, names */
@@ -144,32 +147,49 @@ export class Acknowledgements {
   }
 
   /** It is in these namespaces: a receiver of an own event, where all connections are. */
-  connected({ slot }: Client, { rooms = [] }: Connection, namespaces: readonly string[]): void {
+  connected(connection: Member, namespaces: readonly string[]): void {
     if (!this.#ownEvent || this.#joinEvent !== undefined) return;
-    const names = this.#ownEvent.room === undefined ? [AUDIENCE] : rooms;
-    for (const namespace of namespaces) this.#enterRooms(slot, namespace, names);
+    const names = this.#ownEvent.room === undefined ? [AUDIENCE] : (connection.rooms ?? []);
+    for (const namespace of namespaces) this.#enterRooms(connection, namespace, names);
   }
 
   /**
    * The connection is back, perhaps on another worker, and the server has restored its session: it is in its rooms again, and
    * has been to the server all the time. No join names the worker.
    */
-  recovered({ slot }: Client, { worker, namedByJoin }: Connection): void {
+  recovered(connection: Member): void {
+    const { slot, worker, namedByJoin } = connection;
     const isNamed = !this.#ownEvent && (namedByJoin || this.#sessionsNameWorkers);
-    if (this.#parts.ledger.members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#members.add(slot);
+    const { members } = this.#parts.ledger;
+    if (members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#mark(connection, true);
+  }
+
+  /** The connection has a new session: to the ledger, it is a new one. */
+  replaceSlot(connection: Member): void {
+    this.#leaveRooms(connection);
+    connection.slot = this.#parts.ledger.members.newSlot();
   }
 
   /** The connection has ended, and nothing that it waits for can come. */
-  left({ slot }: Client, reason: string): void {
-    for (const [requestId, join] of this.#awaited.get(slot) ?? []) {
+  left(connection: Member, reason: string): void {
+    for (const [requestId, join] of connection.awaited ?? []) {
       if (join) this.joining--;
       if (requestId < FIRST_OWN_ACK_ID) {
         this.#parts.answer({ op: 'failed', requestId, cause: 'closed', message: reason });
       }
     }
-    this.#awaited.delete(slot);
-    this.#parts.ledger.members.left(slot, monotonicUs());
-    this.#members.delete(slot);
+    connection.awaited = undefined;
+    this.#leaveRooms(connection);
+  }
+
+  #leaveRooms(connection: Member): void {
+    this.#parts.ledger.members.left(connection.slot, monotonicUs());
+    this.#mark(connection, false);
+  }
+
+  #mark(connection: Member, isMember: boolean): void {
+    if (connection.isMember !== isMember) this.joined += isMember ? 1 : -1;
+    connection.isMember = isMember;
   }
 }
 

@@ -1,7 +1,7 @@
 /** Runs the commands of a fleet on the connections that it holds, in a fleet process or in that of the run. */
+import type { CreateClient } from '../client/client.ts';
 import { loadParser } from '../client/parser.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../fleet-messages.ts';
-import type { CreateClient } from './process-parts.ts';
 import { ProcessState } from './process-state.ts';
 
 interface Clients {
@@ -40,7 +40,7 @@ export class Holder {
 
   #run(command: FleetCommand): void {
     if (command.op === 'exit') this.close();
-    else if (command.op !== 'ask') this.state.commands.run(command);
+    else if (command.op !== 'ask') this.state.connections.run(command);
     else {
       const { requestId, question, given } = command;
       if (question !== 'reset') {
@@ -68,8 +68,7 @@ export class Holder {
 async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings): Promise<Clients> {
   if (client === 'official') {
     const { OfficialClient } = await import('../official/official-client.ts');
-    const create: CreateClient = (slot, options, sink, sessions) =>
-      new OfficialClient(slot, options, sink, ownEvent, sessions);
+    const create: CreateClient = (options, sink, sessions) => new OfficialClient(options, sink, ownEvent, sessions);
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');

@@ -1,44 +1,36 @@
-/** What the parts of a fleet process share. */
-import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../client/client.ts';
+/** What a connection of a fleet process shares with all others; `ProcessState` has it. */
 import type { FleetAnswer, FleetSettings } from '../fleet-messages.ts';
 import type { Pacer } from '../pacer.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
+import type { Dialer } from './connections/dialer.ts';
+import type { FaultAccount } from './connections/fault-account.ts';
+import type { Returns } from './connections/returns.ts';
 import type { Connecting } from './counts/connecting.ts';
 import type { Counts } from './counts/connection-counts.ts';
 import type { Ends } from './counts/end-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import type { Sightings } from './ledger/process-sightings.ts';
+import type { RoomShare } from './ledger/room-share.ts';
 import type { RepeatedMessages } from './messages/repeated-messages.ts';
-
-/** @param sessions of the client before, which the server may restore */
-export type CreateClient = (
-  slot: number,
-  options: ClientOptions,
-  sink: ClientSink,
-  sessions?: readonly RecoverableSession[],
-) => Client;
-
-/** A part of the whole run's connections. */
-export interface Share {
-  index: number;
-  of: number;
-}
 
 export interface Parts {
   readonly settings: FleetSettings;
-  /** This process among all of this host, and its fleet among all of the run. */
-  readonly share: Share;
-  readonly fleetShare: Share;
-  /** Lowest id of the connections that were opened since the last reset. */
-  readonly firstId: number;
-  readonly createClient: CreateClient;
-  readonly pacer: Pacer;
   readonly answer: (answer: FleetAnswer) => void;
+  readonly connections: { delete(id: number): void };
+  readonly dialer: Dialer;
+  readonly pacer: Pacer;
+  readonly acknowledgements: Acknowledgements;
+  readonly returns: Returns;
+  /** Once a planned fault has begun. */
+  readonly faultAccount: FaultAccount | undefined;
   readonly ledger: Ledger;
   readonly sightings: Sightings;
-  readonly messages: RepeatedMessages;
+  readonly repeatedMessages: RepeatedMessages;
   readonly counts: Counts;
   readonly connecting: Connecting;
   readonly ends: Ends;
-  readonly acknowledgements: Acknowledgements;
+  /** Event by which a connection joins a room. */
+  readonly joinEvent: string | undefined;
+  /** If the connections join rooms in turn. */
+  readonly rooms: RoomShare | undefined;
 }

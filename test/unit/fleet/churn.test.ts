@@ -19,7 +19,7 @@ it('are members only while they last, and strangers once they have left', (t) =>
     process.open(id, '/');
     process.run({ op: 'emit', id, namespace: '/', event: 'join_room', args: [ROOM] });
     const [, , ackId = 0] = process.client.sent[0] ?? [];
-    process.state.reports.onAck(process.client, '/', ackId, [{ room: ROOM, worker: 'w0' }]);
+    process.client.sink.onAck('/', ackId, [{ room: ROOM, worker: 'w0' }]);
     if (before) process.drop(before);
     assert.deepEqual([counts.connected, acknowledgements.joined], [1, 1], 'a stranger reports no end');
     process.drop();

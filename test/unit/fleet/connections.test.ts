@@ -14,16 +14,16 @@ const emit = (id: number, event: string, requestId?: number) => ({
   ...(requestId !== undefined && { requestId }),
 });
 
-const ends: Record<string, (sink: ClientSink, client: IdleClient) => void> = {
-  refused: (sink, client) => sink.onRefused(client, '/', 'no', undefined),
-  failed: (sink, client) => sink.onFailed(client, { cause: 'ECONNREFUSED', message: 'no' }),
+const ends: Record<string, (sink: ClientSink) => void> = {
+  refused: (sink) => sink.onRefused('/', 'no', undefined),
+  failed: (sink) => sink.onFailed({ cause: 'ECONNREFUSED', message: 'no' }),
 };
 
 for (const [what, end] of Object.entries(ends)) {
   test(`a connection that is ${what} while it waits to leave answers once that it has left`, (t) => {
     const process = new IdleProcess(t);
     process.run(open(1), close(1));
-    end(process.state.reports, process.client);
+    end(process.client.sink);
     process.leave();
     assert.deepEqual(column(process.news(), 'op'), ['failed', 'left']);
     assert.deepEqual([process.state.counts.connecting, process.state.counts.connected], [0, 0]);
@@ -32,7 +32,7 @@ for (const [what, end] of Object.entries(ends)) {
 
 test('unanswered joins end with their connections', (t) => {
   const process = new IdleProcess(t);
-  const { counts, acknowledgements, reports } = process.state;
+  const { counts, acknowledgements } = process.state;
   const read = () => {
     const { joining, joined } = acknowledgements;
     return [joining, joined, counts.connected, counts.perWorker, counts.perSessionPrefix];
@@ -42,7 +42,7 @@ test('unanswered joins end with their connections', (t) => {
     process.run(emit(id, 'join_room'), emit(id, 'join_room', 40 + id));
   }
   assert.deepEqual(read(), [4, 0, 2, {}, { w0: 2 }]);
-  reports.onAck(process.clients[0] as IdleClient, '/', 41, [{ room: 'b', worker: 'w1' }]);
+  process.clients[0]?.sink.onAck('/', 41, [{ room: 'b', worker: 'w1' }]);
   assert.deepEqual(read(), [3, 1, 2, { w1: 1 }, { w0: 1 }]);
   for (const client of process.clients) process.drop(client);
   assert.deepEqual(read(), [0, 0, 0, {}, {}]);
@@ -55,7 +55,7 @@ test('a refused join is no member, and told to whoever sent it', (t) => {
   process.run(emit(1, 'join_room'), emit(1, 'join_room', 7));
   const refusal = { error: 'not yours', code: 'JOIN_REFUSED' };
   for (const [, , ackId] of process.client.sent) {
-    process.state.reports.onAck(process.client, '/', ackId as number, [refusal]);
+    process.client.sink.onAck('/', ackId as number, [refusal]);
   }
   assert.deepEqual(process.news(), [
     { op: 'refused', id: 1, cause: 'join_refused', message: 'not yours' },
@@ -71,7 +71,7 @@ test('acknowledgements that nobody waits for are counted, and cross to no other 
   const [one, other] = process.clients as [IdleClient, IdleClient];
   process.run(emit(1, 'ping', 7));
   process.news();
-  const answer = (client: IdleClient, ackId: number) => process.state.reports.onAck(client, '/', ackId, ['answer']);
+  const answer = (client: IdleClient, ackId: number) => client.sink.onAck('/', ackId, ['answer']);
   answer(other, 7);
   for (const ackId of [8, 2 ** 40, 7, 7]) answer(one, ackId);
   assert.deepEqual(process.news(), [{ op: 'acked', requestId: 7, args: ['answer'] }]);
@@ -93,6 +93,13 @@ test('whatever the engine waits for is answered once, also by the end of the con
     'closed 5',
     'closed 8',
   ]);
+});
+
+test('a refusal before the connection is open answers all namespaces that wait', (t) => {
+  const process = new IdleProcess(t);
+  process.run(open(1), { ...open(1), requestId: 2, namespace: '/late' });
+  process.client.sink.onRefused('/', 'no', undefined);
+  assert.deepEqual(column(process.news('failed'), 'requestId'), [1, 2]);
 });
 
 test('every stage of a connection that it has, and the total', () => {

@@ -16,12 +16,10 @@ const ORDERED = { broadcasts: { count: 3, bytes: 4 } };
 /** A member whose frames a fleet process counts. */
 function member(t: TestContext, settings: Partial<FleetSettings>) {
   const fake = openConnection({}, settings.ownEvent);
-  const process = new IdleProcess(t, settings, () => fake.connection);
+  const process = new IdleProcess(t, settings, (_options, sink) => Object.assign(fake.connection, { sink }));
   const { state } = process;
   process.open(1, '/');
   if (!settings.ownEvent) state.ledger.members.joined(0, ROOM, 'w0', 0);
-  fake.sink.onCopy = state.reports.onCopy.bind(state.reports);
-  fake.sink.onUnreadable = state.reports.onUnreadable.bind(state.reports);
   const send = (...frames: string[]) => {
     for (const json of frames) fake.feed(text(`42${json}`));
   };

@@ -2,41 +2,46 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
-import { Connection, type Home } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { addUp } from '../../../protocol/link/add-up.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
-const AWAY = { away: {} } as Home;
-const HOME: Home = { namespaces: [], joins: [], away: undefined };
+interface Affected {
+  id: number;
+  open: boolean;
+  away: object | undefined;
+}
 
 class Bench {
-  readonly table = new Map<number, Connection>();
+  readonly table = new Map<number, Affected>();
   readonly returns = { counts: { recovered: 2 } };
   readonly account: FaultAccount;
 
   constructor(connections: number) {
     for (let id = 0; id < connections; id++) this.open(id);
     const { table, returns } = this;
-    this.account = new FaultAccount(monotonicUs(), table.values(), { find: (id) => table.get(id), returns });
+    this.account = new FaultAccount(monotonicUs(), table.values(), {
+      connections: { find: (id) => table.get(id) },
+      returns,
+    });
   }
 
   open(id: number): void {
-    this.table.set(id, Object.assign(new Connection(id, true), { open: true }));
+    this.table.set(id, { id, open: true, away: undefined });
   }
 
-  set(id: number, changes: Partial<Connection>): void {
-    Object.assign(this.table.get(id) as Connection, changes);
+  set(id: number, changes: Partial<Affected>): void {
+    Object.assign(this.table.get(id) as Affected, changes);
   }
 
   drop(id: number, willReturn = true): void {
-    this.set(id, { open: false, ...(willReturn && { home: AWAY }) });
+    this.set(id, { open: false, ...(willReturn && { away: {} }) });
     this.account.dropped(id, 'transport close', willReturn);
   }
 
   comeBack(id: number): void {
     this.account.attempted(id);
-    this.set(id, { open: true, home: HOME });
+    this.set(id, { open: true, away: undefined });
     this.account.returned(id);
   }
 }
@@ -48,7 +53,7 @@ test('each connection has one fate, however often it drops', () => {
   bench.account.failed(2, 'http_502');
   bench.drop(0);
   bench.comeBack(0);
-  bench.set(3, { home: HOME });
+  bench.set(3, { away: undefined });
   bench.drop(6, false);
   bench.table.delete(5);
   bench.returns.counts.recovered = 3;

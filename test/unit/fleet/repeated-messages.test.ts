@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/client/repeated-message.ts';
-import { Connection } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
+import type { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
+import { loneConnection } from '../../helpers/idle-process.ts';
 
 /** A process at a time that the test sets, which sends each second. */
 function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedMessage> = {}) {
@@ -18,7 +19,7 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
   const sent: number[] = [];
   const client = { repeat: (_: RepeatedMessage, ackId?: number) => sent.push(ackId as number) > 0 } as Partial<Client>;
   const start = (): Connection => {
-    const connection = Object.assign(new Connection(1, false), { client: client as Client, open: true });
+    const connection = loneConnection({ client: client as Client, open: true });
     messages.start(connection, 0);
     return connection;
   };

@@ -20,12 +20,16 @@ class Bench extends IdleProcess {
     this.client.sessions = namespaces.map((namespace) => ({ namespace, pid: 'p', offset: 'o' }));
   }
 
+  get slot(): number | undefined {
+    return this.state.connections.find(1)?.slot;
+  }
+
   joinedOn(worker: string): void {
-    this.state.reports.onAck(this.client, '/', 2 ** 40, [{ room: 'a', worker }]);
+    this.client.sink.onAck('/', 2 ** 40, [{ room: 'a', worker }]);
   }
 
   fail(): void {
-    this.state.reports.onFailed(this.client, { cause: 'ECONNREFUSED', message: 'no' });
+    this.client.sink.onFailed({ cause: 'ECONNREFUSED', message: 'no' });
   }
 
   /** The connection drops, and its first attempt to return is under way. */
@@ -35,7 +39,7 @@ class Bench extends IdleProcess {
   }
 
   counts() {
-    const { awayUs: _, ...counts } = this.state.held.returns.snapshot();
+    const { awayUs: _, ...counts } = this.state.returns.snapshot();
     const { dropped, returned, gaveUp, left, away } = counts;
     assert.equal(dropped, returned + gaveUp + left + away);
     return counts;
@@ -72,13 +76,13 @@ for (const isRecovered of [true, false]) {
     const bench = new Bench(t, ['/'], ['/']);
     bench.joinedOn('w0');
     bench.drop();
-    const { acknowledgements, held } = bench.state;
-    assert.deepEqual([acknowledgements.joined, held.returns.counts.away], [0, 1]);
+    const { acknowledgements, returns } = bench.state;
+    assert.deepEqual([acknowledgements.joined, returns.counts.away], [0, 1]);
     await bench.time.pass(1020);
-    assert.equal(bench.client.slot, 0, 'what comes before the answer belongs to the session');
+    assert.equal(bench.slot, 0, 'what comes before the answer belongs to the session');
     bench.accept('/', true, { isRecovered });
     const expected = isRecovered ? [0, [], 1] : [1, [['/', 'join_room', 2 ** 40 + 1]], 0];
-    assert.deepEqual([bench.client.slot, bench.client.sent, acknowledgements.joined], expected);
+    assert.deepEqual([bench.slot, bench.client.sent, acknowledgements.joined], expected);
     assert.deepEqual(bench.news('returned'), [{ ...RETURNED, namespace: '/' }]);
     assert.partialDeepStrictEqual(bench.counts(), { dropped: 1, returned: 1, recovered: Number(isRecovered) });
   });
@@ -105,17 +109,17 @@ test('what counts is the session of the namespace that has joined', async (t) =>
   // Of a namespace without events there is no offset, so its session is never restored.
   bench.accept('/', true);
   bench.accept('/chat', false, { isRecovered: true });
-  assert.deepEqual([bench.client.slot, bench.client.sent, bench.counts().recovered], [0, [], 1]);
+  assert.deepEqual([bench.slot, bench.client.sent, bench.counts().recovered], [0, [], 1]);
 });
 
 test('one that the server sent away, in whole or a namespace of it, does not come back', async (t) => {
   const bench = new Bench(t, ['/', '/chat']);
-  bench.state.reports.onClosed(bench.client, 'io server disconnect', '/chat');
+  bench.end('/chat');
   await bench.dropAndDial();
   assert.deepEqual(bench.client.asked, ['/']);
   bench.accept('/', true);
   bench.news();
-  bench.state.reports.onClosed(bench.client, 'io server disconnect', undefined);
+  bench.client.sink.onClosed('io server disconnect', undefined);
   assert.deepEqual(bench.news('closed'), [{ op: 'closed', id: 1, reason: 'io server disconnect' }]);
   await bench.time.pass(60_000);
   assert.deepEqual([bench.clients.length, bench.counts().dropped], [2, 1]);
@@ -138,4 +142,36 @@ test('can be closed while it is away or on its way back, and can open a namespac
   assert.deepEqual(bench.news('left'), [{ op: 'left', requestId: 6 }]);
   await bench.time.pass(60_000);
   assert.deepEqual([bench.counts().left, bench.state.counts.connecting, bench.clients.length], [1, 0, 3]);
+});
+
+test('what it sends before all namespaces are back is acknowledged, and makes it a member once', async (t) => {
+  const bench = new Bench(t, ['/', '/chat'], ['/']);
+  bench.joinedOn('w0');
+  await bench.dropAndDial();
+  bench.accept('/', true);
+  const emit = { op: 'emit', id: 1, namespace: '/', args: ['a'] } as const;
+  bench.run(
+    { ...emit, event: 'join_room', requestId: 7, args: ['a'] },
+    { ...emit, event: 'ping', requestId: 8, args: [] },
+  );
+  bench.client.sink.onAck('/', 7, [{ room: 'a', worker: 'w0' }]);
+  bench.accept('/chat', false);
+  assert.equal(bench.slot, 1, 'to the ledger it is a new connection');
+  bench.client.sink.onAck('/', 8, ['pong']);
+  assert.deepEqual(column(bench.news('acked'), 'requestId'), [7, 8]);
+  for (const [, , ackId = 0] of bench.client.sent.slice(2)) {
+    bench.client.sink.onAck('/', ackId, [{ room: 'a', worker: 'w0' }]);
+  }
+  const { acknowledgements, ledger } = bench.state;
+  assert.deepEqual([acknowledgements.joining, acknowledgements.joined], [0, 1]);
+  assert.deepEqual(ledger.members.sample(1), [['a', 1]]);
+});
+
+test('can be opened again after the server ended it with a namespace still away', async (t) => {
+  const bench = new Bench(t, ['/', '/chat']);
+  await bench.dropAndDial();
+  bench.accept('/', true);
+  bench.client.sink.onClosed('io server disconnect', undefined);
+  bench.open(1, '/');
+  assert.deepEqual([bench.clients.length, column(bench.news('opened'), 'requestId')], [3, [1, 1, 1]]);
 });

@@ -4,7 +4,6 @@ import { describe, it } from 'node:test';
 import { limits } from '../../../plugin/findings/checks/connections/limits-checks.ts';
 import { detailsBy } from '../../../plugin/findings/find.ts';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
-import { Connection } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
 import { connectionFigures } from '../../../plugin/result/assemble-connections.ts';
 import { serverDescription } from '../../../plugin/result/assemble-environment.ts';
@@ -12,6 +11,7 @@ import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
 import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
+import { loneConnection } from '../../helpers/idle-process.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -23,9 +23,9 @@ for (const name of ['constructor', 'toString', '__proto__']) {
   describe(`a name such as ${name}`, () => {
     it('counts as any other in a fleet process', () => {
       const counts = new Counts();
-      for (const id of [1, 2]) counts.assign(new Connection(id, false), name, true);
+      for (const connection of [loneConnection(), loneConnection()]) counts.assign(connection, name, true);
       assertCounted(structuredClone(counts.perWorker), 2);
-      const connection = new Connection(3, false);
+      const connection = loneConnection();
       counts.assign(connection, name, false);
       counts.assign(connection, '', false);
       assert.deepEqual(Object.entries(counts.perSessionPrefix), []);

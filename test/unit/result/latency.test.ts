@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
-import { Connection } from '../../../plugin/fleet/process/connections/fleet-connection.ts';
 import { Counts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { absentSections } from '../../../plugin/result/absent.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { assertEach } from '../../helpers/columns.ts';
+import { loneConnection } from '../../helpers/idle-process.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
 /** Of broadcasts that reached ten receivers each, the last of them after so many milliseconds. */
@@ -63,12 +63,11 @@ function joined(...answers: unknown[]) {
   const counts = new Counts();
   const acknowledgements = new Acknowledgements({ ledger: true }, { ledger, counts, answer: () => {} });
   for (const [slot, answer] of answers.entries()) {
-    const client = { slot } as Parameters<Acknowledgements['request']>[0];
     // A session id of a server that is not ours.
-    const connection = Object.assign(new Connection(slot, false), { open: true, worker: 'k3jf' });
+    const connection = loneConnection({ slot, open: true, worker: 'k3jf' });
     const join = { op: 'emit', id: slot, namespace: '/', event: 'join_room', args: ['capacity'] } as const;
-    const ackId = acknowledgements.request(client, { ...join, args: [...join.args] }) as number;
-    acknowledgements.received(client, connection, ackId, [answer]);
+    const ackId = acknowledgements.request(connection, { ...join, args: [...join.args] }) as number;
+    acknowledgements.received(connection, ackId, [answer]);
     ledger.receive(slot, 1, 2_000_000 + slot * 1000);
   }
   // After the joins, whose times are those of now.

@@ -5,7 +5,7 @@
  */
 import { crc32 } from 'node:zlib';
 import { EACH } from '../../../../protocol/base/json-path.ts';
-import type { Client, ClientSink, Copy } from '../../client/client.ts';
+import type { ClientSink, Copy } from '../../client/client.ts';
 import { type EventPlan, idIn, otherIds } from '../../client/counted-event.ts';
 import { ackRequest, headOf, matches, namespaceOf, skipHead } from '../socket-io/packet-head.ts';
 import { JsonLocator, skipString } from './json-locator.ts';
@@ -68,9 +68,9 @@ export class EventReader implements Copy {
    * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
    * @returns false if it is another event, or has to be decoded
    */
-  report(sink: ClientSink, client: Client, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
+  report(sink: ClientSink, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
     if (!this.#read(bytes, start, skipHead(bytes, start, end), end)) return false;
-    sink.onCopy(client, this.#marks.id, receivedAtUs, this);
+    sink.onCopy(this.#marks.id, receivedAtUs, this);
     return true;
   }
 
@@ -173,9 +173,9 @@ export class AttachedCopy implements Copy {
     this.id = id;
   }
 
-  report(sink: ClientSink, client: Client, payload: Buffer, receivedAtUs: number): void {
+  report(sink: ClientSink, payload: Buffer, receivedAtUs: number): void {
     this.#payload = payload;
-    sink.onCopy(client, this.id, receivedAtUs, this);
+    sink.onCopy(this.id, receivedAtUs, this);
     this.#payload = NOTHING;
   }
 

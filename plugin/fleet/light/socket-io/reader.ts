@@ -48,7 +48,6 @@ const ACK = 0x30 + PacketType.ACK;
 const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
 export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> implements Client {
-  slot: number;
   interest: Set<string> | undefined = undefined;
   // Replaced, never pushed to, like the arrays of the layer above.
   sessions: readonly RecoverableSession[];
@@ -57,18 +56,17 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   #awaited: AttachedCopy | undefined = undefined;
 
   constructor(
-    slot: number,
     options: ClientOptions,
     sink: ClientSink,
     shared: SocketIoShared,
     sessions: readonly RecoverableSession[] = NO_SESSIONS,
   ) {
     super(options, shared);
-    this.slot = slot;
     this.sessions = sessions;
     this.sink = sink;
   }
 
+  abstract readonly namespaces: readonly string[];
   abstract connect(namespace: string): void;
   abstract emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
   abstract repeat(message: RepeatedMessage, ackId?: number): boolean;
@@ -89,7 +87,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
       return;
     }
     if (!this.#isReadable(bytes, start + 1, end)) this.#decodeOdd(bytes, start, end);
-    else if (inPlace.report(this.sink, this, bytes, start + 1, end, receivedAtUs)) {
+    else if (inPlace.report(this.sink, bytes, start + 1, end, receivedAtUs)) {
       this.traffic.receives(this.shared.countedEvent);
       const isWanted = this.interest?.has(counted.event) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
@@ -106,7 +104,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     try {
       this.#decode(decodeText(bytes, start, end));
     } catch (error) {
-      if (mayBe(this.shared.inPlace.head, bytes, start + 1, end)) this.sink.onUnreadable(this);
+      if (mayBe(this.shared.inPlace.head, bytes, start + 1, end)) this.sink.onUnreadable();
       throw error;
     }
   }
@@ -144,7 +142,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const json = skipHead(bytes, start + 1, end);
     if (json >= end || !this.shared.checks.acknowledgements.passes(bytes, json, end)) return false;
     if (mayCarryError(bytes, json, end)) return false;
-    this.sink.onAck(this, answered.namespace, answered.id, NO_ARGUMENTS);
+    this.sink.onAck(answered.namespace, answered.id, NO_ARGUMENTS);
     return true;
   }
 
@@ -163,7 +161,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (awaited !== undefined) {
       this.#awaited = undefined;
       this.traffic.receives(this.shared.countedEvent);
-      awaited.report(this.sink, this, bytes.subarray(start, end), this.shared.receivedAtUs);
+      awaited.report(this.sink, bytes.subarray(start, end), this.shared.receivedAtUs);
       return;
     }
     this.#decode(Buffer.from(bytes.subarray(start, end)));

@@ -19,12 +19,12 @@ const NO_MESSAGES: readonly EngineIoPacket[] = [];
 
 export class SocketIoConnection extends SocketIoReader {
   // Replaced by `concat`, never pushed to: pushing or spreading makes V8 allocate room for 16.
-  #connected = NO_NAMESPACES;
+  namespaces = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
 
   connect(namespace: string): void {
     if (this.state !== 'idle' && this.state !== 'connecting' && this.state !== 'open') return;
-    if (this.#connected.includes(namespace) || this.#pending.includes(namespace)) return;
+    if (this.namespaces.includes(namespace) || this.#pending.includes(namespace)) return;
     this.#pending = this.#pending.concat(namespace);
     if (this.state === 'idle') this.dial();
     else if (this.sessionId !== '') this.#request(namespace);
@@ -33,7 +33,7 @@ export class SocketIoConnection extends SocketIoReader {
 
   /** Discards an event for a namespace that is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
-    if (this.state !== 'open' || !this.#connected.includes(namespace)) return;
+    if (this.state !== 'open' || !this.namespaces.includes(namespace)) return;
     this.traffic.sent++;
     this.sendMessages(
       this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
@@ -41,7 +41,7 @@ export class SocketIoConnection extends SocketIoReader {
   }
 
   repeat(message: RepeatedMessage, ackId?: number): boolean {
-    if (this.state !== 'open' || !this.#connected.includes(message.namespace)) return false;
+    if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
     this.traffic.sent++;
     const prepared = preparedOf(this.shared.codec, message);
     // Compressed bytes differ from connection to connection.
@@ -51,15 +51,15 @@ export class SocketIoConnection extends SocketIoReader {
   }
 
   protected override lastMessages(): EngineIoPacket[] {
-    return this.#connected.flatMap((nsp) => this.shared.codec.encode({ type: PacketType.DISCONNECT, nsp }));
+    return this.namespaces.flatMap((nsp) => this.shared.codec.encode({ type: PacketType.DISCONNECT, nsp }));
   }
 
   protected override onTransportChanged(tookUs: number): void {
-    this.sink.onUpgraded(this, tookUs);
+    this.sink.onUpgraded(tookUs);
   }
 
   protected override onTransportKept(failure: Failure): void {
-    this.sink.onUpgradeFailed(this, failure);
+    this.sink.onUpgradeFailed(failure);
   }
 
   protected override onSession(): void {
@@ -68,17 +68,17 @@ export class SocketIoConnection extends SocketIoReader {
   }
 
   protected override onFailed(failure: Failure): void {
-    this.sink.onFailed(this, failure);
+    this.sink.onFailed(failure);
   }
 
   protected override onClosed(reason: string, why?: Failure): void {
-    this.sink.onClosed(this, reason, undefined, why);
+    this.sink.onClosed(reason, undefined, why);
   }
 
   protected override onOverdue(): void {
     const overdue = this.#pending;
     this.#pending = NO_NAMESPACES;
-    for (const namespace of overdue) this.sink.onRefused(this, namespace, 'timeout_namespace', undefined);
+    for (const namespace of overdue) this.sink.onRefused(namespace, 'timeout_namespace', undefined);
   }
 
   #request(nsp: string): void {
@@ -101,15 +101,15 @@ export class SocketIoConnection extends SocketIoReader {
         this.#onEvent(nsp, String(data[0]), data.slice(1), isReported);
         if (id !== undefined) this.acknowledge({ namespace: nsp, id });
         else if (this.sessions.length > 0) this.#keepOffset(nsp, data.at(-1));
-      } else if (id !== undefined) this.sink.onAck(this, nsp, id, data ?? []);
+      } else if (id !== undefined) this.sink.onAck(nsp, id, data ?? []);
     } else if (type === PacketType.CONNECT) this.#onConnected(nsp, data);
     else if (type === PacketType.CONNECT_ERROR) this.#onRefused(nsp, data);
-    else if (this.#connected.includes(nsp)) this.#onDisconnected(nsp);
+    else if (this.namespaces.includes(nsp)) this.#onDisconnected(nsp);
   }
 
   /** As in socket.io-client, which throws unless a function to acknowledge with takes the place of the name. */
   #onNameless(namespace: string, ackId: number | undefined): void {
-    if (ackId === undefined && this.#connected.includes(namespace)) throw new Error('an event without a name');
+    if (ackId === undefined && this.namespaces.includes(namespace)) throw new Error('an event without a name');
   }
 
   /** As in socket.io-client, the last argument of any event is its offset, if it is a string. */
@@ -122,9 +122,9 @@ export class SocketIoConnection extends SocketIoReader {
     const isWanted = this.interest?.has(event) === true;
     const { counted, receivedAtUs } = this.shared;
     if (event === counted.event) {
-      if (!isReported) reportCopy(counted, this.sink, this, { namespace, args, atUs: receivedAtUs });
+      if (!isReported) reportCopy(counted, this.sink, { namespace, args, atUs: receivedAtUs });
     }
-    if (isWanted && this.isReading) this.sink.onEvent(this, namespace, event, args);
+    if (isWanted && this.isReading) this.sink.onEvent(namespace, event, args);
   }
 
   /** @param request undefined if the server asked for nothing */
@@ -132,7 +132,7 @@ export class SocketIoConnection extends SocketIoReader {
     const { acknowledge } = this.options;
     if (request === undefined || acknowledge === undefined || this.state !== 'open') return;
     const { namespace: nsp, id } = request;
-    if (this.#connected.includes(nsp)) {
+    if (this.namespaces.includes(nsp)) {
       this.sendMessages(this.shared.codec.encode({ type: PacketType.ACK, nsp, id, data: acknowledge }));
     }
   }
@@ -141,11 +141,11 @@ export class SocketIoConnection extends SocketIoReader {
     if (!this.#pending.includes(namespace)) return;
     if (typeof data?.sid !== 'string') throw socketIo2Error();
     this.#settle(namespace);
-    this.#connected = this.#connected.concat(namespace);
+    this.namespaces = this.namespaces.concat(namespace);
     const timings = this.attempt && timingsOf(this.attempt);
     this.opened();
     const isRecovered = this.#keepSession(namespace, data.pid);
-    this.sink.onOpen(this, namespace, this.sessionId, timings, isRecovered);
+    this.sink.onOpen(namespace, this.sessionId, timings, isRecovered);
   }
 
   /** @returns whether it is the session that was asked for */
@@ -164,7 +164,7 @@ export class SocketIoConnection extends SocketIoReader {
 
   /** A connection that has no namespace left is closed. */
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
-    const isOpen = this.#connected.includes(namespace);
+    const isOpen = this.namespaces.includes(namespace);
     if (!isOpen && !this.#pending.includes(namespace)) return;
     if (data === undefined) throw new Error('a refusal without data');
     if (isOpen) {
@@ -175,17 +175,17 @@ export class SocketIoConnection extends SocketIoReader {
     // Before anything changes: not everything has a text.
     const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);
     this.#settle(namespace);
-    const isLast = this.#connected.length + this.#pending.length === 0;
+    const isLast = this.namespaces.length + this.#pending.length === 0;
     const wasOpen = this.state === 'open';
     if (isLast) this.depart();
-    this.sink.onRefused(this, namespace, message, error.data);
-    if (isLast && wasOpen) this.sink.onClosed(this, 'io server disconnect', undefined);
+    this.sink.onRefused(namespace, message, error.data);
+    if (isLast && wasOpen) this.sink.onClosed('io server disconnect', undefined);
   }
 
   #onDisconnected(namespace: string): void {
-    this.#connected = this.#connected.filter((other) => other !== namespace);
-    if (this.#connected.length + this.#pending.length === 0) this.leave('io server disconnect');
-    else this.sink.onClosed(this, 'io server disconnect', namespace);
+    this.namespaces = this.namespaces.filter((other) => other !== namespace);
+    if (this.namespaces.length + this.#pending.length === 0) this.leave('io server disconnect');
+    else this.sink.onClosed('io server disconnect', namespace);
   }
 
   /** The server has answered. */

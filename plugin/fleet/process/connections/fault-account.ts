@@ -9,13 +9,20 @@ import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault-messages.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { Series } from '../counts/count-series.ts';
-import type { Connection } from './fleet-connection.ts';
+
+/** The part of a connection that the account reads. */
+interface AffectedConnection {
+  readonly id: number;
+  readonly open: boolean;
+  /** Undefined unless it will reconnect. */
+  readonly away: object | undefined;
+}
 
 /** Where the account looks up what has become of them. */
-interface Looked {
-  find(id: number): Connection | undefined;
+interface Process {
+  readonly connections: { find(id: number): AffectedConnection | undefined };
   /** @property recovered sessions that the server has restored so far */
-  returns: { counts: { readonly recovered: number } };
+  readonly returns: { counts: { readonly recovered: number } };
 }
 
 /** What became of a connection that has dropped since the fault. */
@@ -36,7 +43,7 @@ export class FaultAccount {
   readonly #attempts: Series;
   readonly #returns: Series;
   readonly #failedAttempts: Record<string, number> = {};
-  readonly #all: Looked;
+  readonly #process: Process;
   readonly #recoveredBefore: number;
   #final: FaultCounts | undefined;
 
@@ -44,11 +51,11 @@ export class FaultAccount {
    * @param atUs when the fault comes
    * @param open connections that are open then
    */
-  constructor(atUs: number, open: Iterable<Connection>, all: Looked) {
+  constructor(atUs: number, open: Iterable<AffectedConnection>, process: Process) {
     this.#atUs = atUs;
     this.#open = new Set(Array.from(open, ({ id }) => id));
-    this.#all = all;
-    this.#recoveredBefore = all.returns.counts.recovered;
+    this.#process = process;
+    this.#recoveredBefore = process.returns.counts.recovered;
     [this.#drops, this.#attempts, this.#returns] = [new Series(atUs), new Series(atUs), new Series(atUs)];
   }
 
@@ -89,7 +96,7 @@ export class FaultAccount {
     // Counted by themselves, so that their sum can be checked.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
-      const connection = this.#all.find(id);
+      const connection = this.#process.connections.find(id);
       const fate = this.#fates.get(id);
       if (!fate && connection?.open) counts.stayed++;
       else if (fate && fate.backAtUs > 0 && connection?.open) {
@@ -102,7 +109,7 @@ export class FaultAccount {
       ...counts,
       dropped: this.#fates.size,
       notBack,
-      recovered: this.#all.returns.counts.recovered - this.#recoveredBefore,
+      recovered: this.#process.returns.counts.recovered - this.#recoveredBefore,
       backUs: encodeHistogram(backUs),
       drops: this.#drops.snapshot(),
       attempts: this.#attempts.snapshot(),
@@ -112,8 +119,8 @@ export class FaultAccount {
   }
 }
 
-function whyNotBack(fate: Fate | undefined, connection: Connection | undefined): string {
+function whyNotBack(fate: Fate | undefined, connection: AffectedConnection | undefined): string {
   if (!fate?.returns) return fate?.reason ?? OWN_DISCONNECT;
-  if (connection?.home?.away) return 'still away';
+  if (connection?.away) return 'still away';
   return connection ? 'gave up' : OWN_DISCONNECT;
 }

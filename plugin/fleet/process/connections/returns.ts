@@ -1,84 +1,109 @@
 /**
- * Brings dropped connections back, as socket.io-client would: after a delay that doubles with each attempt. The joins are
+ * Reconnects dropped connections, as socket.io-client would: after a delay that doubles with each attempt. The joins are
  * repeated, as an application's `connect` handler repeats them, unless the server has restored the session.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { ReturnCounts } from '../../../../protocol/link/snapshot.ts';
+import type { Backoff } from '../../../../protocol/wire/connection.ts';
 import { retryDelayMs } from '../../backoff.ts';
-import type { Client } from '../../client/client.ts';
-import type { Parts } from '../process-parts.ts';
-import { type Absence, type Connection, type EmitCommand, without } from './fleet-connection.ts';
+import type { Client, RecoverableSession } from '../../client/client.ts';
+import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
+import type { Acknowledgements, Member } from '../acknowledgements.ts';
 
-/** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not come back then. */
+/** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not reconnect then. */
 const SENT_AWAY = 'io server disconnect';
 
-export interface ReturnsCalls {
-  /** Gives the connection a new client, and connects it. */
-  attempt: (connection: Connection) => void;
-  send: (connection: Connection, command: EmitCommand) => void;
+/** From a drop until all namespaces are back. */
+export interface Absence {
+  /** Why it dropped. */
+  readonly reason: string;
+  readonly sinceUs: number;
+  readonly sessions: readonly RecoverableSession[];
+  attempts: number;
+  /** Namespaces that are not back yet. */
+  waiting: readonly string[];
+  /** Namespaces whose sessions were restored. */
+  restored: readonly string[];
+  /** The transport is open again. */
+  isBack: boolean;
 }
 
-/** By which the ledger knows connections. */
-interface Slots {
-  assignSlot(connection: Connection): number;
-  releaseSlot(client: Client): void;
+/** What makes the connection a member of a room. */
+interface Join {
+  namespace: string;
+  event: string;
+  args: unknown[];
+}
+
+export const NO_JOINS: readonly Join[] = [];
+
+/** The part of a connection that reconnecting needs. */
+export interface ReturningConnection extends Member {
+  readonly client: Client | undefined;
+  /** Sent again after a reconnect. */
+  readonly joins: readonly Join[];
+  readonly isClosing: boolean;
+  away: Absence | undefined;
+  reconnect(): void;
+  send(command: EmitCommand): void;
 }
 
 export class Returns {
-  readonly #parts: Parts;
-  readonly #held: Slots;
-  readonly #calls: ReturnsCalls;
+  readonly #backoff: Backoff | undefined;
+  readonly #acknowledgements: Acknowledgements;
+  readonly #answer: (answer: FleetAnswer) => void;
   #isClosed = false;
   readonly #awayUs = createHistogram();
   /** `away`: now; all others so far. */
   readonly counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
-  constructor(parts: Parts, held: Slots, calls: ReturnsCalls) {
-    this.#parts = parts;
-    this.#held = held;
-    this.#calls = calls;
+  /** @param backoff undefined: no connection reconnects */
+  constructor(backoff: Backoff | undefined, acknowledgements: Acknowledgements, answer: (answer: FleetAnswer) => void) {
+    this.#backoff = backoff;
+    this.#acknowledgements = acknowledgements;
+    this.#answer = answer;
   }
 
   snapshot(): ReturnCounts {
     return { ...this.counts, awayUs: encodeHistogram(this.#awayUs) };
   }
 
-  /** An open connection has dropped. @returns whether it is to come back */
-  begin(connection: Connection, { slot, sessions }: Client, reason: string): boolean {
-    const { home } = connection;
-    if (!home || reason === SENT_AWAY) return false;
+  /** An open connection has dropped. @returns whether it will reconnect */
+  begin(connection: ReturningConnection, { namespaces, sessions }: Client, reason: string): boolean {
+    const waiting = namespaces.concat(connection.away?.waiting ?? []);
+    connection.away = undefined;
+    if (this.#backoff === undefined || reason === SENT_AWAY) return false;
     this.counts.dropped++;
     this.counts.away++;
-    home.away = {
-      ...{ reason, slot, sessions, sinceUs: monotonicUs(), attempts: 0, waiting: home.namespaces },
-      ...{ isBack: false, restored: [] },
+    connection.away = {
+      ...{ reason, sessions, sinceUs: monotonicUs(), attempts: 0, waiting },
+      ...{ restored: [], isBack: false },
     };
     this.schedule(connection);
     return true;
   }
 
   /** The next attempt of one that is away, if there is to be any. */
-  schedule(connection: Connection): void {
-    const { reconnection } = this.#parts.settings;
-    const { away } = connection.home ?? {};
-    if (!away) return;
-    if (reconnection === undefined || away.attempts >= reconnection.attempts) this.#giveUp(connection, away);
-    else setTimeout(() => this.#try(connection, away), retryDelayMs(reconnection, away.attempts + 1)).unref();
+  schedule(connection: ReturningConnection): void {
+    const { away } = connection;
+    if (!away || this.#backoff === undefined) return;
+    if (away.attempts >= this.#backoff.attempts) this.#giveUp(connection, away);
+    else setTimeout(() => this.#try(connection, away), retryDelayMs(this.#backoff, away.attempts + 1)).unref();
   }
 
   /** The virtual user closes the connection. */
-  cancel({ home }: Connection): void {
-    if (!home?.away) return;
-    if (!home.away.isBack) {
+  cancel(connection: ReturningConnection): void {
+    if (!connection.away) return;
+    if (!connection.away.isBack) {
       this.counts.away--;
       this.counts.left++;
     }
-    home.away = undefined;
+    connection.away = undefined;
   }
 
   /** The transport is open again, and its first namespace. */
-  isBack(away: Absence): void {
+  reconnected(away: Absence): void {
     away.isBack = true;
     this.counts.away--;
     this.counts.returned++;
@@ -86,62 +111,58 @@ export class Returns {
   }
 
   /** A namespace is open again, perhaps with its session restored; or it was refused, and another one is back. */
-  settled(connection: Connection, client: Client, namespace: string, as: 'opened' | 'restored' | 'refused'): void {
-    const { away } = connection.home ?? {};
+  settled(connection: ReturningConnection, namespace: string, as: 'opened' | 'restored' | 'refused'): void {
+    const { away } = connection;
     if (!away?.waiting.includes(namespace)) return;
-    away.waiting = without(away.waiting, namespace);
-    if (as === 'refused') {
-      connection.forgetNamespace(namespace);
-      this.#report(connection, namespace, away.reason, 0);
-    } else {
+    away.waiting = away.waiting.filter((other) => other !== namespace);
+    if (as === 'refused') this.#report(connection, namespace, away.reason, 0);
+    else {
       this.#report(connection, namespace, undefined, away.attempts - 1);
       away.attempts = 1; // its retries are reported once
     }
     if (as === 'restored') away.restored = away.restored.concat(namespace);
-    this.#endIfComplete(connection, client, away);
+    if (away.waiting.length === 0) this.#complete(connection, away);
   }
 
   close(): void {
     this.#isClosed = true;
   }
 
-  #report({ id }: Connection, namespace: string | undefined, lostBy: string | undefined, retries: number): void {
-    this.#parts.answer({ op: 'returned', id, namespace, lostBy, retries });
+  #report({ id }: Member, namespace: string | undefined, lostBy: string | undefined, retries: number): void {
+    this.#answer({ op: 'returned', id, namespace, lostBy, retries });
   }
 
-  #giveUp(connection: Connection, { reason, attempts }: Absence): void {
+  #giveUp(connection: ReturningConnection, { reason, attempts }: Absence): void {
     this.counts.away--;
     this.counts.gaveUp++;
-    if (connection.home) connection.home.away = undefined;
+    connection.away = undefined;
     this.#report(connection, undefined, reason, Math.max(0, attempts - 1));
   }
 
   /** Unless it has been closed meanwhile. */
-  #try(connection: Connection, away: Absence): void {
-    if (this.#isClosed || connection.home?.away !== away || connection.closeRequestId !== undefined) return;
+  #try(connection: ReturningConnection, away: Absence): void {
+    if (this.#isClosed || connection.away !== away || connection.isClosing) return;
     away.attempts++;
     if (away.attempts > 1) this.counts.retries++;
-    this.#calls.attempt(connection);
+    connection.reconnect();
   }
 
   /** All namespaces are back, or refused. */
-  #endIfComplete(connection: Connection, client: Client, away: Absence): void {
-    const { home, id } = connection;
-    if (away.waiting.length > 0 || !home) return;
-    home.away = undefined;
+  #complete(connection: ReturningConnection, { restored, sessions }: Absence): void {
+    const { client, id } = connection;
+    const { namespaces = [] } = client ?? {};
+    connection.away = undefined;
+    const joins = connection.joins.filter(({ namespace }) => namespaces.includes(namespace));
     // A namespace without events has no offset, so its session is never restored.
-    const counting = home.joins.length > 0 ? home.joins.map(({ namespace }) => namespace) : home.namespaces;
-    if (away.restored.length > 0 && counting.every((namespace) => away.restored.includes(namespace))) {
+    const counting = joins.length > 0 ? joins.map(({ namespace }) => namespace) : namespaces;
+    if (restored.length > 0 && counting.every((namespace) => restored.includes(namespace))) {
       this.counts.recovered++;
-      this.#parts.acknowledgements.recovered(client, connection);
+      this.#acknowledgements.recovered(connection);
       return;
     }
-    // A new session, so the ledger gets a new connection.
-    if (client.slot === away.slot) {
-      this.#held.releaseSlot(client);
-      client.slot = this.#held.assignSlot(connection);
-    }
-    this.#parts.acknowledgements.connected(client, connection, home.namespaces);
-    for (const join of home.joins) this.#calls.send(connection, { op: 'emit', id, ...join });
+    // It had kept its slot for the sessions.
+    if (sessions.length > 0) this.#acknowledgements.replaceSlot(connection);
+    this.#acknowledgements.connected(connection, namespaces);
+    for (const join of joins) connection.send({ op: 'emit', id, ...join });
   }
 }

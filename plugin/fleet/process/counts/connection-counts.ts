@@ -2,7 +2,20 @@
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import { countAckError } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
-import type { Connection } from '../connections/fleet-connection.ts';
+
+/** The part of a connection that is counted. */
+export interface CountedConnection {
+  readonly open: boolean;
+  /** Worker named by the session id, `''` until connected. */
+  worker: string;
+  /** The server named it in the answer to a join; otherwise it is the first part of the session id. */
+  namedByJoin: boolean;
+  /** Now, or when it was last open; undefined until it has opened. */
+  transport: TransportState | undefined;
+  isUpgrading: boolean;
+  /** As `transport`: now, or when it was last open. */
+  isCompressed: boolean;
+}
 
 export class Counts {
   /** Now. */
@@ -34,7 +47,7 @@ export class Counts {
     countAckError(this.ackErrors, args, secretsOf);
   }
 
-  opened(connection: Connection, client: Client, worker: string): void {
+  opened(connection: CountedConnection, client: Client, worker: string): void {
     this.connecting--;
     this.connected++;
     this.carry(connection, client);
@@ -42,7 +55,7 @@ export class Counts {
   }
 
   /** One that was connecting, or open; the transport that it had remains counted. */
-  dropped(connection: Connection): void {
+  dropped(connection: CountedConnection): void {
     if (connection.open) this.connected--;
     else this.connecting--;
     this.assign(connection, '', false);
@@ -50,7 +63,7 @@ export class Counts {
   }
 
   /** Takes over the client's transport, and whether it is compressed, for an open connection. */
-  carry(connection: Connection, { transport, isUpgrading, isCompressed }: Client): void {
+  carry(connection: CountedConnection, { transport, isUpgrading, isCompressed }: Client): void {
     if (connection.transport !== undefined) this.transports[connection.transport]--;
     this.transports[transport]++;
     connection.transport = transport;
@@ -59,7 +72,7 @@ export class Counts {
     this.#countUpgrading(connection, isUpgrading);
   }
 
-  #countUpgrading(connection: Connection, isUpgrading: boolean): void {
+  #countUpgrading(connection: CountedConnection, isUpgrading: boolean): void {
     if (connection.isUpgrading === isUpgrading) return;
     this.upgrading += isUpgrading ? 1 : -1;
     connection.isUpgrading = isUpgrading;
@@ -69,14 +82,14 @@ export class Counts {
    * @param worker `''` for none
    * @param namedByJoin the server itself named it
    */
-  assign(connection: Connection, worker: string, namedByJoin: boolean): void {
+  assign(connection: CountedConnection, worker: string, namedByJoin: boolean): void {
     this.#countWorker(connection, -1);
     connection.worker = worker;
     connection.namedByJoin = namedByJoin;
     this.#countWorker(connection, 1);
   }
 
-  #countWorker({ worker, namedByJoin }: Connection, change: number): void {
+  #countWorker({ worker, namedByJoin }: CountedConnection, change: number): void {
     if (worker !== '') addOwn(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
   }
 }

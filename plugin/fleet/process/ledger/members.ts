@@ -21,6 +21,12 @@ export class Members {
   #joining: Uint8Array = new Uint8Array(64);
   /** Connections that a broadcast's row has room for. */
   slots = 0;
+  #nextSlot = 0;
+
+  /** @returns the index of another connection */
+  newSlot(): number {
+    return this.#nextSlot++;
+  }
 
   /** @returns of each member that the room ever had, when it joined */
   of(room: string): ReadonlyMap<number, number> | undefined {

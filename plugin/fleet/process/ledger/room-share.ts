@@ -1,7 +1,7 @@
 /** Spreads the connections that join the plan's room over its rooms. */
 import type { JoinRoom } from '../../../../protocol/wire/events.ts';
 import { type RoomPlan, roomName, roomsOf } from '../../../../protocol/wire/rooms.ts';
-import type { EmitCommand } from '../connections/fleet-connection.ts';
+import type { EmitCommand } from '../../fleet-messages.ts';
 
 export class RoomShare {
   readonly #plan: RoomPlan;

@@ -20,7 +20,7 @@ const FAR = 'x'.repeat(300);
 function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
   const fake = openConnection(options, plan);
   const copies: unknown[][] = [];
-  fake.sink.onCopy = (_client, id: string | number, _atUs: number, copy: Copy) =>
+  fake.sink.onCopy = (id: string | number, _atUs: number, copy: Copy) =>
     void copies.push([id, copy.sentAt(), copy.hasSize(4), copy.checksum()]);
   const send = (...packets: string[]) => {
     for (const packet of packets) fake.feed(text(`4${packet}`));

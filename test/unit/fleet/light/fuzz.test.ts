@@ -121,7 +121,7 @@ test('whatever answers polling requests, a connection reports at most one end, a
       return wire;
     });
     const sink = new RecordingSink();
-    const client = clients.create(0, clientOptions({ transports: ['polling', 'websocket'] }), sink);
+    const client = clients.create(clientOptions({ transports: ['polling', 'websocket'] }), sink);
     client.interest = new Set(['wanted']);
     client.connect('/');
     for (let step = 0; step < 12; step++) {

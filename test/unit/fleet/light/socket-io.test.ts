@@ -68,7 +68,7 @@ test('a TCP connection that is not answered', () => {
   const sink = new RecordingSink();
   const nothingSent = { writableLength: 0, write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
   const clients = new LightClients((listener) => ({ listener, ...nothingSent }));
-  const connection = clients.create(0, clientOptions(), sink) as SocketIoConnection;
+  const connection = clients.create(clientOptions(), sink) as SocketIoConnection;
   connection.connect('/');
   connection.onDeadline();
   connection.onWireClosed();

@@ -1,0 +1,47 @@
+/** The connections that a fleet process holds, by the engine's number: hands each command to the connection that it is for. */
+import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
+import type { ConnectionCommand } from '../../fleet-messages.ts';
+import type { Parts } from '../process-parts.ts';
+import { Connection } from './connection.ts';
+import { failEmit } from './pending-namespace.ts';
+
+const NOT_CONNECTED = { cause: 'closed', message: 'the connection has ended' } as const;
+
+export class ConnectionTable {
+  readonly #parts: Parts;
+  readonly #byId = new Map<number, Connection>();
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  find(id: number): Connection | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** @returns the connections that are open */
+  open(): Connection[] {
+    return [...this.#byId.values()].filter((connection) => connection.open);
+  }
+
+  run(command: ConnectionCommand): void {
+    const { id, op } = command;
+    const { repeatedMessages, answer } = this.#parts;
+    if (op === 'repeat' && command.message) repeatedMessages.define(command.key, command.message);
+    const isNew = op === 'open' || op === 'close' || (op === 'listen' && command.mode !== 'drop');
+    const connection = isNew ? getOrAdd(this.#byId, id, () => new Connection(id, this.#parts)) : this.#byId.get(id);
+    // Its end can have been reported already.
+    if (connection) connection.run(command);
+    else if (op === 'emit') failEmit(command, NOT_CONNECTED, answer);
+  }
+
+  delete(id: number): void {
+    this.#byId.delete(id);
+  }
+
+  /** Drops all connections at once, without reports. */
+  destroy(): void {
+    for (const { client } of this.#byId.values()) client?.destroy();
+    this.#byId.clear();
+  }
+}

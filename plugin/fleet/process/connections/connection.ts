@@ -1,0 +1,364 @@
+/**
+ * A connection of the engine in its fleet process: runs the engine's commands on a client, and receives what the client reports.
+ * A reconnect gives it a new client.
+ */
+import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
+import { mapTexts, withoutValues } from '../../../../protocol/base/secrets/known-secrets.ts';
+import { allSecretsIn } from '../../../../protocol/base/secrets/masked-values.ts';
+import { addOwn } from '../../../../protocol/base/sum-counts.ts';
+import { EVENTS } from '../../../../protocol/wire/events.ts';
+import type {
+  Client,
+  ClientOptions,
+  ClientSink,
+  ClientState,
+  ConnectTimings,
+  Copy,
+  TransportState,
+} from '../../client/client.ts';
+import type { Failure } from '../../client/failure.ts';
+import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
+import type { ConnectionCommand, EmitCommand } from '../../fleet-messages.ts';
+import type { Member } from '../acknowledgements.ts';
+import { endOf } from '../counts/end-counts.ts';
+import { FINALIZED } from '../ledger/process-sightings.ts';
+import { NO_SENDERS, type SendingConnection } from '../messages/sender.ts';
+import type { Parts } from '../process-parts.ts';
+import { Listening } from './listening.ts';
+import { failEmit, failPending, NONE_PENDING, type PendingNamespace } from './pending-namespace.ts';
+import { type Absence, NO_JOINS, type ReturningConnection } from './returns.ts';
+
+type Command<Op extends ConnectionCommand['op']> = Extract<ConnectionCommand, { op: Op }>;
+
+const NO_EMITS: readonly EmitCommand[] = [];
+const NOT_CONNECTED = { cause: 'closed', message: 'the connection has ended' } as const;
+
+export class Connection implements ClientSink, Member, ReturningConnection, SendingConnection {
+  readonly id: number;
+  client: Client | undefined = undefined;
+  slot = -1;
+  worker = '';
+  namedByJoin = false;
+  open = false;
+  transport: TransportState | undefined = undefined;
+  isUpgrading = false;
+  isCompressed = false;
+  awaited: Member['awaited'] = undefined;
+  isMember = false;
+  rooms: readonly string[] | undefined = undefined;
+  senders: SendingConnection['senders'] = NO_SENDERS;
+  unanswered: SendingConnection['unanswered'] = undefined;
+  joins: ReturningConnection['joins'] = NO_JOINS;
+  away: Absence | undefined = undefined;
+  readonly #parts: Parts;
+  #pending = NONE_PENDING;
+  /** When it opened last, in whole ms of `performance.now()`. */
+  #openedAtMs = 0;
+  /** Start of the first attempt since the connection was last open; 0 while it is open. */
+  #attemptingSinceUs = 0;
+  /** The `close` command, once there is one. */
+  #closeRequestId: number | undefined = undefined;
+  #overrides: Partial<ClientOptions> | undefined = undefined;
+  /** Undefined if the engine wants no event. */
+  #listening: Listening | undefined = undefined;
+
+  constructor(id: number, parts: Parts) {
+    this.id = id;
+    this.#parts = parts;
+  }
+
+  get isClosing(): boolean {
+    return this.#closeRequestId !== undefined;
+  }
+
+  /** @returns undefined if it is neither connecting nor open */
+  describe(): ClientState | undefined {
+    if (!this.client) return undefined;
+    const { transport, isCompressed, isUpgrading, heartbeat } = this.client;
+    return { transport, isCompressed, isUpgrading, heartbeat };
+  }
+
+  run(command: ConnectionCommand): void {
+    if (command.op === 'open') this.#open(command);
+    else if (command.op === 'emit') this.#emit(command);
+    else if (command.op === 'enter') this.#enter(command);
+    else if (command.op === 'repeat') this.#parts.repeatedMessages.start(this, command.key);
+    else if (command.op === 'listen') this.#listen(command);
+    else this.#close(command);
+  }
+
+  /** Opens a namespace, and the connection with its first one. */
+  #open({ id, namespace, requestId, options }: Command<'open'>): void {
+    const emits = options?.emit ? [{ op: 'emit' as const, id, namespace, ...options.emit }] : NO_EMITS;
+    this.#pending = this.#pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
+    if (this.client) this.client.connect(namespace);
+    // One that is away opens it when it reconnects.
+    else if (!this.away) {
+      if (this.#attemptingSinceUs === 0) this.#attemptingSinceUs = monotonicUs();
+      this.#overrides = options?.overrides;
+      this.#connect();
+    }
+  }
+
+  reconnect(): void {
+    this.#parts.faultAccount?.attempted(this.id);
+    this.#connect();
+  }
+
+  #connect(): void {
+    const { dialer, counts, ledger } = this.#parts;
+    const { sessions = [], waiting = [] } = this.away ?? {};
+    if (sessions.length === 0) this.slot = ledger.members.newSlot();
+    const client = dialer.dial(this, this.#overrides, sessions);
+    // Set before the first packet: a server can send events as soon as it has accepted the namespace.
+    client.interest = this.#listening?.names;
+    this.client = client;
+    counts.connecting++;
+    for (const namespace of waiting) client.connect(namespace);
+    for (const { namespace } of this.#pending) client.connect(namespace);
+  }
+
+  #emit(command: EmitCommand): void {
+    const { joinEvent, settings } = this.#parts;
+    const { namespace, event, args } = command;
+    if (!this.client) {
+      failEmit(command, NOT_CONNECTED, this.#parts.answer);
+      return;
+    }
+    const pending = this.#findPending(namespace);
+    if (pending) {
+      pending.emits = [...pending.emits, command];
+      return;
+    }
+    if (event === joinEvent && settings.reconnection) this.joins = this.joins.concat({ namespace, event, args });
+    this.send(command);
+  }
+
+  send(command: EmitCommand): void {
+    const { rooms, acknowledgements } = this.#parts;
+    const { namespace, event } = command;
+    const sent = rooms && event === EVENTS.joinRoom ? rooms.joinsOf(command) : [command];
+    for (const one of sent) this.client?.emit(namespace, event, one.args, acknowledgements.request(this, one));
+  }
+
+  #enter({ namespace, rooms }: Command<'enter'>): void {
+    this.rooms = rooms;
+    if (this.open) this.#parts.acknowledgements.connected(this, [namespace]);
+  }
+
+  #listen({ id, namespace, event, mode }: Command<'listen'>): void {
+    this.#listening ??= new Listening();
+    const { events, displaced } = this.#listening.set(namespace, event, mode);
+    if (this.client) this.client.interest = this.#listening.names;
+    const atUs = monotonicUs();
+    if (mode === 'take')
+      for (const args of events) this.#parts.answer({ op: 'event', id, namespace, event, args, atUs });
+    this.#displaced(displaced);
+  }
+
+  #close({ requestId }: Command<'close'>): void {
+    const { repeatedMessages, pacer } = this.#parts;
+    repeatedMessages.end(this);
+    this.#closeRequestId = requestId;
+    if (this.client) pacer.add(() => this.#closeClient());
+    else this.#leave();
+  }
+
+  #closeClient(): void {
+    if (this.open) this.client?.close();
+    else if (this.client) {
+      // A connection that never opened cannot be closed politely, and would never report its end.
+      this.client.destroy();
+      this.#leave();
+    }
+  }
+
+  onOpen(namespace: string, sessionId: string, timings: ConnectTimings | undefined, isRecovered: boolean): void {
+    const { acknowledgements, answer, returns } = this.#parts;
+    const nowUs = monotonicUs();
+    if (timings) this.#onTransportOpen(workerOf(sessionId), timings, nowUs);
+    const pending = this.#takePending(namespace);
+    if (pending === undefined) {
+      returns.settled(this, namespace, isRecovered ? 'restored' : 'opened');
+      return;
+    }
+    acknowledgements.connected(this, [namespace]);
+    const { requestId, begunAtUs, emits } = pending;
+    answer({ op: 'opened', requestId, begunAtUs, openedAtUs: nowUs });
+    for (const emit of emits) this.#emit(emit);
+  }
+
+  #onTransportOpen(worker: string, timings: ConnectTimings, nowUs: number): void {
+    const { counts, connecting, faultAccount, returns } = this.#parts;
+    this.open = true;
+    this.#openedAtMs = Math.round(performance.now());
+    if (this.client) counts.opened(this, this.client, worker);
+    connecting.openings++;
+    if (this.away) {
+      returns.reconnected(this.away);
+      faultAccount?.returned(this.id);
+      return;
+    }
+    // Since the connection was asked for: the time of one that reconnects is that of its absence.
+    connecting.opened(timings, nowUs, nowUs - this.#attemptingSinceUs);
+    this.#attemptingSinceUs = 0;
+  }
+
+  onUpgraded(tookUs: number): void {
+    this.#parts.connecting.changed(tookUs);
+    this.#changeTransport();
+  }
+
+  onUpgradeFailed({ cause }: Failure): void {
+    addOwn(this.#parts.counts.upgradeFailures, cause, 1);
+    this.#changeTransport();
+  }
+
+  #changeTransport(): void {
+    if (this.client && this.open) this.#parts.counts.carry(this, this.client);
+  }
+
+  onRefused(namespace: string, message: string, data: unknown): void {
+    const failure = this.#withoutSecrets({ cause: 'namespace_refused', message, data });
+    if (!this.open) {
+      this.client?.destroy();
+      this.#endAttempt(failure);
+      return;
+    }
+    const pending = this.#takePending(namespace);
+    if (pending) failPending(pending, failure, this.#parts.answer);
+    this.#parts.returns.settled(this, namespace, 'refused');
+  }
+
+  onFailed(failure: Failure): void {
+    this.#endAttempt(this.#withoutSecrets(failure));
+  }
+
+  onCopy(id: string | number, receivedAtUs: number, copy: Copy): void {
+    const { ledger, sightings } = this.#parts;
+    if (typeof id === 'number') ledger.receive(this.slot, id, receivedAtUs, copy);
+    else {
+      const number = sightings.numberOf(id, receivedAtUs, copy);
+      if (number === FINALIZED) ledger.receiveLate();
+      else ledger.receive(this.slot, number, receivedAtUs, copy);
+    }
+  }
+
+  onUnreadable(example?: string): void {
+    this.#parts.ledger.receiveUnreadable();
+    this.#parts.sightings.unmatched(example);
+  }
+
+  onEvent(namespace: string, event: string, args: unknown[]): void {
+    const atUs = monotonicUs();
+    const mode = this.#listening?.put(namespace, event, args);
+    if (mode === 'take') this.#parts.answer({ op: 'event', id: this.id, namespace, event, args, atUs });
+  }
+
+  onAck(_namespace: string, ackId: number, args: unknown[]): void {
+    const { acknowledgements, repeatedMessages, counts } = this.#parts;
+    counts.acknowledged(args, () => this.#secrets());
+    if (ackId < FIRST_REPEATED_ACK_ID) acknowledgements.received(this, ackId, args);
+    else if (!repeatedMessages.acknowledged(this, ackId)) counts.unknownAcks++;
+  }
+
+  onUnknownAck(): void {
+    this.#parts.counts.unknownAcks++;
+  }
+
+  onClosed(reason: string, namespace: string | undefined, why?: Failure): void {
+    const { id, client } = this;
+    if (!client) return;
+    const { answer, connecting, ends, faultAccount, returns } = this.#parts;
+    const { heartbeat } = client;
+    const find = () => endOf(client, reason, performance.now() - this.#openedAtMs, why, this.#secrets());
+    if (namespace !== undefined) {
+      answer({ op: 'closed', id, reason, namespace, ...(heartbeat && { end: { found: find(), heartbeat } }) });
+      return;
+    }
+    this.#failAll({ cause: 'closed', message: reason });
+    const willReturn = !this.isClosing && returns.begin(this, client, reason);
+    faultAccount?.dropped(id, reason, willReturn);
+    if (this.isClosing) {
+      this.#leave(reason);
+      return;
+    }
+    connecting.overTime.ended.record(monotonicUs());
+    const found = find();
+    ends.record(found);
+    this.#drop(reason);
+    const closed = { op: 'closed' as const, id, reason, ...(willReturn && { returns: true as const }) };
+    answer({ ...closed, ...(heartbeat && { end: { found, heartbeat } }) });
+  }
+
+  #endAttempt(failure: Failure): void {
+    const { connecting, faultAccount, returns } = this.#parts;
+    this.#failAll(failure);
+    connecting.failed();
+    faultAccount?.failed(this.id, failure.cause);
+    this.#drop(failure.message);
+    if (this.isClosing) this.#leave(failure.message);
+    else returns.schedule(this);
+  }
+
+  /** The client has ended; the engine can open the connection again. */
+  #drop(reason: string): void {
+    if (!this.client) return;
+    const { acknowledgements, repeatedMessages, counts } = this.#parts;
+    acknowledgements.left(this, reason);
+    repeatedMessages.disconnected(this);
+    counts.dropped(this);
+    this.client = undefined;
+    this.open = false;
+  }
+
+  /** The virtual user has closed it. */
+  #leave(reason = 'closed by the virtual user'): void {
+    const { answer, connections, returns } = this.#parts;
+    const requestId = this.#closeRequestId;
+    this.#drop(reason);
+    this.#failAll({ cause: 'closed', message: reason });
+    returns.cancel(this);
+    connections.delete(this.id);
+    this.#displaced(this.#listening?.displaced ?? 0);
+    if (requestId !== undefined) answer({ op: 'left', requestId });
+  }
+
+  /** Held events that the engine has not taken, and never will. */
+  #displaced(count: number): void {
+    if (count > 0) this.#parts.answer({ op: 'displaced', id: this.id, count });
+  }
+
+  #findPending(namespace: string): PendingNamespace | undefined {
+    for (const one of this.#pending) if (one.namespace === namespace) return one;
+    return undefined;
+  }
+
+  #takePending(namespace: string): PendingNamespace | undefined {
+    const taken = this.#findPending(namespace);
+    const others = this.#pending.filter((one) => one !== taken);
+    this.#pending = others.length === 0 ? NONE_PENDING : others;
+    return taken;
+  }
+
+  #failAll(failure: Failure): void {
+    const all = this.#pending;
+    this.#pending = NONE_PENDING;
+    for (const pending of all) failPending(pending, failure, this.#parts.answer);
+  }
+
+  /** Some servers repeat the token that they refuse. Secrets of all connections are removed where the engine keeps the text. */
+  #withoutSecrets(failure: Failure): Failure {
+    const secrets = this.#secrets();
+    return secrets ? mapTexts(failure, (text) => withoutValues(text, secrets)) : failure;
+  }
+
+  #secrets(): string[] | undefined {
+    return this.#overrides && allSecretsIn(this.#overrides);
+  }
+}
+
+/** @returns the worker's id that our own servers put in front of a session id, `w0-…`; `''` for any other server */
+function workerOf(sessionId: string): string {
+  return /^([a-z0-9]+)-/.exec(sessionId)?.[1] ?? '';
+}
