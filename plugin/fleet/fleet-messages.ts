@@ -86,7 +86,7 @@ export interface ProcessQuestions {
   sight(order: SightOrder): Sightings;
   messages(stage: MessageStage): MessageCounts;
   fault(order: FaultOrder): void;
-  /** @param id of a connection @returns undefined if it is not open */
+  /** @param id of a connection @returns undefined if it is neither connecting nor open */
   describe(id: number): ClientState | undefined;
 }
 

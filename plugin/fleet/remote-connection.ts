@@ -152,7 +152,7 @@ export class RemoteConnection {
     };
   }
 
-  /** @returns undefined if it is not open */
+  /** @returns undefined if it is neither connecting nor open */
   describe(): Promise<ClientState | undefined> {
     return this.child.ask('describe', this.id);
   }
