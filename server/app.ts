@@ -47,6 +47,7 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
         worker: config.worker,
         controlHost: config.controlHost,
         controlPort: config.controlPort,
+        profile: true,
       };
       const control = await instrumentServer(io, options, {
         tuned: describeTunings(tunings),

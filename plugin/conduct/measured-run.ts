@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { reportError } from '../../protocol/base/ended-by.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import type { Profile } from '../../protocol/profiles/profile-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { concludeRun } from '../findings/conclude.ts';
 import { liveFacts } from '../live/live-facts.ts';
@@ -21,7 +22,7 @@ import { Measurements } from '../run/measurements/measurements.ts';
 import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
 import { openResources } from '../run/open-resources.ts';
 import { within } from '../run/wait.ts';
-import { heapProfileText } from '../samplers/index.ts';
+import { cpuProfileText, heapProfileText } from '../samplers/index.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { collectMissing, earlyEnd, failedEnd, withCode } from './incomplete.ts';
@@ -49,8 +50,7 @@ interface MeasuredRunOptions {
 
 /** Time for the current measurement to notice a stop. */
 const STOP_TIMEOUT_MS = 5000;
-const RESIDUAL_TIMEOUT_MS = 60_000;
-const HEAP_PROFILE = 'connections.heapprofile';
+const REST_TIMEOUT_MS = 120_000;
 
 /** State of a run whose target has answered. */
 interface PreparedRun {
@@ -148,8 +148,8 @@ export class MeasuredRun {
       return;
     }
     try {
-      // Artillery ends with its last virtual user, even while the residual is still being measured.
-      if (!earlyStop && prepared.conductor.released) await within(this.#queue, RESIDUAL_TIMEOUT_MS);
+      // Artillery ends with its last virtual user, even while the residual is still being measured, or CPU profiled.
+      if (!earlyStop && prepared.conductor.released) await within(this.#queue, REST_TIMEOUT_MS);
       if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
       prepared.live?.close();
       // Artillery calls `beforeExit` of all plugins at once; by the next turn `ensure` has evaluated its thresholds.
@@ -205,7 +205,7 @@ export class MeasuredRun {
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
-    logResult(terminal, result, path, [...written, ...this.#writeProfile(), ...files]);
+    logResult(terminal, result, path, [...written, ...this.#writeProfiles(), ...files]);
     // A full disk fails every file: the first error is enough.
     const failure = this.files.failure ?? failed[0];
     if (failure) reportError(failure);
@@ -213,11 +213,19 @@ export class MeasuredRun {
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
-  /** @returns the name of the written file, if any */
-  #writeProfile(): string[] {
-    const { heapProfiles } = this.measurements;
-    if (!Array.isArray(heapProfiles) || heapProfiles.length === 0) return [];
-    return this.files.replace(HEAP_PROFILE, heapProfileText(heapProfiles)) ? [HEAP_PROFILE] : [];
+  /** @returns the names of the files */
+  #writeProfiles(): string[] {
+    const { heapProfiles, cpuProfiles = {} } = this.measurements;
+    const { connect, copy } = cpuProfiles;
+    const all: [string, Profile[] | Error | undefined, (profiles: Profile[]) => string][] = [
+      ['connections.heapprofile', heapProfiles, heapProfileText],
+      ['connects.cpuprofile', connect?.profiles, cpuProfileText],
+      ['copies.cpuprofile', copy?.profiles, cpuProfileText],
+    ];
+    return all.flatMap(([name, profiles, textOf]) => {
+      const isKnown = Array.isArray(profiles) && profiles.length > 0;
+      return isKnown && this.files.replace(name, textOf(profiles)) ? [name] : [];
+    });
   }
 
   /** Handles phase events one after the other; an error ends the run. */

@@ -5,7 +5,7 @@ const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
 /** Stages in which all connections are meant to close. */
-const LEAVING = ['disconnect', 'end of the run', 'done'];
+const LEAVING = ['disconnect', 'end of the run', 'profile', 'done'];
 
 export interface LiveFacts {
   stage: string;

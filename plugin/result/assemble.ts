@@ -18,6 +18,7 @@ import { latencyFigures } from './delivery/assemble-latency.ts';
 import { messageFigures } from './delivery/assemble-messages.ts';
 import { doubtMiscounted, memoryFigures } from './memory/assemble-memory.ts';
 import { machineBalance } from './memory/machine-balance.ts';
+import { cpuByPlace } from './places/cpu-places.ts';
 
 /** Parts of the result that the findings decide. */
 type Concluded = 'answer' | 'outcome' | 'verdict' | 'findings';
@@ -34,6 +35,7 @@ export function figuresOf(
   const batches = batchRows(measurements);
   const absent = absentSections(measurements, config);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
+  const byPlace = cpuByPlace(measurements.cpuProfiles);
   const measured: Omit<Result, Concluded | 'capacity'> = {
     schemaVersion: 3,
     absent,
@@ -56,6 +58,7 @@ export function figuresOf(
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers, sampler.incompleteCpu),
+    ...(byPlace && { cpuByPlace: byPlace }),
     processes: measurements.processes,
     redis: redisFigures(measurements, delivery?.received, sampler.samples),
     generator: generatorFigures(measurements),

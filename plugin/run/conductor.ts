@@ -27,6 +27,7 @@ import { warmUp } from './warm-up.ts';
 import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
 import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle-windows.ts';
 import { endMessages, measureMessages } from './windows/message-window.ts';
+import { profileCpu } from './windows/profiled-window.ts';
 import { beginRampWindow } from './windows/ramp-window.ts';
 import { addPhase, endRamp } from './windows/ramps.ts';
 
@@ -153,6 +154,7 @@ export class Conductor {
     measurements.eventLoops = await control.eventLoops(false);
     const stats = await control.stats();
     measurements.workersAtEnd = stats.map(identityOf);
+    if (this.#context.profiler) await this.#during('profile', () => profileCpu(this.#context));
     this.#enter('done');
   }
 

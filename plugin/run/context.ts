@@ -23,9 +23,10 @@ export interface RunContext {
   control: Omit<Control, 'close'>;
   /** Forces garbage collections by control ports or inspectors; without either, it does nothing. */
   collector: Collector;
-  /** Undefined unless the run takes heap profiles. */
+  /** Undefined unless the run takes profiles, by control ports or inspectors. */
   profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
-  sampler: Omit<Sampler, 'close'>;
+  /** `close` ends its time series. */
+  sampler: Pick<Sampler, keyof Sampler>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;
   /** The reference receiver; undefined if there are no receivers to compare with. */
@@ -34,11 +35,20 @@ export interface RunContext {
   publishers:
     | Pick<
         Publishers,
-        'publish' | 'connected' | 'givesIds' | 'prefix' | 'acknowledged' | 'ackErrors' | 'unacknowledged'
+        | 'publish'
+        | 'connected'
+        | 'givesIds'
+        | 'prefix'
+        | 'acknowledged'
+        | 'ackErrors'
+        | 'unacknowledged'
+        | 'came'
+        | 'givesRooms'
+        | 'publishTrial'
       >
     | undefined;
-  /** The run's own clients. */
-  clients: Pick<RunClients, 'nextTemporary' | 'areUsers'>;
+  /** Those of the run itself. */
+  clients: Pick<RunClients, 'nextTemporary' | 'nextReceiver' | 'areUsers'>;
   population: Omit<Population, 'close'>;
   /** Reads the parts of the deployment by name; unknown parts are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;

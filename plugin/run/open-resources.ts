@@ -163,7 +163,7 @@ export async function openResources(options: ResourceOptions) {
     link,
     control,
     collector: inspectors ?? control,
-    profiler: config.workerSources?.profile ? inspectors : undefined,
+    profiler: config.places ? (inspectors ?? controls) : undefined,
     sampler,
     resources,
     ...receivers,

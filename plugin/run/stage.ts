@@ -13,4 +13,5 @@ export type Stage =
   | 'drain'
   | 'disconnect'
   | 'end of the run'
+  | 'profile'
   | 'done';

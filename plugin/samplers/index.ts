@@ -2,7 +2,6 @@ export { type Absence, Absent, Availability, absenceOf, describeAbsence, reasonO
 export { UnansweredRequest } from './control/control-errors.ts';
 export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';
-export { type HeapProfile, heapProfileText, SAMPLING_INTERVAL_BYTES } from './inspector/heap-profile.ts';
 export { Inspectors } from './inspector/inspectors.ts';
 export { isInspectable } from './inspector/may-open.ts';
 export { beginningOf, limitTime } from './late-answers.ts';
@@ -28,6 +27,7 @@ export {
 } from './processes/process-table.ts';
 export { type EndedProcess, type HaltedProcess, ProcessWatch } from './processes/process-watch.ts';
 export { type FullestProcess, fullestOf, type Outsider, ServerProcesses } from './processes/server-processes.ts';
+export { cpuProfileText, heapProfileText } from './profiles/profile-text.ts';
 export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
 export { absencesOf, type Readings, sourcesOf, valuesOf } from './reading.ts';
 export { RedisReader } from './redis/redis-sampler.ts';

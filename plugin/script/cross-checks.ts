@@ -5,6 +5,7 @@ import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 import type { Environment, RunOptions } from './options/plugin-options.ts';
+import { hasSources } from './options/worker-sources.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
 /** Settings that have no mistakes of their own. */
@@ -69,7 +70,7 @@ function engineRules({ script, variables, options, engine }: Known): Rule[] {
 function stackRules({ variables, options, hasStack }: Known): Rule[] {
   const { TLS = false, REDIS_NODES = 1, REDIS_URL, PROFILE, STACK_PORT } = variables;
   const { control, profile, fault, workers, stack } = options;
-  const isOwn = control !== undefined || typeof workers === 'object';
+  const isOwn = control !== undefined || (typeof workers === 'object' && hasSources(workers));
   const isEmbedded = profile === 'embedded';
   const isFull = hasStack && !isEmbedded;
   const onlyStack = `only for the bundled deployment: ${
@@ -102,7 +103,7 @@ function stackRules({ variables, options, hasStack }: Known): Rule[] {
 }
 
 /** What an option asks of the others. */
-function optionRules({ script, options }: Known): Rule[] {
+function optionRules({ script, options, hasStack }: Known): Rule[] {
   const { rooms, clients, delivery, control, workers } = options;
   const named = script.scenarios?.some(({ name }) => name === clients);
   return [
@@ -111,6 +112,11 @@ function optionRules({ script, options }: Known): Rule[] {
       option('workers', 'inspect'),
       control !== undefined && typeof workers === 'object' && workers.inspect !== undefined,
       'with `control`, the workers collect their garbage and report their memory themselves: leave it out',
+    ],
+    [
+      option('workers', 'profile'),
+      typeof workers === 'object' && workers.profile && !workers.inspect && !control && !hasStack,
+      'needs `inspect` beside it, or the control ports of `instrument(io, { profile: true })`',
     ],
     [
       option('rooms', 'perConnection'),

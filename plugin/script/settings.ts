@@ -25,7 +25,7 @@ import {
   readVariables,
   withVariables,
 } from './options/plugin-options.ts';
-import type { WorkerSources } from './options/worker-sources.ts';
+import { hasSources, type WorkerSources } from './options/worker-sources.ts';
 import { requireBounds } from './required-bounds.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
@@ -50,6 +50,8 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   workers: number | undefined;
   /** What tells of the memory and CPU of the workers, if not they themselves. */
   workerSources: WorkerSources | undefined;
+  /** Whether the run looks where the workers allocate and use CPU. */
+  places: boolean;
   target: string;
   /** The bundled deployment speaks TLS, with a certificate that nobody else vouches for. */
   tls: boolean;
@@ -136,7 +138,8 @@ export function readSettings(
     share,
     stack: stack && { port: stack.port },
     workers: typeof workers === 'number' ? workers : undefined,
-    workerSources: typeof workers === 'object' ? workers : undefined,
+    workerSources: typeof workers === 'object' && hasSources(workers) ? workers : undefined,
+    places: typeof workers === 'object' && workers.profile === true,
     target,
     tls,
     phases,
@@ -183,7 +186,12 @@ function stackTargetOf(
   { stack, control, workers, delivery, layers }: PluginOptions,
   { TARGET, STACK_PORT, TLS = false, CAPACITY_CONTROL }: Environment,
 ): StackTarget | undefined {
-  const isOwn = control ?? CAPACITY_CONTROL ?? delivery ?? layers ?? (typeof workers === 'object' || undefined);
+  const isOwn =
+    control ??
+    CAPACITY_CONTROL ??
+    delivery ??
+    layers ??
+    ((typeof workers === 'object' && hasSources(workers)) || undefined);
   const written = URL.canParse(String(target)) ? new URL(String(target)) : undefined;
   if (!stack || !written || TARGET !== undefined || isOwn !== undefined) return undefined;
   const isItsAddress = written.hostname === HOST && (Number(written.port) || 80) === stack.port;

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { type Declaration, figure } from './figure.ts';
 import { overTimeSchema } from './over-time-schema.ts';
+import { memoryPlacesSchema } from './places-schema.ts';
 import { byName, count, layers, object, objectOrNull, orNull, rowsOf } from './shared-schemas.ts';
 
 const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'reused', 'miscounted'] as const;
@@ -58,31 +59,6 @@ const perConnectionSchema = object({
     .describe('what would narrow a wide interval; null if it is narrow, or wide because of garbage'),
 });
 
-const placeSchema = {
-  bytes: z.number().describe('per connection: allocated since the baseline, and still alive with all connections'),
-  halfWidth95: z.number().describe('half of its 95 % interval, which covers the sampling'),
-};
-
-const placesSchema = object({
-  connections: count.describe('connections that share it'),
-  growthBytes: z.number().describe('per connection: what V8 counts, heap and external, less the baseline'),
-  packages: rowsOf({
-    name: z
-      .string()
-      .describe(
-        '`application`, a package, `Node`, `native` (no JavaScript called it), or `external` (buffers outside the heap)',
-      ),
-    ...placeSchema,
-  }).describe('by the package of the function, the largest first'),
-  functions: rowsOf({
-    name: z.string().describe('of the function'),
-    place: z.string().describe('file and line where it begins: `session.ts:88`'),
-    package: z.string().describe('as in `packages`'),
-    ...placeSchema,
-  }).describe('by function, the largest 20'),
-  unattributedBytes: z.number().describe('`growthBytes` less all packages'),
-});
-
 const layerSchema = object({
   id: z.string().describe('key of its memory figures (`workerRss`), or in `cpu` and `samples` (`worker`)'),
   title: z.string().describe('its display name'),
@@ -110,7 +86,7 @@ export const memorySchema = object({
   })
     .optional()
     .describe('Node’s inspector, if it collected the garbage (`workers.inspect`)'),
-  places: placesSchema
+  places: memoryPlacesSchema
     .optional()
     .describe('what a connection keeps in the workers, by place of allocation (`workers.profile`)'),
   perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
@@ -171,7 +147,6 @@ export const memorySchema = object({
   absent: byName(z.string()).describe('layers that could not be measured, and why'),
 });
 
-export type Places = z.infer<typeof placesSchema>;
 export type PerConnection = z.infer<typeof perConnectionSchema>;
 export type Slope = z.infer<typeof slopeSchema>;
 export type LayerDescription = z.infer<typeof layerSchema>;

@@ -16,6 +16,7 @@ import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './mac
 import { memorySchema } from './memory-schema.ts';
 import { messagesSchema } from './messages-schema.ts';
 import { outcomeSchema } from './outcome-schema.ts';
+import { cpuByPlaceSchema } from './places-schema.ts';
 import { processesSchema } from './processes-schema.ts';
 import { redisSchema } from './redis-schema.ts';
 import { sampleSchema } from './samples.ts';
@@ -72,6 +73,9 @@ export const resultSchema = object({
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
   cpu: cpuSchema.describe('By layer; 100 % is one core. A figure that is not larger than its noise is null.'),
+  cpuByPlace: cpuByPlaceSchema
+    .optional()
+    .describe('Which packages and functions of the workers use CPU (`workers.profile`).'),
   processes: processesSchema.describe(
     'The [processes](../method/memory.md#which-processes) of this machine whose memory and CPU the figures are.',
   ),

@@ -1,6 +1,7 @@
 /** What a worker answers to each control request. Anybody's server can be at a control address, so that answers are parsed. */
 import { z } from 'zod';
 import { byName, LARGEST_FIGURE, list, name, sentence } from '../link/bounded-schemas.ts';
+import { takenSchema } from '../profiles/profile-schema.ts';
 import { serverSchema } from '../result/server-schema.ts';
 
 const figure = z.number().nonnegative().lte(LARGEST_FIGURE);
@@ -159,6 +160,8 @@ export const REPLIES = {
     delayP99Ms: list(figure),
     delayMaxMs: list(figure),
   }),
+  /** Where it allocates, or uses CPU: after `take`, what it has noted. */
+  profile: takenSchema.extend({ worker }),
   /** The server's clock, for estimating the offset between two hosts. */
   time: z.object({ monotonicUs: figure }),
 };

@@ -16,6 +16,7 @@ import { memoryLines } from './memory-line.ts';
 import { messageLines } from './messages-line.ts';
 import { missedText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
+import { cpuPlacesLine } from './places-line.ts';
 
 /** By the section of the report that has the details, in the order of the answer. */
 const LINES: Record<string, (result: Result) => Line[]> = {
@@ -25,7 +26,7 @@ const LINES: Record<string, (result: Result) => Line[]> = {
   latency: latencyLines,
   messages: messageLines,
   memory: (result) => (result.memory.overTime ? overTimeLines(result) : memoryLines(result)),
-  cpu: cpuLines,
+  cpu: (result) => [...cpuLines(result), ...cpuPlacesLine(result)],
   capacity: limitLines,
   processes: ({ processes, run }) =>
     processes && run.profile === 'remote' ? [{ text: processesLine(processes) ?? null }] : [],

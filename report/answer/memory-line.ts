@@ -4,7 +4,7 @@ import { isTold } from '../figures/per-connection.ts';
 import { withUnit } from '../model/amount.ts';
 import { COST, costAmount, costNote, costText } from './cost.ts';
 import { figureOf, type Line } from './line.ts';
-import { placesLine } from './places-line.ts';
+import { memoryPlacesLine } from './places-line.ts';
 
 const TOO_FEW = 'that takes readings at two or more numbers of connections';
 
@@ -19,7 +19,7 @@ export function memoryLines(result: Result): Line[] {
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
     return [
       { text: costText(cost, found.collected), figure: figureOf(COST, costAmount(cost), note) },
-      ...placesLine(found.places),
+      ...memoryPlacesLine(result),
     ];
   }
   const layer = mainWorkerLayer(found.perConnectionBytes);

@@ -9,7 +9,7 @@ const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', inconclusive
 
 /** What is better, what is worse, and what else differs. */
 export function comparisonDocument(comparison: Comparison): Document {
-  const { sets, mismatches, figures } = comparison;
+  const { sets, mismatches, figures, places } = comparison;
   const others = [...sets.keys()].slice(1);
   const headlines = others.map((index) => ({ index, ...headlineOf(comparison, index) }));
   const [first = '', ...rest] = headlines.map(({ index, text }) => `${letter(index)} against A: ${text}`);
@@ -28,6 +28,7 @@ export function comparisonDocument(comparison: Comparison): Document {
           const text = detectableText(comparison, index);
           return text === undefined ? [] : [`${letter(index)} against A ${text}`];
         }),
+        ...others.flatMap((index) => (places[index - 1] ?? []).map((text) => `${letter(index)} against A, ${text}`)),
         ...sets.map((set, index) => `${letter(index)}: ${describeSet(set)}`),
         ...mismatchLines(mismatches),
       ],

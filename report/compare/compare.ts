@@ -12,6 +12,7 @@ import { disturbanceOf } from '../figures/others.ts';
 import { quantityOf } from '../model/amount.ts';
 import { type PooledNoise, spreadOf } from '../statistics/spread.ts';
 import { type Mismatch, mismatches, unreadOf } from './comparability.ts';
+import { placeDifferences } from './compared-places.ts';
 import { type Runs, usableAnswer } from './counted.ts';
 import { type Answer, apartness, decide, type Pair, UNKNOWN } from './decide.ts';
 import { apart, type Side } from './estimates.ts';
@@ -53,6 +54,8 @@ export interface Comparison {
   margin: number;
   mismatches: Mismatch[];
   figures: ComparedFigure[];
+  /** One per set after the first: functions of the workers that take more or less. */
+  places: string[][];
 }
 
 /** A difference within this share of the reference does not matter, unless a comparison is told otherwise. */
@@ -105,8 +108,14 @@ export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = fals
       margin,
       mismatches: mismatches(sets.map(({ results }) => results)),
       figures: [...usableFigure(comparedSets), ...figures],
+      places: placesOfSets(sets),
     };
   });
+}
+
+function placesOfSets(sets: RunSet[]): string[][] {
+  const [reference = [], ...others] = sets.map(({ results }) => results.filter(isUsable));
+  return others.map((runs) => placeDifferences(reference, runs));
 }
 
 /** @returns each figure with a pair for each set after the first */

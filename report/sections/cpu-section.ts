@@ -4,8 +4,10 @@ import type { Result } from '../../protocol/result/result.ts';
 import { cpuColumns } from '../answer/cpu-line.ts';
 import { cpuOverTime } from '../charts/over-time-chart.ts';
 import { inOrder, layerTitle } from '../figures/layers.ts';
-import { amount } from '../model/amount.ts';
+import { placesOf } from '../figures/places.ts';
+import { amount, withUnit } from '../model/amount.ts';
 import { drawing, grid, lines, type Section } from '../model/document.ts';
+import { placesBlocks } from './places-blocks.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
 export function cpu(result: Result): Section {
@@ -32,8 +34,26 @@ export function cpu(result: Result): Section {
       drawing(cpuOverTime(result), NO_SAMPLES),
       grid('CPU cost by layer', ['Layer', ...columns.map(([title]) => title)], rows, true),
       lines('note', [whyNoInterval(result)]),
+      ...places(result),
     ],
   };
+}
+
+/** Of windows after the load, so that the profiler is in no other figure. */
+function places({ memory, cpuByPlace }: Result) {
+  if (!cpuByPlace) return [];
+  const { connect, copy, absent } = cpuByPlace;
+  const idle =
+    connect &&
+    ` The processes were idle ${withUnit('share', 1 - connect.busyShare)} of the time in which connections were made.`;
+  return [
+    ...placesOf({ memory: { ...memory, places: undefined }, cpuByPlace }).flatMap(placesBlocks),
+    lines('note', [
+      (connect || copy) &&
+        `By V8’s CPU profiler, with connections of the run after the load had left, so that it is in no other figure. “Together” is what the kernel counts, with the profiler’s own part; “other threads” also collect garbage.${idle ?? ''} \`connects.cpuprofile\` and \`copies.cpuprofile\` have the call trees.`,
+      absent !== undefined && `CPU by place not measured${connect ? ' per copy' : ''}: ${absent}.`,
+    ]),
+  ];
 }
 
 function whyNoInterval({ cpu: layers, delivery }: Result): string | null {

@@ -6,10 +6,12 @@ import { memoryByConnections } from '../charts/memory-chart.ts';
 import { memoryOverTime } from '../charts/over-time-chart.ts';
 import { asCounted, familyOf, inOrder, isNothing, layerTitle, slopeLayers } from '../figures/layers.ts';
 import { isTold } from '../figures/per-connection.ts';
+import { placesOf } from '../figures/places.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { absentSection, type Cell, drawing, grid, lines, type Section } from '../model/document.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
+import { placesBlocks } from './places-blocks.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
 export function memory(result: Result): Section {
@@ -34,7 +36,7 @@ export function memory(result: Result): Section {
       ...(trusted
         ? [...(cost ? split(result, cost) : []), ...byLayer(result, cost)]
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
-      ...places(found),
+      ...places(result),
       plateaus(result),
       lines('note', [unseen(found)]),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
@@ -46,27 +48,11 @@ export function memory(result: Result): Section {
   };
 }
 
-/** The rows of packages add up to what V8 counts. */
-function places({ places: found }: Result['memory']) {
-  if (!found) return [];
-  const { growthBytes, packages, functions, unattributedBytes } = found;
-  const sized = ({ bytes, halfWidth95 }: { bytes: number; halfWidth95: number }) =>
-    amount('kilobytes', bytes, { low95: bytes - halfWidth95, high95: bytes + halfWidth95 });
+function places({ memory: found }: Result) {
+  const all = placesOf({ memory: found });
+  if (all.length === 0) return [];
   return [
-    grid(
-      'What a connection keeps, by package',
-      ['KB per connection', 'Kept'],
-      [
-        ...packages.map((one): Cell[] => [one.name, sized(one)]),
-        ['not attributed', amount('kilobytes', unattributedBytes)],
-        ['together', amount('kilobytes', growthBytes)],
-      ],
-    ),
-    grid(
-      'What a connection keeps, by function',
-      ['Function', 'Begins at', 'KB per connection'],
-      [...functions.map((one): Cell[] => [one.name, one.place, sized(one)])],
-    ),
+    ...all.flatMap(placesBlocks),
     lines('note', [
       'By V8’s sampling heap profiler, from before the first connection to the full target; it raises the CPU of connecting by about a quarter. `connections.heapprofile` has the call tree, for Chrome’s DevTools and speedscope.',
     ]),

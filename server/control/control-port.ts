@@ -4,13 +4,19 @@ import { Server } from 'socket.io';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { VERSION } from '../../protocol/base/version.ts';
-import type { BroadcastOrder, BroadcastSent, WorkerStats } from '../../protocol/wire/events.ts';
+import {
+  type BroadcastOrder,
+  type BroadcastSent,
+  CONTROL_NAMESPACE,
+  type WorkerStats,
+} from '../../protocol/wire/events.ts';
 import { openHttp } from '../http-listener.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../packet-bounds.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { serveHttp } from './control-http.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import type { OwnFigures } from './own-figures.ts';
+import { OwnProfile } from './own-profile.ts';
 import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { readResources } from './worker-resources.ts';
@@ -28,6 +34,8 @@ interface ControlPortOptions {
   controlHost: string;
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
   own: OwnFigures;
+  /** Whether a run may profile the process. */
+  profile: boolean;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
   members(room: string): Promise<number>;
   /** Counts the servers of the cluster. */
@@ -60,6 +68,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
   });
   boundPackets(controlIo, MAX_ARGUMENTS, () => guard.malformed('control packet'));
   const history = new EventLoopHistory();
+  const ownProfile = new OwnProfile(options.profile);
   let broadcasts = 0;
   const requests: ControlRequests = {
     broadcast: async (order) => {
@@ -89,13 +98,19 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     resources: () => readResources(worker),
     batches: () => ({ worker, ...batches.next() }),
     eventLoop: (record) => ({ worker, ...history.next(record) }),
+    profile: async (action, kind) => ({ worker, ...(await ownProfile.request(action, kind)) }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, requests, guard);
+  // A run that is gone takes no profile.
+  const runs = controlIo.of(CONTROL_NAMESPACE);
+  const endUnused = guard.wrap('control', () => (runs.sockets.size === 0 ? ownProfile.end() : undefined));
+  runs.on('connection', (socket) => socket.on('disconnect', endUnused));
   return {
     port: listener.port,
     close: async () => {
       history.close();
+      await ownProfile.end();
       await Promise.all([controlIo.close(), listener.close()]);
     },
   };

@@ -2,6 +2,7 @@
 import type { Server, Socket } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
+import { profileKindSchema } from '../../protocol/profiles/profile-schema.ts';
 import {
   type Answer,
   CONTROL_NAMESPACE,
@@ -41,6 +42,11 @@ export const REQUEST_ARGUMENTS = {
   resources: z.tuple([]).describe('PSS, open files, control groups, CPUs, and the machine; takes some milliseconds'),
   batches: z.tuple([]).describe('batches of events since the previous request, and the time in their handler'),
   eventLoop: z.tuple([z.boolean()]).describe('begins or ends recording how late the event loop is, second by second'),
+  profile: z
+    .tuple([z.enum(['start', 'take', 'end']), profileKindSchema])
+    .describe(
+      'where it allocates what it keeps, or uses CPU; only with `profile: true`, and while a control port is connected',
+    ),
   time: z.tuple([]).describe('the worker’s monotonic clock'),
 } satisfies Record<ControlRequest, z.ZodType>;
 

@@ -68,6 +68,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
         controlHost: config.controlHost,
         tls: undefined,
         own,
+        profile: true,
         publish: (order) => contract.publish(order),
         members: async (room) => contract.members(room),
         servers: async () => 1,

@@ -26,9 +26,13 @@ export async function startChat(t: Cleaner, setUp: (io: Server) => void = () => 
 }
 
 /** With `instrument(io)`, as worker w0. @returns what the option `control` takes, too */
-export async function startInstrumented(t: Cleaner, setUp: (io: Server) => void, options: Options = {}) {
+export async function startInstrumented(
+  t: Cleaner,
+  setUp: (io: Server) => void,
+  { profile = false, ...options }: Options & { profile?: boolean } = {},
+) {
   const server = await startChat(t, setUp, options);
-  const { controlPort, close } = await instrument(server.io, { token: TOKEN, controlPort: 0, worker: 'w0' });
+  const { controlPort, close } = await instrument(server.io, { token: TOKEN, controlPort: 0, worker: 'w0', profile });
   t.after(close);
   return { ...server, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
 }

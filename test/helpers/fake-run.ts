@@ -81,7 +81,11 @@ export class FakeRun {
       },
       sentinel: undefined,
       publishers: undefined,
-      clients: { nextTemporary: () => ({ connection: config.connection }), areUsers: false },
+      clients: {
+        nextTemporary: () => ({ connection: config.connection }),
+        nextReceiver: () => ({ connection: config.connection }),
+        areUsers: false,
+      },
       population: new FleetPopulation(link),
       metrics: {},
       redis: undefined,
@@ -251,6 +255,7 @@ export class FakeRun {
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),
       health: () => ({ intervalMs: 1000, taken: 0, missed: 0, longestGapMs: 0, failures: {}, failureExamples: {} }),
       swapped: () => undefined,
+      close: async () => void this.asked.push('sampler ends'),
     };
   }
 }

@@ -13,10 +13,10 @@ import { withoutFigures } from '../../run/memory/at-rest.ts';
 import { absencesOf, describeLayers, type Sampler, sourcesOf } from '../../samplers/index.ts';
 import { unknownWorkers } from '../assemble-workers.ts';
 import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
+import { memoryPlaces } from '../places/memory-places.ts';
 import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
 import { allowingForGarbage, withinFreePages } from './garbage.ts';
-import { placesOf } from './memory-places.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
@@ -49,7 +49,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
     perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
   }
-  const places = placesOf(measurements);
+  const places = memoryPlaces(measurements);
   const { heapProfiles } = measurements;
   const memory: Memory = {
     layers: describeLayers(sampled.layers),

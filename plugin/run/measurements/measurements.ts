@@ -1,6 +1,7 @@
 /** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
+import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -12,7 +13,6 @@ import type {
   EndedProcess,
   FullestProcess,
   HaltedProcess,
-  HeapProfile,
   Inspectors,
   Readings,
 } from '../../samplers/index.ts';
@@ -81,6 +81,13 @@ export interface SilentWorker {
   connections: number;
 }
 
+/** Profiles of all processes of the server while so many connections or copies were made; `failure`: why there are no further ones. */
+export interface CpuProfiled {
+  connect?: { profiles: Profile[]; units: number };
+  copy?: { profiles: Profile[]; units: number };
+  failure?: Error;
+}
+
 /** Why a run ended early, and how: virtual users that left, a stop by the user, an error, or the end of the process. */
 export interface EarlyEnd {
   code: FindingCode;
@@ -113,7 +120,9 @@ export class Measurements {
   /** The inspectors of the workers, which collect their garbage in place of control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size'> | undefined;
   /** What the connections keep, by place of allocation; or why that is unknown. Undefined if it was not asked for. */
-  heapProfiles: HeapProfile[] | Error | undefined;
+  heapProfiles: Profile[] | Error | undefined;
+  /** Where they use CPU, in windows of its own. Undefined if it was not asked for. */
+  cpuProfiles: CpuProfiled | undefined;
   /** Something tells of the workers' memory. */
   memory = true;
   /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */

@@ -5,7 +5,7 @@ import type { RunContext } from '../context.ts';
 export async function startHeapProfiles({ profiler, measurements, config, signal }: RunContext): Promise<void> {
   if (!profiler || signal.aborted || config.overTime) return;
   measurements.heapProfiles = [];
-  await profiler.startProfiles().catch((error) => {
+  await profiler.startProfiles('heap').catch((error) => {
     measurements.heapProfiles = error;
   });
 }

@@ -138,10 +138,11 @@ export class Publishers {
   /**
    * One outside the schedule, by one of them.
    * @param asks ask for an acknowledgement, unless the options forbid it; if one comes, the schedule asks for them, too
+   * @param name at the end of its id
    * @returns its id; undefined if its connection has ended
    */
-  publishTrial({ socket }: ConnectedClient, room: string, asks: boolean): string | undefined {
-    const id = `${this.prefix}trial`;
+  publishTrial({ socket }: ConnectedClient, room: string, asks: boolean, name = 'trial'): string | undefined {
+    const id = `${this.prefix}${name}`;
     const isAsked = this.#asks || (asks && this.#options.acknowledge !== false);
     const onAck = isAsked ? () => (this.#asks = true) : undefined;
     return this.#emit(socket, { id, room, sentAt: Date.now() }, onAck) ? id : undefined;

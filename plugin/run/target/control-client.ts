@@ -8,7 +8,7 @@ import { CONTROL_PORT, noteAbsent } from '../measurements/absent-sources.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import { MOST_DEADLINES } from '../wait.ts';
 
-export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected'>;
+export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected' | 'startProfiles' | 'takeProfiles'>;
 
 /** Forces garbage collections in the workers, and counts those that each of them has made. */
 export interface Collector extends Pick<Control, 'gc'> {

@@ -1,6 +1,7 @@
 /** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
 import { type ClockReading, readClock } from '../../../protocol/base/clock/clock-reading.ts';
-import type { CapacityError } from '../../../protocol/codes/errors.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import type {
   BroadcastOrder,
   BroadcastSent,
@@ -109,6 +110,26 @@ export class ControlClients {
   /** Forces a full collection in every worker, one after the other: together they would stall on few cores. */
   async gc(timeoutMs = 0): Promise<void> {
     for (const worker of this.#workers) await worker.request('gc', [], Math.max(timeoutMs, GC_TIMEOUT_MS));
+  }
+
+  /** As `Inspectors`. @throws CapacityError of the first worker that cannot, or does not allow it */
+  async startProfiles(kind: ProfileKind): Promise<void> {
+    await this.#profile('start', kind);
+  }
+
+  async takeProfiles(): Promise<Profile[]> {
+    const all = await this.#profile('take', 'cpu');
+    return all.flatMap(({ profile }) => profile ?? []);
+  }
+
+  async #profile(action: 'start' | 'take', kind: ProfileKind) {
+    const all = await Promise.all(
+      this.#workers.map((worker) => worker.request('profile', [action, kind], GC_TIMEOUT_MS)),
+    );
+    const failed = all.find(({ failure }) => failure !== undefined);
+    if (failed)
+      throw new CapacityError('REQUEST_FAILED', `worker ${failed.worker} cannot be profiled: ${failed.failure}`);
+    return all;
   }
 
   /** @returns of the whole cluster, as one worker's adapter counts them; undefined if that cannot tell */

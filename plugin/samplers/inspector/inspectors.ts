@@ -6,8 +6,14 @@ import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
+import { MODULES, type ProfileAction, profileProcess } from '../../../protocol/profiles/profile-process.ts';
+import {
+  PROFILE_LIMITS,
+  type Profile,
+  type ProfileKind,
+  takenSchema,
+} from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
-import { END, type HeapProfile, parseHeapProfile, START, TAKE } from './heap-profile.ts';
 import type { InspectorSession } from './inspector-session.ts';
 import { type Inspectable, isOtherProgram, requireInspectable, withoutPrimaries } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
@@ -93,13 +99,13 @@ export class Inspectors {
     return this.#each(await this.#all(), (one) => one.read(false));
   }
 
-  /** From now on, the processes note where they allocate. @throws CapacityError or Absent if one of them cannot */
-  async startProfiles(): Promise<void> {
-    await this.#each(await this.#all(), (one) => one.startProfile());
+  /** From now on, the processes note where they allocate or use CPU. @throws CapacityError or Absent if one of them cannot */
+  async startProfiles(kind: ProfileKind): Promise<void> {
+    await this.#each(await this.#all(), (one) => one.startProfile(kind));
   }
 
-  /** Ends the profiles. @returns that of each process: what is still alive @throws as above */
-  async takeProfiles(): Promise<HeapProfile[]> {
+  /** Ends the profiles. @returns that of each process @throws as above */
+  async takeProfiles(): Promise<Profile[]> {
     return this.#each(await this.#all(), (one) => one.takeProfile());
   }
 
@@ -147,7 +153,8 @@ class Inspected {
   #opening: Promise<OpenInspector> | undefined;
   /** It got the signal, and has not been closed since. */
   #signalled: Inspectable | undefined;
-  #isProfiled = false;
+  /** Kind of the profile that is running. */
+  #profiled: ProfileKind | undefined;
 
   /** @param target process id, or the URL of an inspector that is open */
   constructor(target: number | string) {
@@ -172,28 +179,34 @@ class Inspected {
   }
 
   /** @throws CapacityError or Absent */
-  startProfile(): Promise<void> {
-    return this.#inspect(async (session) => {
-      this.#isProfiled = true;
-      const { value } = await session.evaluate(START);
-      if (value !== '') throw new Absent('unsupported', `${this.name} does not start a heap profile: ${String(value)}`);
-    });
+  async startProfile(kind: ProfileKind): Promise<void> {
+    this.#profiled = kind;
+    await this.#profile('start', kind);
   }
 
   /** @throws CapacityError or Absent */
-  takeProfile(): Promise<HeapProfile> {
-    return this.#inspect(async (session) => {
-      const { value } = await session.evaluate(TAKE, { timeoutMs: GC_TIMEOUT_MS });
-      this.#isProfiled = false;
-      return parseHeapProfile(value);
-    });
+  async takeProfile(): Promise<Profile> {
+    const { profile } = await this.#profile('take', this.#profiled);
+    this.#profiled = undefined;
+    if (!profile) throw new Absent('unsupported', `${this.name} has no profile`);
+    return profile;
   }
 
   /** Idempotent; never rejects. */
   async endProfile(): Promise<void> {
-    if (!this.#isProfiled) return;
-    this.#isProfiled = false;
-    await this.#inspect((session) => session.evaluate(END)).catch(() => {});
+    if (!this.#profiled) return;
+    this.#profiled = undefined;
+    await this.#profile('end').catch(() => {});
+  }
+
+  #profile(action: ProfileAction, kind: ProfileKind = 'heap') {
+    const call = `(${profileProcess})(${MODULES}, ${JSON.stringify(PROFILE_LIMITS)}, '${action}', '${kind}')`;
+    return this.#inspect(async (session) => {
+      const { value } = await session.evaluate(`JSON.stringify(${call})`, { timeoutMs: GC_TIMEOUT_MS });
+      const { failure, ...found } = takenSchema.parse(JSON.parse(String(value)));
+      if (failure !== undefined) throw new Absent('unsupported', `${this.name} cannot be profiled: ${failure}`);
+      return found;
+    });
   }
 
   /** @throws CapacityError or Absent; its inspector is closed by then */

@@ -64,17 +64,17 @@ export const workerSourcesSchema = processSources
       .boolean()
       .optional()
       .describe(
-        'with `inspect`: which functions allocate what a connection keeps; Node only; connecting takes about a quarter more CPU',
+        'which functions allocate what a connection keeps, and use CPU: with `inspect`, `instrument(io, { profile: true })` or the bundled deployment; Node only; connecting takes about a quarter more CPU',
       ),
   })
   .refine(oneQuery, ONE_QUERY)
-  .refine(({ profile, inspect }) => !profile || inspect, { message: 'only with `inspect`', path: ['profile'] })
   .refine((sources) => sources.inspect !== true || isNamed(sources), {
     message: 'for `true`, name the processes by `pids`, `match` or `cgroup`',
     path: ['inspect'],
   })
   .refine(
-    ({ inspect, profile: _, ...sources }) => Object.keys(sources).length > 0 || Array.isArray(inspect),
+    ({ inspect, profile, ...sources }) =>
+      Object.keys(sources).length > 0 || Array.isArray(inspect) || (profile && !inspect),
     'give `pids`, `match`, `cgroup`, `prometheus`, or URLs in `inspect`',
   );
 
@@ -87,6 +87,11 @@ export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), layerSchema);
 
 export type ProcessSources = z.infer<typeof processSources>;
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;
+
+/** @returns whether they tell of a server of the user's own */
+export function hasSources({ profile: _, ...sources }: WorkerSources): boolean {
+  return Object.keys(sources).length > 0;
+}
 
 interface Sources {
   workerSources: WorkerSources | undefined;

@@ -163,6 +163,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       return { worker: WORKER, batches: 0, ownHandler, events: 0, handlerMs: null, eventLoop: IDLE_LOOP };
     },
     eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),
+    profile: () => ({ worker: WORKER, failure: 'none' }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, requests, new Guard({ malformed: () => {} }));

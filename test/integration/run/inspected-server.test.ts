@@ -15,14 +15,19 @@ const SERVER = `
   const http = require('node:http').createServer();
   const io = new (require(${JSON.stringify(createRequire(import.meta.url).resolve('socket.io'))}).Server)(http);
   const kept = new Map();
+  let sum = 0;
+  function work() { for (let step = 0; step < 3e5; step++) sum += Math.sqrt(step); }
+  function speak(text) { for (let step = 0; step < 3e5; step++) sum += Math.sqrt(step); io.emit('said', text); }
   function keep() { return new Array(${KEPT_BYTES / 8}).fill(0.5); }
   io.on('connection', (socket) => {
     kept.set(socket.id, keep());
+    work();
+    socket.on('say', speak);
     socket.on('disconnect', () => kept.delete(socket.id));
   });
   http.listen(0, '127.0.0.1', () => console.log(process.pid + '\\n' + http.address().port));`;
 
-test('a run reads the memory at rest of an unchanged server, and which function allocates it', {
+test('a run reads what an unchanged server keeps, and which functions allocate it and use CPU', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { pids, line } = await startOrphan(t, '--inspect-port=0', '-e', SERVER);
@@ -34,7 +39,11 @@ test('a run reads the memory at rest of an unchanged server, and which function 
         .fill([ramp, { pause: 0.1 }])
         .flat(),
     },
-    { singleRoundTrips: 0, broadcasts: { count: 0 }, hold: 0.2, workers: { pids, inspect: true, profile: true } },
+    {
+      hold: 0.2,
+      delivery: { event: 'said', id: '$.0', publish: { emit: ['say', '$id'], every: 0.1, count: 2 } },
+      workers: { pids, inspect: true, profile: true },
+    },
     {},
     [{ hold: true }],
   );
@@ -53,6 +62,18 @@ test('a run reads the memory at rest of an unchanged server, and which function 
   assert.equal(first?.name, 'keep', JSON.stringify(memory.absent));
   assert.ok(Math.abs(first.bytes - KEPT_BYTES) < 0.05 * KEPT_BYTES, JSON.stringify(first));
   assert.ok(Math.abs(places?.unattributedBytes ?? 0) < 0.1 * KEPT_BYTES, JSON.stringify(places));
+  const { connect, copy } = result.cpuByPlace ?? {};
+  assert.ok(connect && copy, JSON.stringify(result.cpuByPlace));
+  for (const [name, of] of [
+    ['work', connect],
+    ['speak', copy],
+  ] as const) {
+    const [most] = of.functions;
+    assert.equal(most?.name, name, JSON.stringify(of));
+    const sum = of.packages.reduce((total, { us }) => total + us, of.unattributedUs);
+    assert.ok(Math.abs(sum - of.us) < 1e-6 * of.us && Math.abs(of.unattributedUs) < 0.2 * of.us, JSON.stringify(of));
+  }
+  assert.match(output, /worker CPU by place, profiled: of [\d.]+ ms per connect: application/);
   assert.match(output, /of the [\d.]+ KB that V8 counts per connection: application/);
   assert.match(output, /Node's inspector collects the garbage of 1 process/);
 });

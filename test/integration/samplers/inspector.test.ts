@@ -151,14 +151,14 @@ describe('the inspector of a process', linux, () => {
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
     t.after(() => inspectors.close());
-    await inspectors.startProfiles();
+    await inspectors.startProfiles('heap');
     assert.equal(await listens(port), false);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
     const [profile] = await inspectors.takeProfiles();
-    const bytes = profile?.nodes.reduce((sum, node) => sum + node.bytes, 0) ?? 0;
+    const bytes = profile?.nodes.reduce((sum, node) => sum + node.self, 0) ?? 0;
     assert.ok(Math.abs(bytes - 8e6) < 0.2e6, `${bytes} bytes`);
-    await inspectors.startProfiles();
+    await inspectors.startProfiles('heap');
     await inspectors.close();
     const again = await inspect(keeper.pid);
     t.after(() => again.close());

@@ -1,26 +1,28 @@
-/** What a connection keeps, by place of allocation: heap profiles of the workers become rows that add up to what V8 counts. */
+/** What a connection keeps, and what connects and copies cost, by place: profiles of the workers become rows that add up. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { placesOf } from '../../../plugin/result/memory/memory-places.ts';
-import { heapProfileText, SAMPLING_INTERVAL_BYTES } from '../../../plugin/samplers/inspector/heap-profile.ts';
-import { placesLine } from '../../../report/answer/places-line.ts';
+import { cpuByPlace } from '../../../plugin/result/places/cpu-places.ts';
+import { memoryPlaces } from '../../../plugin/result/places/memory-places.ts';
+import { cpuProfileText, heapProfileText } from '../../../plugin/samplers/profiles/profile-text.ts';
+import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile-schema.ts';
+import type { Result } from '../../../protocol/result/result.ts';
+import { cpuPlacesLine, memoryPlacesLine } from '../../../report/answer/places-line.ts';
 
 const KB = 1024;
-const node = (name: string, url: string, line: number, bytes: number, parent: number) => ({
-  ...{ name, url, line },
-  bytes: bytes * KB,
-  parent,
-});
-const PROFILE = {
+const node = (name: string, url: string, line: number, self: number, parent: number) => {
+  return { name, url, line, self, parent };
+};
+const HEAP: Profile = {
+  kind: 'heap',
   folder: '/srv/app',
   nodes: [
     node('(root)', '', 0, 0, -1),
-    node('onConnection', 'file:///srv/app/session.ts', 88, 300, 0),
-    node('from', '', 0, 500, 1),
-    node('Server', 'file:///srv/app/node_modules/@acme/chat/index.js', 5, 100, 0),
-    node('on', 'node:events', 300, 50, 3),
-    node('(V8 API)', '', 0, 40, 0),
-    node('post', 'node:inspector', 115, 1000, 0),
+    node('onConnection', 'file:///srv/app/session.ts', 88, 300 * KB, 0),
+    node('from', '', 0, 500 * KB, 1),
+    node('Server', 'file:///srv/app/node_modules/@acme/chat/index.js', 5, 100 * KB, 0),
+    node('on', 'node:events', 300, 50 * KB, 3),
+    node('(V8 API)', '', 0, 40 * KB, 0),
+    node('post', 'node:inspector', 115, 1000 * KB, 0),
   ],
 };
 const plateau = (connections: number, workerKept: number, workerExternal: number) => ({
@@ -31,7 +33,7 @@ const PLATEAUS = [plateau(0, 10_000, 100), plateau(50, 10_500, 105), plateau(100
 
 describe('places of allocation', () => {
   it('charge native code to the JavaScript that calls it, and add up to what V8 counts', () => {
-    const places = placesOf({ heapProfiles: [PROFILE], plateaus: PLATEAUS });
+    const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     assert.ok(places);
     const sizes = places.packages.map(({ name, bytes }) => [name, bytes / KB]);
     const expected = { application: 8, '@acme/chat': 1, Node: 0.5, native: 0.4, external: 0.1 };
@@ -40,22 +42,23 @@ describe('places of allocation', () => {
     assert.ok(Math.abs(sum - places.growthBytes) < 1 && Math.abs(places.growthBytes / KB - 10.2) < 1e-9);
     const [first] = places.functions;
     assert.deepEqual([first?.name, first?.place, first?.bytes], ['onConnection', 'session.ts:88', 8 * KB]);
-    const halfWidth = (1.96 * Math.sqrt(800 * KB * SAMPLING_INTERVAL_BYTES)) / 100;
+    const halfWidth = (1.96 * Math.sqrt(800 * KB * PROFILE_LIMITS.interval.heap)) / 100;
     assert.ok(Math.abs((first?.halfWidth95 ?? 0) - halfWidth) < 1e-6);
   });
 
   it('add up over the processes of a server', () => {
-    const places = placesOf({ heapProfiles: [PROFILE, PROFILE], plateaus: PLATEAUS });
+    const places = memoryPlaces({ heapProfiles: [HEAP, HEAP], plateaus: PLATEAUS });
     assert.equal(places?.functions[0]?.bytes, 16 * KB);
   });
 
   it('are unknown without a profile, and without the memory that they must add up to', () => {
-    assert.equal(placesOf({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
-    assert.equal(placesOf({ heapProfiles: [PROFILE], plateaus: [{ connections: 100, layers: {} }] }), undefined);
+    assert.equal(memoryPlaces({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
+    assert.equal(memoryPlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
   });
 
   it('are one line at the end of a run', () => {
-    const [line] = placesLine(placesOf({ heapProfiles: [PROFILE], plateaus: PLATEAUS }));
+    const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
+    const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });
     assert.equal(
       line?.text,
       'of the 10.2 KB that V8 counts per connection: application 8.0 (session.ts:88 8.0), @acme/chat 1.0, Node 0.5, native 0.4, external 0.1, others 0.2',
@@ -63,9 +66,68 @@ describe('places of allocation', () => {
   });
 
   it('are a file that DevTools open, with every process below one root', () => {
-    const { head } = JSON.parse(heapProfileText([PROFILE, PROFILE]));
+    const { head } = JSON.parse(heapProfileText([HEAP, HEAP]));
     assert.equal(head.children.length, 2);
     const [{ children }] = head.children;
     assert.deepEqual([children[0].callFrame.lineNumber, children[0].children[0].selfSize], [87, 500 * KB]);
+  });
+});
+
+describe('places of CPU', () => {
+  /** Its thread ran for 60 of the 80 ms in which it was not idle. */
+  const CPU: Profile = {
+    kind: 'cpu',
+    folder: '/srv/app',
+    nodes: [
+      node('(root)', '', 0, 0, -1),
+      node('(idle)', '', 0, 100_000, 0),
+      node('(garbage collector)', '', 0, 8000, 0),
+      node('onConnection', 'file:///srv/app/session.ts', 88, 40_000, 0),
+      node('write', '', 0, 16_000, 3),
+      node('(program)', '', 0, 16_000, 0),
+    ],
+    cpu: { processUs: 70_000, threadUs: 60_000 },
+  };
+  const placesOf = (cpu: Profile['cpu']) =>
+    cpuByPlace({ connect: { profiles: [cpu ? { ...CPU, cpu } : CPU], units: 10 } })?.connect;
+  const sizes = (places: ReturnType<typeof placesOf>) =>
+    Object.fromEntries(places?.packages.map(({ name, us }) => [name, us]) ?? []);
+
+  it('leave out idle time and waits for a core, and add up to what the kernel counts', () => {
+    const places = placesOf(CPU.cpu);
+    const expected = { application: 4200, native: 1200, 'other threads': 1000, 'garbage collection': 600 };
+    assert.deepEqual(sizes(places), expected);
+    assert.equal(places?.us, 7000);
+    assert.equal(places?.unattributedUs, 0);
+    assert.ok(Math.abs((places?.busyShare ?? 0) - 80 / 180) < 1e-9);
+    assert.deepEqual(
+      places?.functions.map(({ place, us }) => [place, us]),
+      [['session.ts:88', 4200]],
+    );
+  });
+
+  it('show what no sample explains', () => {
+    const places = placesOf({ processUs: 100_000, threadUs: 90_000 });
+    assert.equal(places?.unattributedUs, 1000);
+    assert.equal(sizes(places).application, 5600);
+  });
+
+  it('are one line at the end of a run, and say why they are missing', () => {
+    const memory = {} as Result['memory'];
+    const found = cpuByPlace({ connect: { profiles: [CPU], units: 10 }, failure: new Error('the process ended') });
+    const [line] = cpuPlacesLine({ memory, cpuByPlace: found });
+    assert.equal(
+      line?.text,
+      'worker CPU by place, profiled: of 7.00 ms per connect: application 4.20 (session.ts:88 4.20), native 1.20, other threads 1.00, garbage collection 0.600, others 0',
+    );
+    assert.equal(found?.absent, 'the process ended');
+  });
+
+  it('are a file that DevTools open, in which each call lasts as long as its samples', () => {
+    const { nodes, samples, timeDeltas, endTime } = JSON.parse(cpuProfileText([CPU]));
+    assert.equal(samples.length, timeDeltas.length);
+    assert.equal(endTime, 180_000);
+    const id = nodes.find((one: { callFrame: { functionName: string } }) => one.callFrame.functionName === 'write').id;
+    assert.equal(timeDeltas[samples.indexOf(id) + 1], 16_000);
   });
 });

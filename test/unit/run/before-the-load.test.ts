@@ -65,7 +65,7 @@ describe('the warm-up', () => {
     let came = 0;
     const { run } = await prepared(t, WARM_UP, ({ context }) => {
       const connection = { ...context.config.connection, url: 'http://127.0.0.1:1' };
-      context.clients = { areUsers: true, nextTemporary: () => ({ connection, number: came++ }) };
+      context.clients = { ...context.clients, areUsers: true, nextTemporary: () => ({ connection, number: came++ }) };
     });
     assert.ok(came > 0);
     assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');

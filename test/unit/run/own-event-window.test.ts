@@ -33,7 +33,10 @@ it('begin with a broadcast of the publishers', async (t) => {
   const publishing: Happens = ({ status }) => ({
     ...{
       connected: 1,
+      came: [],
       givesIds: true,
+      givesRooms: false,
+      publishTrial: () => undefined,
       acknowledged: [],
       ackErrors: {},
       prefix: 'run-',

@@ -187,6 +187,7 @@ const WINDOWS: Record<string, string> = {
   fault: 'broadcasts',
   disconnect: 'disconnect',
   'end of the run': 'disconnect',
+  profile: 'disconnect',
 };
 
 function windowAt(seconds: number, { stages }: Measurements): string {

@@ -1,0 +1,44 @@
+/** Which packages and functions of the workers use CPU, per connect and per copy. */
+
+import { describeError } from '../../../protocol/codes/errors.ts';
+import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
+import type { CpuByPlace, CpuPlaces } from '../../../protocol/result/places-schema.ts';
+import type { CpuProfiled } from '../../run/measurements/measurements.ts';
+import { largest, placeRows } from './place-rows.ts';
+
+/** @returns undefined if the run was not to profile CPU */
+export function cpuByPlace(profiled: CpuProfiled | undefined): CpuByPlace | undefined {
+  if (!profiled) return undefined;
+  const [connect, copy] = [placesOf(profiled.connect), placesOf(profiled.copy)];
+  const absent = profiled.failure && describeError(profiled.failure).split('\n')[0];
+  return { ...(connect && { connect }), ...(copy && { copy }), ...(absent !== undefined && { absent }) };
+}
+
+function placesOf(profiled: CpuProfiled['connect']): CpuPlaces | undefined {
+  if (!profiled || profiled.units === 0 || profiled.profiles.length === 0) return undefined;
+  const { profiles, units } = profiled;
+  const { packages, functions } = placeRows(profiles, units, shareOnCpu);
+  const sum = (of: (profile: Profile) => number) => profiles.reduce((total, one) => total + of(one), 0);
+  const us = sum(({ cpu }) => cpu?.processUs ?? 0) / units;
+  const threads = sum(({ cpu }) => (cpu?.threadUs === undefined ? 0 : cpu.processUs - cpu.threadUs)) / units;
+  const all = [...packages, { name: 'other threads', value: threads, halfWidth95: 0 }].toSorted(largest);
+  const sampledUs = sum(({ nodes }) => nodes.reduce((total, { self }) => total + self, 0));
+  return {
+    units,
+    us,
+    packages: all.map(({ value, ...row }) => ({ ...row, us: value })),
+    functions: functions.map(({ value, ...row }) => ({ ...row, us: value })),
+    unattributedUs: us - all.reduce((total, { value }) => total + value, 0),
+    busyShare: sampledUs === 0 ? 0 : sum(busyUs) / sampledUs,
+  };
+}
+
+/** A thread that waits for a core is sampled as if it ran. Without what the kernel says of the thread, it counts as running. */
+function shareOnCpu(profile: Profile): number {
+  const threadUs = profile.cpu?.threadUs;
+  return threadUs === undefined ? 1 : Math.min(1, threadUs / Math.max(1, busyUs(profile)));
+}
+
+function busyUs({ nodes }: Profile): number {
+  return nodes.reduce((sum, { self, name }) => sum + (name === '(idle)' ? 0 : self), 0);
+}

@@ -1,0 +1,93 @@
+/** Profiles as rows: what each package and each function has, per connection or copy. */
+import { fileURLToPath } from 'node:url';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile-schema.ts';
+import { MOST_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
+
+type Node = Profile['nodes'][number];
+/** In bytes or µs per unit. */
+export type PlaceRow = { value: number; halfWidth95: number };
+
+const MAX_NAME_LENGTH = 120;
+const NATIVE = 'native';
+/** Nodes of V8 that are no function. */
+const IDLE = '(idle)';
+const COLLECTING = '(garbage collector)';
+/** Of the profiler itself. */
+const OWN_URL = 'node:inspector';
+/** Standard deviations of a 95 % interval. */
+const Z95 = 1.96;
+
+/** @param units connections or copies @param scaleOf what a sampled value stands for, of each profile */
+export function placeRows(profiles: Profile[], units: number, scaleOf: (profile: Profile) => number = () => 1) {
+  const functions = new Map<string, ReturnType<typeof describe> & PlaceRow>();
+  const perUnit = (sampled: number, quantum: number, scale: number): PlaceRow => ({
+    value: (sampled * scale) / units,
+    // The number of samples of a place has the variance of a Poisson distribution. Squared, to be added up.
+    halfWidth95: sampled * quantum * (scale / units) ** 2,
+  });
+  for (const profile of profiles) {
+    const { nodes, folder, kind } = profile;
+    const scale = scaleOf(profile);
+    for (const [index, { self, name }] of nodes.entries()) {
+      const caller = callerOf(nodes, index);
+      if (self === 0 || name === IDLE || caller?.url === OWN_URL) continue;
+      const found = name === COLLECTING ? { name, place: '', package: 'garbage collection' } : describe(caller, folder);
+      const key = JSON.stringify(found);
+      functions.set(key, {
+        ...found,
+        ...plus(perUnit(self, PROFILE_LIMITS.interval[kind], scale), functions.get(key)),
+      });
+    }
+  }
+  const halfWidth = <T extends PlaceRow>(row: T) => ({ ...row, halfWidth95: Z95 * Math.sqrt(row.halfWidth95) });
+  const byPackage = Map.groupBy(functions.values(), (one) => one.package);
+  const packages = [...byPackage].map(([name, all]) => {
+    const together = all.reduce<PlaceRow>((sum, one) => plus(one, sum), { value: 0, halfWidth95: 0 });
+    return halfWidth({ name, ...together });
+  });
+  const rows = [...functions.values()].filter(({ place }) => place !== '').map(halfWidth);
+  return { packages: packages.toSorted(largest), functions: rows.toSorted(largest).slice(0, MOST_FUNCTIONS) };
+}
+
+function plus(a: PlaceRow, b: PlaceRow = { value: 0, halfWidth95: 0 }): PlaceRow {
+  return { value: a.value + b.value, halfWidth95: a.halfWidth95 + b.halfWidth95 };
+}
+
+export function largest(a: PlaceRow, b: PlaceRow): number {
+  return b.value - a.value;
+}
+
+/** @returns the node, or the next caller in JavaScript of native code such as `Array.from`; undefined if there is none */
+function callerOf(nodes: Node[], index: number): Node | undefined {
+  let node = nodes[index];
+  while (node && node.url === '') node = nodes[node.parent];
+  return node;
+}
+
+function describe(caller: Node | undefined, folder: string) {
+  if (!caller) return { name: NATIVE, place: '', package: NATIVE };
+  const { name, url, line } = caller;
+  const path = attempt(() => fileURLToPath(url)) ?? url;
+  const place = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
+  return {
+    name: printable(name || '(anonymous)', MAX_NAME_LENGTH),
+    place: shortPlace(`${place}:${line}`),
+    package: printable(packageOf(path), MAX_NAME_LENGTH),
+  };
+}
+
+/** The end of a long path says more than its beginning. */
+function shortPlace(place: string): string {
+  const cut = place.length > MAX_NAME_LENGTH ? `…${place.slice(1 - MAX_NAME_LENGTH)}` : place;
+  return printable(cut, MAX_NAME_LENGTH);
+}
+
+function packageOf(path: string): string {
+  if (path.startsWith('node:')) return 'Node';
+  const inside = path.split('/node_modules/').at(-1) ?? '';
+  if (inside === path) return 'application';
+  const [scope = '', name = ''] = inside.split('/');
+  return scope.startsWith('@') ? `${scope}/${name}` : scope;
+}

@@ -1,0 +1,102 @@
+/**
+ * Where the server uses CPU, per connect and per copy. The profiler itself takes CPU, so this comes after everything else is measured, with
+ * connections of the run in place of the load.
+ */
+import { mapLimit } from '../../../protocol/base/map-limit.ts';
+import { EVENTS } from '../../../protocol/wire/events.ts';
+import type { RunContext } from '../context.ts';
+import type { CpuProfiled } from '../measurements/measurements.ts';
+import { connectClient } from '../receivers/connect-client.ts';
+import { joinRoom } from '../receivers/join-room.ts';
+import type { RunSocket } from '../receivers/run-connection.ts';
+import { pause, until } from '../wait.ts';
+
+const MOST_CONNECTIONS = 200;
+const TOGETHER = 10;
+/** Enough samples for functions that take 1 % of a copy. */
+const COPIES = 20_000;
+const PUBLISH_MS = 5000;
+const INTERVAL_MS = 50;
+const RECEIVE_TIMEOUT_MS = 5000;
+
+/** No other figure depends on it: a failure is kept in place of the profiles. */
+export async function profileCpu(context: RunContext): Promise<void> {
+  const { profiler, measurements, config, sampler, signal } = context;
+  if (!profiler || signal.aborted || config.overTime || config.fault) return;
+  // Its rows are those of the load.
+  await sampler.close();
+  const sockets: RunSocket[] = [];
+  const profiled: CpuProfiled = {};
+  measurements.cpuProfiles = profiled;
+  try {
+    await profiler.startProfiles('cpu');
+    const count = Math.min(MOST_CONNECTIONS, config.load.connections);
+    await mapLimit(count, TOGETHER, async () => void sockets.push(await enter(context)));
+    profiled.connect = { profiles: await profiler.takeProfiles(), units: sockets.length };
+    const source = sourceOf(context, sockets);
+    await profiler.startProfiles('cpu');
+    const units = await broadcast(source, signal);
+    const profiles = await profiler.takeProfiles();
+    if (units === 0) throw new Error('no broadcast came meanwhile');
+    profiled.copy = { profiles, units };
+  } catch (error) {
+    profiled.failure = error as Error;
+  } finally {
+    await Promise.all(sockets.map((socket) => socket.disconnect()));
+  }
+}
+
+/** Connects as the load does, up to its room. */
+async function enter({ clients, control, config, signal }: RunContext): Promise<RunSocket> {
+  const { socket } = await connectClient(config.delivery ? clients.nextReceiver() : clients.nextTemporary(), signal);
+  if (control.size > 0) await joinRoom(socket, roomOf(config.room));
+  return socket;
+}
+
+interface Source {
+  event: string;
+  receivers: RunSocket[];
+  /** Undefined if the server sends by itself. @param index from 0 */
+  send: ((index: number) => unknown) | undefined;
+}
+
+/** @throws Error where the run cannot make the server broadcast to these connections */
+function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocket[]): Source {
+  const { delivery, broadcasts } = config;
+  if (control.size > 0) {
+    const { bytes, binary } = broadcasts;
+    const order = { room: roomOf(config.room), bytes, ...(binary && { binary }) };
+    const send = (index: number) => control.broadcast({ ...order, seq: index + 1 }, index % control.size);
+    return { event: EVENTS.broadcast, receivers: sockets, send };
+  }
+  if (!delivery) throw new Error('that takes the option `delivery`');
+  if (publishers?.givesRooms) throw new Error('`delivery` broadcasts to rooms of the load only');
+  const came = publishers?.came ?? [];
+  const send = (index: number) =>
+    came.slice(index % came.length).find((one) => publishers?.publishTrial(one, '', false, `cpu-${index}`));
+  const receivers = [...sockets, ...came.map(({ socket }) => socket)];
+  return { event: delivery.event, receivers, send: publishers && send };
+}
+
+/** Ends after enough copies, or after a while. @returns copies that came */
+async function broadcast({ event, receivers, send }: Source, signal: AbortSignal): Promise<number> {
+  let copies = 0;
+  const stops = receivers.map((socket) =>
+    socket.on(event, () => {
+      copies++;
+    }),
+  );
+  const endMs = performance.now() + PUBLISH_MS;
+  let sent = 0;
+  while (sent * receivers.length < COPIES && performance.now() < endMs && !signal.aborted) {
+    await send?.(sent++);
+    await pause(INTERVAL_MS, signal);
+  }
+  await until(() => copies >= sent * receivers.length, send ? RECEIVE_TIMEOUT_MS : 0, signal);
+  for (const stop of stops) stop();
+  return copies;
+}
+
+function roomOf(room: string): string {
+  return `${room}:profile`;
+}

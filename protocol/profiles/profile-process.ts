@@ -1,0 +1,157 @@
+/**
+ * V8's profilers of a process, in a session inside it: where it allocates what it keeps, or where it uses CPU. Workers with a control
+ * port call this function; the run evaluates its text in processes that contain nothing of ours.
+ */
+import type { PROFILE_LIMITS, Profile, ProfileKind } from './profile-schema.ts';
+
+/** A session inside the process answers before `post` returns. */
+interface Session {
+  connect(): void;
+  disconnect(): void;
+  // biome-ignore lint/suspicious/noExplicitAny: V8's answers, of which the result is parsed
+  post(method: string, params?: object, callback?: (error: Error | null, answer: any) => void): void;
+}
+
+interface Running {
+  session: Session;
+  kind: ProfileKind;
+  processUs: number;
+  threadUs: number | undefined;
+  end(): void;
+}
+
+export interface ProfileModules {
+  inspector: { Session: new () => Session };
+  fs: { readFileSync(path: string, encoding: 'utf8'): string };
+}
+
+/** Its text names the same modules of a process, in ES modules and in CommonJS. */
+export const MODULES = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
+
+export type ProfileAction = 'start' | 'take' | 'end';
+
+/**
+ * Starts a profile in place of a running one; takes the running one and ends it; or ends it. The function uses nothing outside itself,
+ * because its text runs elsewhere, also on Node 18.
+ * @returns the profile that was taken, or why the process cannot be profiled
+ */
+export function profileProcess(
+  { inspector, fs }: ProfileModules,
+  limits: typeof PROFILE_LIMITS,
+  action: ProfileAction,
+  kind: ProfileKind,
+): { profile?: Profile; failure?: string } {
+  const KEY = Symbol.for('socketio-capacity.profile');
+  const slot = process as unknown as { [KEY]?: Running | undefined };
+  /** The thread's time on a CPU, if the kernel tells. */
+  const threadUs = () => {
+    try {
+      return Number(fs.readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1000;
+    } catch {
+      return undefined;
+    }
+  };
+  const processUs = () => {
+    const { user, system } = process.cpuUsage();
+    return user + system;
+  };
+
+  function start(): void {
+    slot[KEY]?.end();
+    const session = new inspector.Session();
+    session.connect();
+    const end = () => {
+      clearTimeout(timer);
+      if (slot[KEY] === running) delete slot[KEY];
+      try {
+        session.disconnect();
+      } catch {}
+    };
+    const timer = setTimeout(end, limits.longestMs[kind]);
+    timer.unref();
+    const running: Running = { session, kind, end, processUs: 0, threadUs: undefined };
+    slot[KEY] = running;
+    const interval = limits.interval[kind];
+    if (kind === 'heap') post(session, 'HeapProfiler.startSampling', { samplingInterval: interval });
+    else {
+      post(session, 'Profiler.enable');
+      post(session, 'Profiler.setSamplingInterval', { interval });
+      post(session, 'Profiler.start');
+    }
+    running.threadUs = threadUs();
+    running.processUs = processUs();
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  function post(session: Session, method: string, params = {}): any {
+    let found: unknown;
+    let failure: Error | null = null;
+    session.post(method, params, (error, answer) => {
+      failure = error;
+      found = answer;
+    });
+    if (failure) throw failure;
+    return found;
+  }
+
+  function take({ session, ...began }: Running): Profile {
+    const cpu = { processUs: processUs() - began.processUs, threadUs: threadUs() };
+    if (cpu.threadUs !== undefined) cpu.threadUs -= began.threadUs ?? Number.NaN;
+    if (began.kind === 'heap') {
+      post(session, 'HeapProfiler.collectGarbage');
+      const { head } = post(session, 'HeapProfiler.getSamplingProfile').profile;
+      return flat(
+        head,
+        (node) => node.children,
+        (node) => node.selfSize,
+      );
+    }
+    const { nodes, samples, timeDeltas, startTime, endTime } = post(session, 'Profiler.stop').profile;
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const byId = new Map<number, any>(nodes.map((node: any) => [node.id, node]));
+    const usById = new Map<number, number>();
+    let lastUs = startTime;
+    for (let index = 0; index < samples.length; index++) {
+      lastUs += timeDeltas[index];
+      // Until the next sample, the thread did what this one shows.
+      const us = index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs;
+      usById.set(samples[index], (usById.get(samples[index]) ?? 0) + Math.max(0, us));
+    }
+    const children = (node: { children?: number[] }) => (node.children ?? []).map((id) => byId.get(id));
+    return { ...flat(nodes[0], children, (node) => usById.get(node.id) ?? 0), cpu };
+  }
+
+  /** Callers come before what they call. What exceeds the limits is left out. */
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Profile {
+    const cut = (text: unknown) => String(text).slice(0, limits.text);
+    const nodes: Profile['nodes'] = [];
+    let text = 0;
+    const open = [[root, -1]];
+    for (const [node, parent] of open) {
+      const { functionName, url, lineNumber } = node.callFrame;
+      const found = { name: cut(functionName), url: cut(url), line: lineNumber + 1, self: selfOf(node), parent };
+      text += found.name.length + found.url.length;
+      if (nodes.length >= limits.nodes || text > limits.allText) break;
+      for (const child of childrenOf(node)) open.push([child, nodes.length]);
+      nodes.push(found);
+    }
+    return { kind, folder: cut(process.cwd()), nodes };
+  }
+
+  // Sessions inside the process end Deno (2.9.6).
+  if ('Deno' in globalThis || 'Bun' in globalThis) return { failure: 'only Node can be profiled' };
+  const running = slot[KEY];
+  try {
+    if (action === 'start') {
+      start();
+      return {};
+    }
+    if (!running) return action === 'end' ? {} : { failure: 'no profile is running' };
+    return action === 'end' ? {} : { profile: take(running) };
+  } catch (error) {
+    return { failure: String((error as Error).message).slice(0, limits.text) };
+  } finally {
+    if (action !== 'start') running?.end();
+  }
+}

@@ -1,0 +1,56 @@
+/** Which packages and functions of the workers a connection or a copy needs: memory and CPU. */
+import { z } from 'zod';
+import { count, object, rowsOf } from './shared-schemas.ts';
+
+/** Functions of each list, the largest. */
+export const MOST_FUNCTIONS = 20;
+
+const ERROR = z.number().describe('half of its 95 % interval, which covers the sampling');
+const PACKAGE = 'such as `engine.io`; `application`; `Node`; `native` (no JavaScript called it)';
+const FUNCTION = {
+  name: z.string().describe('of the function'),
+  place: z.string().describe('file and line where it begins: `session.ts:88`'),
+  package: z.string().describe('as in `packages`'),
+};
+
+const bytes = {
+  bytes: z.number().describe('per connection: allocated since the baseline, and still alive with all connections'),
+  halfWidth95: ERROR,
+};
+
+export const memoryPlacesSchema = object({
+  connections: count.describe('connections that share it'),
+  growthBytes: z.number().describe('per connection: what V8 counts, heap and external, less the baseline'),
+  packages: rowsOf({
+    name: z.string().describe(`${PACKAGE}; or \`external\` (buffers outside the heap)`),
+    ...bytes,
+  }).describe('by the package of the function, the largest first'),
+  functions: rowsOf({ ...FUNCTION, ...bytes }).describe(`by function, the largest ${MOST_FUNCTIONS}`),
+  unattributedBytes: z.number().describe('`growthBytes` less all packages'),
+});
+
+const us = { us: z.number().describe('per connect or copy, without what it called'), halfWidth95: ERROR };
+
+const cpuPlacesSchema = object({
+  units: count.describe('connects or copies while it was profiled'),
+  us: z
+    .number()
+    .describe('per connect or copy: CPU time of the processes, as the kernel counts it, with the profiler’s'),
+  packages: rowsOf({
+    name: z.string().describe(`${PACKAGE}; \`garbage collection\`; or \`other threads\``),
+    ...us,
+  }).describe('by the package of the function, the largest first'),
+  functions: rowsOf({ ...FUNCTION, ...us }).describe(`by function, the largest ${MOST_FUNCTIONS}`),
+  unattributedUs: z.number().describe('`us` less all packages'),
+  busyShare: z.number().describe('0 to 1: share of the time in which the processes were not idle'),
+});
+
+export const cpuByPlaceSchema = object({
+  connect: cpuPlacesSchema.optional().describe('per connect, after the load has left'),
+  copy: cpuPlacesSchema.optional().describe('per copy of a broadcast, likewise'),
+  absent: z.string().optional().describe('why the rest is missing'),
+});
+
+export type MemoryPlaces = z.infer<typeof memoryPlacesSchema>;
+export type CpuByPlace = z.infer<typeof cpuByPlaceSchema>;
+export type CpuPlaces = z.infer<typeof cpuPlacesSchema>;

@@ -1,0 +1,64 @@
+/** In which functions of the workers two sets of runs differ: in what a connection keeps, and in the CPU of connects and copies. */
+import { MOST_FUNCTIONS } from '../../protocol/result/places-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+import { type FunctionPlace, type Places, placesOf } from '../figures/places.ts';
+import { withUnit } from '../model/amount.ts';
+
+/** 99.9 % of differences by chance are below so many half-widths of 95 % intervals: there are many functions. */
+const CERTAIN = 1.68;
+/** Of the reference's whole: less would be of no use to anybody. */
+const LEAST_SHARE = 0.02;
+const MOST_TEXTS = 5;
+
+/** @returns for each kind of places that both have, such as `per connection: +3.1 KB in session.ts:88 (keep)` */
+export function placeDifferences(reference: Result[], other: Result[]): string[] {
+  const [before, after] = [reference, other].map((runs) => Map.groupBy(runs.flatMap(placesOf), ({ key }) => key));
+  return [...(before ?? [])].flatMap(([key, a]) => {
+    const b = after?.get(key) ?? [];
+    const [first] = a;
+    if (!first || b.length === 0) return [];
+    const texts = differencesOf(a, b)
+      .filter(({ by }) => Math.abs(by) > LEAST_SHARE * first.together)
+      .slice(0, MOST_TEXTS)
+      .map(
+        ({ by, name, place }) => `${by > 0 ? '+' : '−'}${withUnit(first.quantity, Math.abs(by))} in ${place} (${name})`,
+      );
+    return texts.length === 0 ? [] : [`per ${first.unit}: ${texts.join(', ')}`];
+  });
+}
+
+/** @returns those that are more than chance, the largest first */
+function differencesOf(a: Places[], b: Places[]) {
+  const [before, after] = [means(a), means(b)];
+  const keys = [...new Set([...after.keys(), ...before.keys()])];
+  const all = keys.map((key) => {
+    const [then, now] = [before.get(key) ?? least(a), after.get(key) ?? least(b)];
+    const { name = '', place = '' } = after.get(key) ?? before.get(key) ?? {};
+    const by = now.value - then.value;
+    return { name, place, by, isCertain: Math.abs(by) > CERTAIN * Math.hypot(now.halfWidth95, then.halfWidth95) };
+  });
+  return all.filter(({ isCertain }) => isCertain).toSorted((one, two) => Math.abs(two.by) - Math.abs(one.by));
+}
+
+/** A function is the same one in another version, where its line is another. */
+function means(runs: Places[]): Map<string, FunctionPlace> {
+  const keyOf = (one: FunctionPlace) => JSON.stringify([one.package, one.name, one.place.replace(/:\d+$/, '')]);
+  const sum = (all: number[]) => all.reduce((total, one) => total + one, 0);
+  const groups = Map.groupBy(
+    runs.flatMap(({ functions }) => functions),
+    keyOf,
+  );
+  return new Map(
+    [...groups].map(([key, all]) => {
+      const value = sum(all.map((one) => one.value)) / runs.length;
+      const halfWidth95 = Math.hypot(...all.map((one) => one.halfWidth95)) / runs.length;
+      return [key, { ...(all[0] as FunctionPlace), value, halfWidth95 }];
+    }),
+  );
+}
+
+/** The list has only the largest: one that is not in it can have as much as its last. */
+function least(runs: Places[]): { value: number; halfWidth95: number } {
+  const last = runs.map(({ functions }) => (functions.length < MOST_FUNCTIONS ? undefined : functions.at(-1)));
+  return last.find((one) => one !== undefined) ?? { value: 0, halfWidth95: 0 };
+}

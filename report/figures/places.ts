@@ -1,0 +1,61 @@
+/** What packages and functions of the workers take, in a form that lines, sections and comparisons share. */
+
+import type { QuantityName } from '../../protocol/result/amount-schema.ts';
+import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
+
+/** In the unit of the quantity; memory in bytes. */
+export interface PlaceSize {
+  value: number;
+  halfWidth95: number;
+}
+
+export type FunctionPlace = PlaceSize & { name: string; place: string; package: string };
+
+export interface Places {
+  key: 'memory' | 'connect' | 'copy';
+  /** `A connection keeps`, … */
+  subject: string;
+  /** `connection`, … */
+  unit: string;
+  quantity: QuantityName;
+  together: number;
+  packages: (PlaceSize & { name: string })[];
+  functions: FunctionPlace[];
+  unattributed: number;
+}
+
+/** @returns those that the run knows */
+export function placesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'cpuByPlace'>): Places[] {
+  const { connect, copy } = cpuByPlace;
+  return [
+    ...(memory.places ? [ofMemory(memory.places)] : []),
+    ...(connect ? [{ ...CONNECT, ...ofCpu(connect, 1000) }] : []),
+    ...(copy ? [{ ...COPY, ...ofCpu(copy, 1) }] : []),
+  ];
+}
+
+const CONNECT = { key: 'connect', subject: 'CPU of a connect', unit: 'connect', quantity: 'milliseconds' } as const;
+const COPY = { key: 'copy', subject: 'CPU of a copy', unit: 'copy', quantity: 'microseconds' } as const;
+
+function ofMemory({ growthBytes, packages, functions, unattributedBytes }: MemoryPlaces): Places {
+  const sized = <T extends { bytes: number }>({ bytes, ...row }: T) => ({ ...row, value: bytes });
+  return {
+    ...{ key: 'memory', subject: 'What a connection keeps', unit: 'connection', quantity: 'kilobytes' },
+    ...{ together: growthBytes, unattributed: unattributedBytes },
+    ...{ packages: packages.map(sized), functions: functions.map(sized) },
+  };
+}
+
+/** @param usPerUnit of the quantity in which it is shown */
+function ofCpu({ us, packages, functions, unattributedUs }: CpuPlaces, usPerUnit: number) {
+  const sized = <T extends { us: number; halfWidth95: number }>({ us, halfWidth95, ...row }: T) => ({
+    ...row,
+    value: us / usPerUnit,
+    halfWidth95: halfWidth95 / usPerUnit,
+  });
+  return {
+    ...{ together: us / usPerUnit, unattributed: unattributedUs / usPerUnit },
+    ...{ packages: packages.map(sized), functions: functions.map(sized) },
+  };
+}
