@@ -107,6 +107,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width
     ]),
     '',
     ...missing.map((program) => `${program} is not installed: ${INSTALL[program]}`),
+    ...wrap(profileNote(diagnosis, situation), width, INDENT).filter(Boolean),
     closing(diagnosis, situation),
   ].join('\n');
 }
@@ -126,13 +127,25 @@ function plannedProfile({ profile, missing }: Situation['deployment']): string {
   return missing.length > 0 ? `${profile}, because ${describeMissing(missing)}` : `${profile}`;
 }
 
+const EMBEDDED = 'the embedded profile: one worker, no nginx, no Redis';
+
+/** Returns what runs without the missing programs; empty if none is missing. */
+function profileNote({ missing }: Diagnosis, { deployment }: Situation): string {
+  if (deployment.missing.length > 0)
+    return `${describeMissing(deployment.missing)}, so the run starts ${EMBEDDED}. For the whole deployment: ${SETUP}`;
+  const needed = missing.join(' or ');
+  return needed === '' || missing.includes('pm2') ? '' : `A scenario that does not need ${needed} runs on ${EMBEDDED}.`;
+}
+
 /** Returns the last line. For an external server, it speaks of the generator's side only. */
-function closing({ fits, connections, highest, bottleneck }: Diagnosis, situation: Situation): string {
+function closing({ fits, connections, highest, bottleneck, missing }: Diagnosis, situation: Situation): string {
   const limit =
     highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;
   const count = `${integer(connections)} connections`;
   if (!fits) return sentence(`${tooMany(connections, situation)}: ${limit}`);
-  return situation.deployment.kind === 'external'
-    ? `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`
+  if (situation.deployment.kind === 'external')
+    return `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`;
+  return missing.length > 0
+    ? `${count} would fit (${limit}), but the run does not start without ${missing.join(' and ')}.`
     : `${count} fit (${limit}).`;
 }

@@ -110,9 +110,10 @@ const CODES = {
     remedy: 'see the CPU of proxy and workers; lower `RATE`',
   },
   timeout_namespace: {
-    meaning: '`connectTimeout` expired before the server answered for the namespace',
+    meaning:
+      'the transport opened and the client sent its CONNECT, but the server did not answer within `connectTimeout`',
     remedy:
-      'see whether a middleware of the namespace (`io.use`) never calls `next()` or waits for something that is slow, and the CPU of the workers',
+      'see whether a middleware of the namespace (`io.use`) never calls `next()` or waits for something that is slow, and the CPU of the workers; if few fail, behind `@socket.io/sticky`: its primary process loses the CONNECT of some connections, so let the workers share the port, or use a proxy with sticky sessions',
   },
   not_http: {
     meaning: 'the answer to a polling request violates HTTP',
