@@ -41,8 +41,12 @@ const perConnectionSchema = object({
   isAtLeast: z.boolean().describe('a part is in doubt or too noisy (`without`), so the sum may not be quoted'),
   parts: z.array(partSchema).describe('parts of the sum'),
   without: rowsOf({
-    title: partSchema.shape.title,
-    doubt: z.enum([...DOUBTS, 'noisy']).describe('as in `perConnectionBytes`; `noisy`: it would hide the others'),
+    title: z.enum([...partSchema.shape.title.options, 'native memory']).describe('part of the deployment'),
+    doubt: z
+      .enum([...DOUBTS, 'noisy', 'uncounted'])
+      .describe(
+        'as in `perConnectionBytes`; `noisy`: it would hide the others; `uncounted`: RSS shows more than V8 counts',
+      ),
   }).describe('parts that are not known, which the sum omits'),
   unread: z
     .array(partSchema.shape.title)

@@ -15,6 +15,15 @@ const SLACK = 0.1;
 const ONCE_BYTES = 1.5 * 1024 ** 2;
 
 /**
+ * Returns whether RSS shows native memory that no interval can add to V8's count, as both slopes have two readings only.
+ * @param kept V8's slope @param pages slope of RSS @param connections how many the slopes span
+ */
+export function isUncounted(kept: Slope, pages: Slope | undefined, connections: number): boolean {
+  if (!pages || pages.doubt !== undefined || (kept.low95 !== null && pages.low95 !== null)) return false;
+  return pages.slope - kept.slope > SLACK * Math.max(0, kept.slope) + ONCE_BYTES / connections;
+}
+
+/**
  * Adds native memory to V8's count. The estimate shrinks towards V8's count where the noise of RSS hides the rest (positive-part
  * estimator of James and Stein, 1961): RSS of a server without native memory adds no noise.
  * @param kept V8's slope @param pages slope of RSS @param connections how many the slopes span

@@ -8,7 +8,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
 import { mainWorkerLayer } from './layers.ts';
-import { withNative } from './native-memory.ts';
+import { isUncounted, withNative } from './native-memory.ts';
 
 export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
 type Part = PerConnection['parts'][number];
@@ -40,6 +40,7 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
   const without: PerConnection['without'] = [
     ...miscounted.map(({ title }) => ({ title, doubt: 'miscounted' as const })),
     ...noisy.map(({ title }) => ({ title, doubt: 'noisy' as const })),
+    ...(hasUncounted(memory, all[0], connections.peak) ? [NATIVE] : []),
   ];
   const isAtLeast = without.length > 0;
   const inService = parts.map((part) => part.inService);
@@ -57,6 +58,22 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
     wouldTell:
       bytes === null || interval === null || !memory.collected ? null : wouldTell(bytes, interval, connections.peak),
   };
+}
+
+const NATIVE = { title: 'native memory', doubt: 'uncounted' } as const;
+
+/** Returns whether the workers' part is V8's count alone, although RSS shows more. */
+function hasUncounted({ perConnectionBytes }: Result['memory'], { layer }: Part, peak: number): boolean {
+  const { workerKept: kept } = perConnectionBytes;
+  return (
+    layer === 'workerKept' &&
+    kept !== undefined &&
+    isUncounted(kept, perConnectionBytes[pagesLayer(perConnectionBytes)], peak)
+  );
+}
+
+function pagesLayer(slopes: Record<string, Slope>): string {
+  return slopes.workerRss ? 'workerRss' : mainWorkerLayer(slopes);
 }
 
 /** Returns the parts of the deployment whose memory the run could not read, such as the kernel's without root. */
@@ -77,7 +94,7 @@ export function isTold(cost: PerConnection): cost is PerConnection & { bytes: nu
 
 function workers(memory: Result['memory'], peak: number): Part | undefined {
   const { perConnectionBytes, collected } = memory;
-  const layer = perConnectionBytes.workerRss ? 'workerRss' : mainWorkerLayer(perConnectionBytes);
+  const layer = pagesLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
   // Garbage that nobody collects is in the heap, too.
   const children = perConnectionBytes.workerChildrenPss;

@@ -20,6 +20,7 @@ export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], stri
   reused: 'too few connections: they fitted into memory that the server already had',
   miscounted: 'unclear which connections it belongs to',
   noisy: 'lost in the noise of this machine',
+  uncounted: 'RSS grew by more than V8 counts, and two numbers of connections show no margin',
 };
 
 /** @returns why a slope is no figure of its own; undefined where it is */

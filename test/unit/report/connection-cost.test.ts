@@ -45,6 +45,20 @@ describe('what a connection costs the deployment', () => {
     assert.equal(textOf(withKernel()), 'memory per connection: 26.4 KB ± 1 % (workers 15.6, proxy 2.0, kernel 8.8)');
   });
 
+  it('is at least what V8 counts where two numbers of connections show more RSS, without a margin', () => {
+    const result = withKernel((slopes) => {
+      const unknown = { low95: null, high95: null, r2: 1, naive: 0 };
+      slopes.workerKept = { ...unknown, slope: 16.6 * 1024 };
+      slopes.workerRss = { ...unknown, slope: 30.5 * 1024 };
+    });
+    result.memory.collected = true;
+    assert.deepEqual(costOf(result).without, [{ title: 'native memory', doubt: 'uncounted' }]);
+    assert.match(textOf(result), /^memory per connection: at least 27\.3 KB/);
+    assert.match(textOf(result), /native memory not known: RSS grew by more than V8 counts/);
+    Object.assign(result.memory.perConnectionBytes.workerRss ?? {}, { slope: 17.5 * 1024 });
+    assert.deepEqual(costOf(result).without, [], 'pages that a process takes once');
+  });
+
   it('has one of the two ends without a proxy, and no kernel where another machine has the other end', () => {
     const embedded = withKernel();
     embedded.run.profile = 'embedded';
