@@ -4,32 +4,27 @@
  * asked = pending + failed + opened, and opened = alive + ended.
  */
 
-import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../protocol/base/histogram.ts';
 import { addOwn } from '../../protocol/base/sum-counts.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
 
 /** The state of one connection; one that comes back goes from `ended` to `alive` again. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Why it failed or ended. */
   cause: string;
-  /** When it came, or came back; 0 before. */
-  sinceMs: number;
 }
 
-const NO_AGES = encodeHistogram(createHistogram());
-
-export type AccountCounts = Pick<FleetSnapshot, 'accounts' | 'disconnects' | 'lostAgesUs'>;
+export type AccountCounts = Pick<FleetSnapshot, 'accounts' | 'disconnects'>;
 
 export class Accounts {
-  readonly #counts: AccountCounts['accounts'] = { asked: 0, pending: 0, alive: 0, returned: 0, failed: {}, ended: {} };
+  readonly #counts: AccountCounts['accounts'] = {
+    ...{ asked: 0, pending: 0, alive: 0, peak: 0, returned: 0 },
+    ...{ failed: {}, ended: {} },
+  };
   /** All ends, also those of connections that came back. */
   readonly #disconnects: Record<string, number> = {};
   /** Connections that have opened, ended or returned so far. */
   changes = 0;
-  /** Few runs lose any. */
-  #lostAges: Histogram | undefined;
 
   /** An attempt begins, the first one or a repeat. */
   begin(account: Account): void {
@@ -57,10 +52,6 @@ export class Accounts {
   /** Whichever side ended it. A pending connection is not affected: `opened` or `failed` will follow. */
   ended(account: Account, reason: string): void {
     if (account.state !== 'alive') return;
-    if (reason !== OWN_DISCONNECT) {
-      this.#lostAges ??= createHistogram();
-      recordUs(this.#lostAges, (performance.now() - account.sinceMs) * 1000);
-    }
     addOwn(this.#disconnects, reason, 1);
     this.#move(account, 'ended', reason);
   }
@@ -68,8 +59,7 @@ export class Accounts {
   read(): AccountCounts {
     const { failed, ended } = this.#counts;
     const accounts = { ...this.#counts, failed: { ...failed }, ended: { ...ended } };
-    const lostAgesUs = this.#lostAges ? encodeHistogram(this.#lostAges) : NO_AGES;
-    return { accounts, disconnects: { ...this.#disconnects }, lostAgesUs };
+    return { accounts, disconnects: { ...this.#disconnects } };
   }
 
   #move(account: Account, state: Account['state'], cause: string): void {
@@ -77,8 +67,8 @@ export class Accounts {
     if (state === 'alive' || state === 'ended') this.changes++;
     account.state = state;
     account.cause = cause;
-    if (state === 'alive') account.sinceMs = performance.now();
     this.#count(account, 1);
+    this.#counts.peak = Math.max(this.#counts.peak, this.#counts.alive);
   }
 
   #count({ state, cause }: Account, change: number): void {

@@ -169,13 +169,5 @@ export interface Return {
 /** One process's contribution to the `FleetSnapshot`; the engine adds what it decides on, and what it knows of dead processes. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  | 'processes'
-  | 'accounts'
-  | 'still'
-  | 'disconnects'
-  | 'lostAgesUs'
-  | 'engineLoop'
-  | 'retries'
-  | 'failures'
-  | 'failureExamples'
+  'processes' | 'accounts' | 'still' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
 > & { eventLoop: EventLoopHealth };

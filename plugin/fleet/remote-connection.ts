@@ -65,7 +65,7 @@ export class RemoteConnection {
   readonly id: number;
   readonly child: FleetProcess;
   readonly #accounts: Accounts;
-  readonly #account: Account = { state: 'idle', cause: '', sinceMs: 0 };
+  readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #wanted: Map<string, Wanted> | undefined;
   /** Commands before that can wait, since the `open` before them waits as well. */

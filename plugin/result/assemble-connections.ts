@@ -28,7 +28,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   const isTold = engine === ENGINE && snapshots.length > 0;
   return {
     target: measurements.targetConnections,
-    peak: measurements.peakConnections,
+    peak: Math.max(measurements.peakConnections, accounts.peak),
     failed: sum(Object.values(failures)),
     failures,
     failureExamples: Object.fromEntries(

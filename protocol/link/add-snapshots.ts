@@ -15,12 +15,11 @@ const NO_TIMES = { sent: 0, acknowledged: 0, ackUs: mergeEncoded([]), sendDelayU
 
 /** What adds up by itself. */
 const NOTHING = {
-  accounts: { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 },
+  accounts: { asked: 0, pending: 0, alive: 0, peak: 0, failed: {}, ended: {}, returned: 0 },
   connected: 0,
   failures: {},
   retries: 0,
   disconnects: {},
-  lostAgesUs: mergeEncoded([]),
   returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: mergeEncoded([]) },
   transports: { websocket: 0, upgraded: 0, polling: 0 },
   compressed: 0,

@@ -14,6 +14,8 @@ const connectionAccountsSchema = z.object({
   asked: count,
   pending: count,
   alive: count,
+  /** Most that were alive at the same time; of several engines, the sum of the most of each. */
+  peak: count,
   /** Never opened, by cause. */
   failed: counts,
   /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
@@ -68,8 +70,6 @@ export const fleetSnapshotSchema = z.object({
   retries: count,
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: counts,
-  /** How old connections were that our side did not end. */
-  lostAgesUs: histogram,
   /** Ends that no virtual user asked for, also of connections that came back, by kind. */
   ends: list(endKindSchema),
   returns: returnCountsSchema,

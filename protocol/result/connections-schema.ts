@@ -22,7 +22,7 @@ export const connectionsSchema = object({
     ...connections,
     live: { series: 'connections_target' },
   }),
-  peak: figure(count, 'most connections at the same time, at a plateau', {
+  peak: figure(count, 'most connections at the same time', {
     ...reached,
     title: 'Peak connections',
     faults: ({ target, peak }: { target: number; peak: number }) => Math.max(0, target - peak),

@@ -19,7 +19,8 @@ export function connectionLines(result: Result): Line[] {
   const kept = held < target ? `${integer(held)} of ${counted(target, 'connection')}` : counted(held, 'connection');
   const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : `${kept} held`;
   const who = [server, clients].filter(Boolean).join('; ');
-  const text = `${passing ?? all}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
+  const most = made.held === 0 && made.peak > 0 ? `, at most ${integer(made.peak)} at the same time` : '';
+  const text = `${passing ?? all + most}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
   const of = passing ?? (held >= target ? 'the full target' : `of a target of ${integer(target)}`);
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const key = made.held === null ? 'connections.peak' : 'connections.held';

@@ -24,9 +24,9 @@ export function missesSome(delivery: NonNullable<Result['delivery']>): boolean {
 export function comesAndGoes({ memory: { overTime }, connections: { peak, opened } }: Result): string | null {
   if (!overTime) return null;
   if (overTime.kind === 'waves') {
-    const least = Math.min(peak, ...overTime.peaks.map(({ connections }) => connections));
-    const sizes = [...(least < peak ? [integer(least)] : []), integer(peak)].join(' to ');
-    return `${counted(overTime.peaks.length, 'wave')} of ${sizes} connections`;
+    const sizes = overTime.peaks.map(({ connections }) => connections);
+    const range = [...new Set([Math.min(peak, ...sizes), Math.max(...sizes)])].filter(Number.isFinite);
+    return `${counted(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
   }
   return `${integer(peak)} connections at once, ${integer(opened)} came and went`;
 }

@@ -11,7 +11,15 @@ import { measurements, snapshot } from './measurements.ts';
 import { perfectResult } from './results.ts';
 import { assertNames, fleetProcesses } from './verdict.ts';
 
-const ACCOUNTS: EngineSnapshot['accounts'] = { asked: 600, pending: 0, alive: 600, failed: {}, ended: {}, returned: 0 };
+const ACCOUNTS: EngineSnapshot['accounts'] = {
+  asked: 600,
+  pending: 0,
+  alive: 600,
+  peak: 0,
+  failed: {},
+  ended: {},
+  returned: 0,
+};
 
 export interface Changes {
   accounts?: Partial<EngineSnapshot['accounts']>;
@@ -38,9 +46,9 @@ export function run({ accounts, failures = {}, measured: ofRun, result, snapshot
     ...ofRun,
   });
   const connections = connectionFigures(measured);
-  const { findings } = conclude(measured, { ...perfectResult(), ...result, connections });
+  const { findings, verdict, outcome } = conclude(measured, { ...perfectResult(), ...result, connections });
   const reasons = rootsOf(findings);
-  return { connections, reasons, codes: reasons.map(({ code }) => code) };
+  return { connections, verdict, outcome, reasons, codes: reasons.map(({ code }) => code) };
 }
 
 type Case = [what: string, changes: Changes, ...reasons: [code: string, ...details: (string | number)[]][]];

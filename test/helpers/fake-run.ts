@@ -168,7 +168,15 @@ export class FakeRun {
         this.asked.push('snapshots');
         const { started, connected } = this.status;
         const { ended } = this.status;
-        const accounts = { asked: started, pending: 0, alive: connected, failed: {}, ended: { ...ended }, returned: 0 };
+        const accounts = {
+          asked: started,
+          pending: 0,
+          alive: connected,
+          peak: 0,
+          failed: {},
+          ended: { ...ended },
+          returned: 0,
+        };
         const receipts = { ...NO_RECEIPTS, received: this.status.received };
         const transports = { websocket: connected, upgraded: 0, polling: 0 };
         return [snapshot({ connected, transports, accounts, receipts })];

@@ -102,7 +102,15 @@ export function engineOf(members: number) {
   const latenciesUs = Array.from({ length: members }, (_, index) => 10 * (index + 1));
   return (message: RunMessage): EngineReport | undefined => {
     if (message.type === 'snapshot') {
-      const accounts = { asked: members, pending: 0, alive: members, failed: {}, ended: {}, returned: 0 };
+      const accounts = {
+        asked: members,
+        pending: 0,
+        alive: members,
+        peak: members,
+        failed: {},
+        ended: {},
+        returned: 0,
+      };
       return { ...message, snapshot: snapshot({ accounts }) };
     }
     if (message.type === 'freeze') {

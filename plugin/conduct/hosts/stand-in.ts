@@ -92,6 +92,7 @@ function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined
       asked: accounts.asked + newer - (accounts.pending - pending),
       pending: 0,
       alive: 0,
+      peak: accounts.peak,
       failed: plus(accounts.failed, pending),
       ended: plus(accounts.ended, lost),
       returned: accounts.returned,

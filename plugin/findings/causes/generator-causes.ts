@@ -1,11 +1,15 @@
 /** What the generator, its machine and the measurement itself explain. */
 import { isTimeOut } from '../checks/connections/cut-off.ts';
 import { growthSeconds } from '../checks/delivery/keeping-up-checks.ts';
-import { fullWorkers } from '../checks/server/saturation-checks.ts';
+import { fullWorkers, mayLackCpu } from '../checks/server/saturation-checks.ts';
 import { stalledServer } from '../checks/server/stalls-checks.ts';
 import { longestDelayMs, MAX_GROWTH, noneEnded, waitedForServer } from '../evidence.ts';
-import { type Causes, LOST_WITH_CONNECTIONS } from './edges.ts';
+import { type Causes, type Evidence, LOST_WITH_CONNECTIONS } from './edges.ts';
 import { allGoneBy, areByGenerator, areByMachine, isLateEnough, NOT_UNANSWERED, noneGone } from './time-outs.ts';
+
+function hadCpuLeft({ effect, result }: Evidence): boolean {
+  return fullWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined;
+}
 
 export const GENERATOR_CAUSES: Causes = {
   IMPOSSIBLE_REPORT: [{ effects: ['MEMBERS_DISAGREE'] }],
@@ -46,10 +50,15 @@ export const GENERATOR_CAUSES: Causes = {
       holds: ({ result }) => allGoneBy(isTimeOut, result) && result.delivery?.lostConnected === 0,
     },
     {
-      effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_LATE'],
+      effects: ['BROADCASTS_LATE'],
       evidence: 'the workers had CPU left, and the server did not stand still meanwhile',
-      holds: ({ effect, result }) =>
-        fullWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined,
+      holds: hadCpuLeft,
+    },
+    {
+      effects: ['QUEUE_GROWS', 'TAIL_CUT'],
+      evidence:
+        'the same, and a process of the deployment can have lacked CPU: what it used, and the longest share of time that a thread of the generator waited for a CPU, fill a core',
+      holds: (evidence) => hadCpuLeft(evidence) && mayLackCpu(evidence.result, evidence.effect.window ?? 'broadcasts'),
     },
   ],
   GENERATOR_SILENT: [

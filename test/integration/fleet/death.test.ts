@@ -59,7 +59,15 @@ test('whatever a process that dies was doing with its connections, the sums foot
   for (const { status } of await Promise.allSettled(opening)) assert.equal(status, 'rejected');
   const { accounts, disconnects } = await fleet.snapshot();
   const ended = { 'io client disconnect': 1, 'fleet process died': 4 };
-  assert.deepEqual(accounts, { asked: 8, pending: 0, alive: 0, failed: { fleet_dead: 3 }, ended, returned: 0 });
+  assert.deepEqual(accounts, {
+    asked: 8,
+    pending: 0,
+    alive: 0,
+    peak: 5,
+    failed: { fleet_dead: 3 },
+    ended,
+    returned: 0,
+  });
   assert.deepEqual(disconnects, ended);
 });
 

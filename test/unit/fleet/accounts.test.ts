@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
-import { decodeHistogram } from '../../../protocol/base/histogram.ts';
-import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const REPORTS = {
   begin: (accounts: Accounts, one: Account) => accounts.begin(one),
@@ -17,7 +15,7 @@ const sum = (counts: Record<string, number>) => Object.values(counts).reduce((to
 
 test('a connection is in one state at a time, whatever is reported of it in whatever order', () => {
   const accounts = new Accounts();
-  const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '', sinceMs: 0 }));
+  const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '' }));
   const calls = Object.values(REPORTS);
   for (const account of all) accounts.begin(account);
   let seed = 1;
@@ -31,28 +29,19 @@ test('a connection is in one state at a time, whatever is reported of it in what
   }
 });
 
-test('the age of what others ended is kept, since it came or came back', (t) => {
-  const time = new VirtualTime(t);
+test('the peak is the most connections that were alive at the same time', () => {
   const accounts = new Accounts();
-  const [lost, back, left] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '', sinceMs: 0 })) as [
-    Account,
-    Account,
-    Account,
+  const [first, second, third] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '' })) as [
+    ...[Account, Account, Account],
   ];
-  for (const one of [lost, back, left]) {
-    accounts.begin(one);
-    accounts.opened(one);
-  }
-  time.jump(5000);
-  for (const one of [lost, back]) accounts.ended(one, 'transport close');
-  time.jump(1000);
-  accounts.returned(back);
-  time.jump(300);
-  accounts.ended(back, 'transport close');
-  accounts.ended(left, 'io client disconnect');
-  const ages = decodeHistogram(accounts.read().lostAgesUs);
-  const seconds = [1, 50, 100].map((percentile) => (ages.getValueAtPercentile(percentile) / 1e6).toFixed(1));
-  assert.deepEqual([ages.totalCount, ...seconds], [3, '0.3', '5.0', '5.0']);
+  for (const one of [first, second, third]) accounts.begin(one);
+  accounts.opened(first);
+  accounts.opened(second);
+  accounts.ended(first, 'transport close');
+  accounts.opened(third);
+  for (const one of [second, third]) accounts.ended(one, 'io client disconnect');
+  const { alive, peak } = accounts.read().accounts;
+  assert.deepEqual([alive, peak], [0, 2]);
 });
 
 /** Reports of one connection, and what they leave in place of nothing. */
@@ -73,15 +62,16 @@ const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
 
 for (const [reports, left] of CASES) {
   test(`a connection after ${reports.join(', ')}`, () => {
-    const [accounts, one] = [new Accounts(), { state: 'idle', cause: '', sinceMs: 0 } as Account];
+    const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
     for (const report of reports) REPORTS[report](accounts, one);
-    const nothing = { asked: 0, pending: 0, alive: 0, failed: {}, ended: {}, returned: 0 };
+    const peak = reports.includes('opened') ? 1 : 0;
+    const nothing = { asked: 0, pending: 0, alive: 0, peak, failed: {}, ended: {}, returned: 0 };
     assert.deepEqual(accounts.read().accounts, { ...nothing, ...left });
   });
 }
 
 test('openings and ends are changes, attempts and failures are not', () => {
-  const [accounts, one] = [new Accounts(), { state: 'idle', cause: '', sinceMs: 0 } as Account];
+  const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
   const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
     REPORTS[report](accounts, one);
     return accounts.changes;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { momentText } from '../../../plugin/findings/checks/observed/moment.ts';
 import { connectionLines } from '../../../report/answer/connections-line.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -21,5 +22,10 @@ it('says how long connections were held only of connections that were open until
       result.absent.delivery = 'the run ended before the broadcasts';
     });
   assert.match(inProgress(12), /^12 of 5,000 connections held for 10 s/);
-  assert.match(inProgress(0), /^0 of 5,000 connections held(?! for)/);
+  assert.match(inProgress(0), /^0 of 5,000 connections held, at most 5,000 at the same time(?! for)/);
+});
+
+it('has a moment without connections in words', () => {
+  const texts = [0, 1, 5000].map((count) => momentText({ at: 'plateau', count }));
+  assert.deepEqual(texts, ['while no connection was open', 'at 1 connection', 'at 5,000 connections']);
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLargeText } from '../../../plugin/fleet/client/failure.ts';
+import type { EndKind } from '../../../protocol/link/ends.ts';
 import { type Changes, run, testRuns } from '../../helpers/connected-run.ts';
 import { encoded, endKind, snapshot } from '../../helpers/measurements.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
@@ -41,10 +42,13 @@ describe('connections that are lost', () => {
   const DROPPED = 'CONNECTIONS_DROPPED';
   /** @param rampSeconds in which they had come */
   const aged = (rampSeconds: number, ...seconds: number[]): Changes => {
-    const lostAgesUs = encoded(seconds.flatMap((one) => Array<number>(20).fill(one * 1e6)));
-    const disconnects = { 'transport close': 20 * seconds.length };
+    const ages = seconds.flatMap((one) =>
+      Array.from({ length: 20 }, (): EndKind['samples'][number] => [one * 1000, 0, 0, 0]),
+    );
     const ramps = [{ beganAtUs: 0, endedAtUs: 1e6, seconds: rampSeconds, connections: 600 }];
-    return { ...idleAnd({ samples, stages }), snapshot: { lostAgesUs, disconnects }, measured: { ramps } };
+    const usual = endKind({ count: 300, samples: ages });
+    const rare = endKind({ reason: 'ping timeout', count: 6, samples: [[90_000, 0, 0, 0]] });
+    return { ...idleAnd({ samples, stages }), snapshot: { ends: [rare, usual] }, measured: { ramps } };
   };
 
   describe('because no ping came', () => {
@@ -63,19 +67,19 @@ describe('connections that are lost', () => {
       }));
     const lossOf = (cpuPercent: number, delayMaxMs: number) => {
       const loops = generator.map((loop) => ({ ...loop, delayMaxMs }));
-      return run({ ...deaf, result: { stages, samples: samplesOf(cpuPercent), generator: loops } }).reasons[0];
+      return run({ ...deaf, result: { stages, samples: samplesOf(cpuPercent), generator: loops } });
     };
     const RULE = /the server pings every 1 s, and its clients give up when a ping is 0\.5 s late/;
 
     it('name the ping cycle, and the event loop of the server where its CPU shows that it was blocked', () => {
-      const { code, message = '', fix } = lossOf(100, 10) ?? {};
+      const { code, message = '', fix } = lossOf(100, 10).reasons[0] ?? {};
       assert.deepEqual([code, RULE.test(message)], [DROPPED, true]);
       assert.match(message, /event loop of the server stood still, whose processes used up to 100 % of a core/);
       assert.match(fix ?? '', /blocks the event loop of the server for over 0\.5 s/);
     });
 
     it('name the way of the pings where the CPU of the server was idle', () => {
-      const { message, fix } = lossOf(3, 10) ?? {};
+      const { message, fix } = lossOf(3, 10).reasons[0] ?? {};
       assert.match(
         message ?? '',
         /pings were late on the side of the server, whose processes used up to 3 % of a core/,
@@ -83,9 +87,10 @@ describe('connections that are lost', () => {
       assert.match(fix ?? '', /a proxy that buffers/);
     });
 
-    it('are explained by a generator that was late by the ping timeout', () => {
-      const { code, explains } = lossOf(3, 700) ?? {};
-      assert.deepEqual([code, explains?.includes(DROPPED)], ['GENERATOR_LATE', true]);
+    it('make the run INVALID where a generator that was late by the ping timeout can be the cause', () => {
+      const { reasons, verdict, outcome } = lossOf(3, 700);
+      assert.deepEqual([reasons[0]?.code, reasons[0]?.explains.includes(DROPPED)], ['GENERATOR_LATE', true]);
+      assert.deepEqual([verdict.status, outcome.status], ['INVALID', 'UNKNOWN']);
     });
   });
 
@@ -109,7 +114,8 @@ describe('connections that are lost', () => {
   testRuns([
     ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
     ['dated by the samples, until they are released', idleAnd({ samples, stages }), [DROPPED, '3.00 s', 'hold']],
-    ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, '5.0 to 5.1 s']],
+    ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, 'they ended 5.0 to 5.1 s after they had connected']],
+    ['at the same age, to a tenth of a second', aged(4, 0.9, 0.95, 1), [DROPPED, 'they ended 0.9 to 1.0 s']],
     ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3.00 s', 'hold']],
     ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3.00 s', 'hold']],
     ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
@@ -130,6 +136,15 @@ describe('connections that are lost', () => {
       [DROPPED, '30 of 590'],
     ],
   ]);
+
+  it('have no moment in which most of them ended where that is less than half', () => {
+    const messageOf = (...connections: number[]) => {
+      const gradual = connections.map((count, t) => ({ t, connections: count }));
+      return run(idleAnd({ samples: gradual, stages })).reasons[0]?.message ?? '';
+    };
+    assert.doesNotMatch(messageOf(600, 500, 400, 294), /most ended/);
+    assert.match(messageOf(600, 440, 400, 294), /most ended at 1\.00 s, in stage `ramp`/);
+  });
 
   it('are in one row, as those that never opened or that their virtual users closed', () => {
     const figuresOf = (changes: Changes) => {
@@ -184,6 +199,11 @@ describe('a run', () => {
 
   testRuns([
     ['with a peak below the target', peak(583), ['TARGET_NOT_REACHED', '583 of 600']],
+    [
+      'with a peak between two readings',
+      { ...peak(40), accounts: { peak: 583 } },
+      ['TARGET_NOT_REACHED', '583 of 600'],
+    ],
     ['with a peak of virtual users that leave by themselves', peak(40, { expectedAtOnce: null })],
     ['with a peak until it was stopped', peak(40, { aborted }), ['RUN_INCOMPLETE']],
     [

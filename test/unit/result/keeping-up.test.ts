@@ -116,6 +116,33 @@ describe('a deployment that keeps up', () => {
     assert.equal(waiting([]), 'holds', 'an older result');
   });
 
+  it('falls behind within two seconds if the delay grows evenly, by half a second', () => {
+    const within = (seconds: number, queued: (step: number) => number) => {
+      const result = perfectResult();
+      result.messages = perfectMessages();
+      const points = Array.from({ length: 11 }, (_, step) => queued(step));
+      Object.assign(result.messages.window ?? {}, { seconds, sentPerSec: 60, queued: points });
+      return queue(result)?.message ?? 'holds';
+    };
+    // A server that acknowledges 20 of 60 messages per second.
+    const late = within(8.07, (step) => 246 + 33 * step);
+    assert.equal(late, 'acknowledgements fell behind: within 6.86 s, they were 4.68 s later');
+    assert.match(
+      within(2, (step) => 8 * step),
+      /1\.1\d s later$/,
+    );
+    assert.equal(
+      within(8, (step) => 3 * step),
+      'holds',
+      'less than half a second',
+    );
+    assert.equal(
+      within(8, (step) => (step < 5 ? 0 : 300)),
+      'holds',
+      'a pause',
+    );
+  });
+
   it('is not excused by a generator that was late for a moment', () => {
     const failsWith = (delayMaxMs: number, code: FindingCode) => {
       const result = broadcastsAt(80, 10, 20);
@@ -131,8 +158,9 @@ describe('a deployment that keeps up', () => {
   });
 
   it('is excused by a full machine unless its workers had all the CPU that they can use meanwhile', () => {
-    const judged = (cpuPercent: number, stage = 'broadcasts') => {
+    const judged = (cpuPercent: number, stage = 'broadcasts', cpuWaitShare = 0.5) => {
       const result = broadcastsAt(80, 10, 20);
+      result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare }));
       result.connections.perWorker = { w0: 100 };
       result.stages = [{ name: stage, t: 60 }];
       result.samples = [62, 64, 66].map((t) => ({ t, connections: 100, worker: { cpuPercent } }));
@@ -143,6 +171,8 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual(judged(98), [true, ['WORKERS_SATURATED']]);
     assert.deepEqual(judged(60), [false, ['MACHINE_SATURATED']], 'others took what it wanted');
     assert.deepEqual(judged(98, 'ramp'), [false, ['MACHINE_SATURATED']]);
+    assert.deepEqual(judged(5, 'broadcasts', 0.9), [true, []], 'it would have used more, had it been busy');
+    assert.deepEqual(judged(15, 'broadcasts', 0.9), [false, ['MACHINE_SATURATED']]);
   });
 });
 

@@ -84,10 +84,10 @@ describe('the verdict on messages of clients', () => {
   testCases([
     ['of which all are acknowledged', messages({})],
     [
-      'of which some are in no queue',
+      'of which the server skips some',
       messages({ ...unanswered, passedOver: { typing: 15_000 } }),
       'MESSAGES_UNACKNOWLEDGED',
-      '15,000 never',
+      'the server skipped 15,000',
       '`typing`',
     ],
     ['that the server does not answer', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],

@@ -129,7 +129,7 @@ describe('memory that is freed late', () => {
 
   it('at the limit still falls: no figure of memory per connection, but what it may be', async (t) => {
     const conducted = await freed(t, (ms) => Math.max(0, 300 - ms / 100) * MB);
-    assertWarned(conducted, 'SERVER_NOT_IDLE', 'at 0', 'Workers', '20 s');
+    assertWarned(conducted, 'SERVER_NOT_IDLE', 'no connection was open', 'Workers', '20 s');
     const { perConnectionBytes, perConnection } = conducted.result.memory;
     assert.equal(perConnectionBytes.workerRss?.doubt, 'freed');
     assert.ok(perConnection && !isTold(perConnection));

@@ -1,7 +1,6 @@
 /** The identities of the figures: whatever was asked for is in one column, whoever counts it. */
 
-import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
-import { merged, sum } from '../../../result/sums.ts';
+import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { check, type Found, type Measured } from '../../check.ts';
 import { valuesOf } from '../../values.ts';
@@ -42,14 +41,11 @@ const engines: Identity = (_, { snapshots }) =>
   snapshots
     // A run that was stopped during a ramp has counts of different moments.
     .filter(({ still, processes }) => still && processes.every(({ answers }) => answers))
-    .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from, ...ends }) => {
+    .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from }) => {
       const { dropped, returned, gaveUp, left, away } = returns;
       const opened = account.alive + sum(Object.values(account.ended));
       const of = (what: string) => `${what} of engine ${from.engine}`;
-      const { [OWN_DISCONNECT]: _, ...lost } = ends.disconnects;
       const timed = { what: of('opened connections'), all: opened, parts: { timed: sum(connecting.opened.counts) } };
-      const ages = { aged: merged([ends.lostAgesUs]).totalCount };
-      const aged = { what: of('lost connections'), all: sum(Object.values(lost)), parts: ages };
       const asked = { opened, ...account.failed, pending: account.pending };
       const all: Account[] = [
         { what: of('attempted connections'), all: account.asked, parts: asked },
@@ -59,7 +55,7 @@ const engines: Identity = (_, { snapshots }) =>
         { what: of('opened connections'), all: opened, parts: { ...transports } },
       ];
       // What a lost host opened and lost at the end is known by its status alone.
-      return processes.length > 0 ? [...all, timed, aged] : all;
+      return processes.length > 0 ? [...all, timed] : all;
     });
 
 const hosts: Identity = ({ generators, connections: { opened, held } }) => {

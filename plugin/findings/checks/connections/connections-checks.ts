@@ -1,9 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 
-import { decodeHistogram } from '../../../../protocol/base/histogram.ts';
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf } from '../../../../protocol/codes/failure-codes.ts';
-import { addSnapshots } from '../../../../protocol/link/add-snapshots.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
@@ -16,7 +14,7 @@ import { type Check, check, checkUnless, type Found, type Measured } from '../..
 import { waitedForServer } from '../../evidence.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
 import { valuesOf } from '../../values.ts';
-import { closedByApplication, codesFix, codesText } from './ends-checks.ts';
+import { closedByApplication, codesFix, codesText, sameAge, secondsText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
 import { missedPings } from './pings.ts';
@@ -153,8 +151,8 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
       message: `${ofApplication.message}${planned}${left}`,
       values: [...(ofApplication.values ?? []), ...values],
     };
-  const fall = steepestFall(stages, samples);
-  const age = asPlanned > 0 ? undefined : commonAge(measurements);
+  const fall = steepestFall(total(lost), stages, samples);
+  const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
   const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? '' : codesText(connections.ends);
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
@@ -185,25 +183,15 @@ function clientFix(lost: Record<string, number>): string | undefined {
   return FAILURE_CODES[cause.replaceAll(' ', '_')]?.remedy;
 }
 
-/** Fewer have the same age by chance. */
-const MIN_LOST = 5;
-/** As a share of their age: a time-out is that exact. */
-const MAX_AGE_SPREAD = 0.05;
-/** As a share of the ramps: connections that end at one moment came at different ones. */
+/** As a share of the ramps: connections that end at one moment were opened at different ones. */
 const MAX_RAMP_SHARE = 0.25;
 
-/** @returns how old nearly all that were lost had become, where a time-out shows by it */
-function commonAge({ snapshots, ramps }: Measurements): string | undefined {
-  const ages = decodeHistogram(addSnapshots(snapshots).lostAgesUs);
-  const [low, high] = [5, 95].map((percentile) => ages.getValueAtPercentile(percentile) / 1e6) as [number, number];
-  const isOne =
-    high - low <= MAX_AGE_SPREAD * high && high - low < MAX_RAMP_SHARE * sum(ramps.map(({ seconds }) => seconds));
-  if (ages.totalCount < MIN_LOST || !isOne) return undefined;
-  const [first, last] = [ages.minNonZeroValue / 1e6, ages.maxValue / 1e6].map((age) => decimals(age, 1));
-  const [from, to] = [low, high].map((age) => decimals(age, 1));
-  const who = first === from && last === to ? 'each' : 'nine in ten of them';
-  const verb = who === 'each' ? 'it' : 'they';
-  return `; ${who} ${from === to ? '' : `${from} to `}${to} s after ${verb} connected`;
+/** @returns how old the lost connections were, where a time-out shows by it */
+function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): string | undefined {
+  const age = sameAge(ends);
+  const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
+  if (!age || age.high - age.low >= MAX_RAMP_SHARE * rampSeconds) return undefined;
+  return `; they ended ${secondsText(age)} after they had connected`;
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
@@ -245,12 +233,17 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   };
 }
 
-/** @returns the sample before which most connections had gone, until they were released */
-function steepestFall(stages: Result['stages'], samples: Result['samples']): { t: number; stage: string } | undefined {
+/** @returns the sample before which more than half of the lost connections had ended, until the run released the others */
+function steepestFall(
+  lost: number,
+  stages: Result['stages'],
+  samples: Result['samples'],
+): { t: number; stage: string } | undefined {
   const releasedAt = stages.find(({ name }) => name === 'disconnect')?.t ?? Number.POSITIVE_INFINITY;
   const held = samples.filter(({ t }) => t < releasedAt);
-  const falls = held.map(({ t, connections }, index) => ({ t, by: (held[index - 1]?.connections ?? 0) - connections }));
-  const steepest = falls.toSorted((a, b) => b.by - a.by)[0];
-  if (steepest === undefined || steepest.by <= 0) return undefined;
+  const steepest = held.find(
+    ({ connections }, index) => 2 * ((held[index - 1]?.connections ?? 0) - connections) > lost,
+  );
+  if (!steepest) return undefined;
   return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
 }

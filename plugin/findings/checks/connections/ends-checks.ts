@@ -18,8 +18,10 @@ type Range = EndRow['sent'];
 
 /** Fewer have the same age, or number of messages, by chance. */
 const MIN_ENDED = 5;
-/** Allowed spread, as a share of the larger value: a timer is that exact. */
-const MAX_SPREAD = 0.05;
+/** Allowed spread of ages, as a share of the larger one, and in seconds: a timer is that exact. */
+const MAX_SPREAD = { share: 0.05, seconds: 0.1 };
+/** Share of the ends whose kinds are looked at: rare kinds have ages of their own. */
+const NEARLY_ALL = 0.9;
 
 export const ends: Check[] = [
   check('MESSAGES_TOO_LARGE', ({ connections }) => {
@@ -29,7 +31,7 @@ export const ends: Check[] = [
     const { largestSentBytes: sent, maxPayloadBytes: taken } = first;
     const codes = [...new Set(found.map(({ cause }) => closeCodeOf(cause)?.code ?? httpStatus(cause)))].filter(Boolean);
     const how = codes.length > 0 ? `closed with ${codes.join(' and ')}` : 'closed after a message that is too large';
-    const count = sum(found.map((one) => one.count));
+    const count = countOf(found);
     const { text, fix } = sizesOf(first);
     return {
       message: `${count} of ${connections.opened} were ${how}: ${text}`,
@@ -61,17 +63,16 @@ export function closedByApplication(all: readonly EndRow[], count: number, of: n
 
 /** @returns `, after 2.9 to 3.0 s` or `, after 21 messages each`: whichever is the same for all of them */
 function commonTo(rows: readonly EndRow[]): string {
-  if (sum(rows.map(({ count }) => count)) < MIN_ENDED) return '';
-  const age = spanOf(rows.map(({ ageSeconds }) => ageSeconds));
+  if (countOf(rows) < MIN_ENDED) return '';
+  const age = sameAge(rows);
   const sent = spanOf(rows.map((row) => row.sent));
   const received = spanOf(rows.map((row) => row.received));
-  const isTimed = age.high - age.low <= Math.max(MAX_SPREAD * age.high, 0.1);
   const isCounted = sent.low === sent.high && sent.high > 1;
   const isReceived = !isCounted && received.low === received.high && received.high > 2;
   const texts = [
     ...(isCounted ? [`${integer(sent.high)} messages each`] : []),
-    ...(isReceived && !isTimed ? [`${integer(received.high)} events each`] : []),
-    ...(isTimed || !(isCounted || isReceived) ? [secondsText(age)] : []),
+    ...(isReceived && !age ? [`${integer(received.high)} events each`] : []),
+    ...(age || !(isCounted || isReceived) ? [secondsText(age ?? ageOf(rows))] : []),
   ];
   return `, after ${texts.join(' and ')}`;
 }
@@ -79,14 +80,29 @@ function commonTo(rows: readonly EndRow[]): string {
 /** @returns the span of ages, and of messages, of these connections */
 function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
   if (rows.length === 0) return [];
-  const [age, sent] = [spanOf(rows.map(({ ageSeconds }) => ageSeconds)), spanOf(rows.map((row) => row.sent))];
+  const [age, sent] = [ageOf(rows), spanOf(rows.map((row) => row.sent))];
   return [
     ...valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's'),
     ...valuesOf({ 'fewest sent messages': sent.low, 'most sent messages': sent.high }),
   ];
 }
 
-function secondsText({ low, high }: Range): string {
+/** @returns the age at which nearly all of these connections ended; undefined if they differ, or are few */
+export function sameAge(rows: readonly EndRow[]): Range | undefined {
+  const all = countOf(rows);
+  const usual = rows
+    .toSorted((a, b) => b.count - a.count)
+    .filter((_, index, sorted) => countOf(sorted.slice(0, index)) < NEARLY_ALL * all);
+  if (all < MIN_ENDED) return undefined;
+  const age = ageOf(usual);
+  return age.high - age.low <= Math.max(MAX_SPREAD.share * age.high, MAX_SPREAD.seconds) ? age : undefined;
+}
+
+const countOf = (rows: readonly EndRow[]) => sum(rows.map(({ count }) => count));
+const ageOf = (rows: readonly EndRow[]) => spanOf(rows.map(({ ageSeconds }) => ageSeconds));
+
+/** Returns `3.0 s` or `2.9 to 3.0 s`. */
+export function secondsText({ low, high }: Range): string {
   const digits = high < 1 ? 2 : 1;
   const [from, to] = [low, high].map((one) => decimals(one, digits));
   return from === to ? `${to} s` : `${from} to ${to} s`;
@@ -103,7 +119,7 @@ export function codesText(all: readonly EndRow[]): string {
   const texts = byCause.flatMap(([cause, ended]) => {
     const words = ended.map((one) => one.words).find((one) => one !== '') ?? '';
     const code = codeText({ cause, words });
-    return code === undefined ? [] : `${sum(ended.map(({ count }) => count))} with ${code}`;
+    return code === undefined ? [] : `${countOf(ended)} with ${code}`;
   });
   return texts.length > 0 ? `; ${texts.join(', ')}` : '';
 }

@@ -41,7 +41,9 @@ export const limits: Check[] = [
     const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
     const beside = open - peak;
     const values = valuesOf({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
-    const message = `${failed} failed, and ${worker || named} had ${integer(open)} of at most ${integer(limit)} files open`;
+    // Files that a process inherits may have numbers above its limit.
+    const files = open >= limit ? `all of its ${integer(limit)}` : `${integer(open)} of at most ${integer(limit)}`;
+    const message = `${failed} failed, and ${worker || named} had ${files} files open`;
     // With several processes, each has its share of the connections: even more of its files are none.
     if (ONE_SOCKET.test(fullest?.command ?? '') && beside > Math.max(peak, MIN_OTHER_FILES))
       return {

@@ -20,6 +20,8 @@ const MIN_WINDOW_SHARE = 0.9;
 const SLOWER = 0.02;
 /** Single pauses move the median of a part by less. */
 const LEAST_GROWTH_SECONDS = 0.1;
+/** A shorter window shows a trend by more growth, in steps of similar size. */
+const SHORT = { seconds: 2, growthSeconds: 0.5, stepShare: 0.5 };
 const GROWTH = 'growth of the delay';
 
 export const keepingUp: Check[] = [
@@ -61,7 +63,7 @@ function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
 function growth(points: Point[], window: string, what: string, who: string): Detail[] {
   const times = points.map(({ at }) => at);
   const span = ((Math.max(...times) - Math.min(...times)) * points.length) / (points.length - 1);
-  if (points.length < LEAST_BROADCASTS || span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE) return [];
+  if (points.length < LEAST_BROADCASTS || span < SHORT.seconds * MIN_WINDOW_SHARE) return [];
   const parts = Array.from({ length: PARTS }, (_, part) =>
     points.slice((part * points.length) / PARTS, ((part + 1) * points.length) / PARTS),
   );
@@ -70,7 +72,11 @@ function growth(points: Point[], window: string, what: string, who: string): Det
   // A machine that others use lets it catch up now and then, but not to where it was.
   const grows = Math.min(...late.slice(PARTS / 2)) > Math.max(...late.slice(0, PARTS / 2));
   const [seconds, value] = [at, late].map((one) => (one.at(-1) as number) - (one[0] as number)) as [number, number];
-  if (!grows || value < Math.max(LEAST_GROWTH_SECONDS, SLOWER * seconds)) return [];
+  const isShort = span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE;
+  const steps = late.slice(1).map((one, index) => one - (late[index] as number));
+  const isEven = Math.min(...steps) >= (SHORT.stepShare * value) / steps.length;
+  const least = Math.max(isShort ? SHORT.growthSeconds : LEAST_GROWTH_SECONDS, SLOWER * seconds);
+  if (!grows || value < least || (isShort && !isEven)) return [];
   return [
     {
       window,

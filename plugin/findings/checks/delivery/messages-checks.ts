@@ -38,7 +38,7 @@ export const messages: Check[] = [
     const neverText =
       never === 0
         ? ''
-        : `; ${integer(never)} never, in no queue: newer ones of their connections were acknowledged, or none ever (\`${Object.keys(passedOver).join('`, `')}\`)`;
+        : `; of these, the server skipped ${integer(never)} (\`${Object.keys(passedOver).join('`, `')}\`): it acknowledged later messages of the same connections, or none at all`;
     const where = `${integer(unansweredConnected)} on connections that stayed open, ${integer(unansweredDisconnected)} on lost ones${neverText}`;
     return {
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,

@@ -5,7 +5,7 @@ import { mainWorkerLayer } from '../../../../report/figures/layers.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { fitLine, type Point } from '../../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../../report/statistics/straightness.ts';
-import { decimals } from '../../../../report/text/format.ts';
+import { decimals, integer } from '../../../../report/text/format.ts';
 import { isRelative } from '../../../../report/text/relative.ts';
 import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
@@ -30,8 +30,9 @@ export const memory: Check[] = [
     if (overTime || fault || !memory) return undefined;
     const different = new Set(plateaus.map(({ connections }) => connections));
     if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
+    const counts = [...different].map(integer).join(' and ');
     return {
-      message: `memory was read at ${[...different].join(' and ')} connections`,
+      message: `memory was read ${counts === '0' ? 'only while no connection was open' : `at ${counts} connections`}`,
       values: valuesOf({ 'numbers of connections with a reading': different.size }),
       // There was a pause for each.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),

@@ -1,9 +1,10 @@
 /** When a run noticed something, as text and as the window of a finding. */
+import { counted } from '../../../../report/text/format.ts';
 import type { Moment } from '../../../run/measurements/observations.ts';
 
 const TEXTS: Record<Moment['at'], (count: number) => string> = {
   begin: () => 'before the load',
-  plateau: (count) => `at ${count} connections`,
+  plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${counted(count, 'connection')}`),
   wave: (count) => `after wave ${count}`,
   reading: (count) => `after ${count} s`,
   'before fault': () => 'just before the planned fault',

@@ -54,21 +54,40 @@ export function redisWaitedSince({ samples }: Pick<Measured, 'samples'>): number
   return samples.find((sample) => redisOutput(sample) >= REDIS_OUTPUT_BYTES)?.t ?? Number.POSITIVE_INFINITY;
 }
 
-/** Returns the busiest stage of load in which the workers had no more CPU to use: the event loop of a worker has one core. */
-export function fullWorkers(result: Measured): Detail | undefined {
-  const { stages, samples, messages } = result;
-  const workers = workerCount(result);
-  const means = stages.flatMap(({ name: stage, t }, index) => {
+/** Returns the mean CPU of a layer in each stage of load, in percent of one core. */
+function cpuByStage({ stages, samples, messages }: Measured, layer: string): { stage: string; percent: number }[] {
+  return stages.flatMap(({ name: stage, t }, index) => {
     // A hold without messages is idle.
     if (WINDOWS[stage] === undefined || (stage === 'hold' && !messages)) return [];
     const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
     const inside = samples
       .filter((sample) => sample.t > t && sample.t <= until)
-      .flatMap((sample) => (sample.worker as Figures | undefined)?.cpuPercent ?? [])
+      .flatMap((sample) => (sample[layer] as Figures | undefined)?.cpuPercent ?? [])
       .map(Number);
     // A single sample can be a garbage collection.
-    return inside.length < 2 ? [] : [{ stage, percent: mean(inside) / workers }];
+    return inside.length < 2 ? [] : [{ stage, percent: mean(inside) }];
   });
+}
+
+/**
+ * Returns whether a part of the deployment can have lacked CPU in the window: what it used, and a wait for a CPU as long as that
+ * of the generator's threads beside it, fill a core. Also true where either is unknown.
+ */
+export function mayLackCpu(result: Measured, window: string): boolean {
+  const waits = result.generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
+  const percents = result.memory.layers.flatMap(({ id, belongsTo }) =>
+    cpuByStage(result, belongsTo === 'deployment' ? id : '').flatMap(({ stage, percent }) =>
+      WINDOWS[stage] === window ? percent / (id === 'worker' ? workerCount(result) : 1) : [],
+    ),
+  );
+  const needed = BUSY_PERCENT * (1 - Math.max(...waits));
+  return waits.length === 0 || percents.length === 0 || Math.max(...percents) >= needed;
+}
+
+/** Returns the busiest stage of load in which the workers had no more CPU to use: the event loop of a worker has one core. */
+export function fullWorkers(result: Measured): Detail | undefined {
+  const workers = workerCount(result);
+  const means = cpuByStage(result, 'worker').map(({ stage, percent }) => ({ stage, percent: percent / workers }));
   const [busiest] = means.toSorted((a, b) => b.percent - a.percent);
   if (!busiest || busiest.percent < BUSY_PERCENT) return undefined;
   const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
