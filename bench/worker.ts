@@ -28,8 +28,8 @@ export interface Worker {
   stats(): Promise<WorkerStats>;
   gc(): Promise<void>;
   /**
-   * Publishes broadcasts on an absolute schedule, spread over a window as long as the idle one; resolves shortly before its end. @throws
-   * Error if fewer than `connections` have joined the room
+   * Publishes broadcasts on an absolute schedule, spread over a window as long as the idle one; resolves shortly before its end.
+   * @throws Error if fewer than `connections` have joined the room
    */
   publish(plan: BroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
   /** Idempotent. */

@@ -33,8 +33,9 @@ export function readCalibration(json: string): Calibration {
 }
 
 /**
- * Merges new sections into the calibration. @param before the existing calibration; its sections stay unless measured again @throws Error
- * if it was measured with other versions
+ * Merges new sections into the calibration.
+ * @param before the existing calibration; its sections stay unless measured again
+ * @throws Error if it was measured with other versions
  */
 export function merged(
   machine: Machine,

@@ -81,8 +81,8 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
 }
 
 /**
- * Publishes as a run does, and freezes the ledger when all copies have arrived. @returns measurements from which the product computes its
- * figures
+ * Publishes as a run does, and freezes the ledger when all copies have arrived.
+ * @returns measurements from which the product computes its figures
  */
 export async function broadcast(
   { control, fleet }: Setup,

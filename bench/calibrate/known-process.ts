@@ -13,8 +13,9 @@ const CLOSE_TIMEOUT_MS = 5000;
 
 /**
  * Child: starts with the parent's configuration, replies to each message with the true values, and ends with the parent. Without an IPC
- * channel, prints the addresses to stdout. @param nothing returns the true values of an idle server @param start returns the server's
- * addresses; `truth` returns the object to which the server adds its true values since the last request
+ * channel, prints the addresses to stdout.
+ * @param nothing returns the true values of an idle server
+ * @param start returns the server's addresses; `truth` returns the object to which the server adds its true values since the last request
  */
 export async function serve<Config, Started, Truth>(
   nothing: () => Truth,
@@ -44,8 +45,10 @@ export interface KnownProcess<Started, Truth> {
 }
 
 /**
- * Starts a known server. @param module file in this folder, such as `known-server.ts` @param execArgv options of Node @throws Error if it
- * ends instead of starting; its own error is on stderr
+ * Starts a known server.
+ * @param module file in this folder, such as `known-server.ts`
+ * @param execArgv options of Node
+ * @throws Error if it ends instead of starting; its own error is on stderr
  */
 export async function startKnown<Started, Truth>(
   module: string,

@@ -44,8 +44,8 @@ export function readReportsBySize(): Report[] {
 }
 
 /**
- * Returns the VALID report with the most connections and Socket.IO's default ping interval. Sizing is computed from it. @param reports
- * sorted by size, smallest first
+ * Returns the VALID report with the most connections and Socket.IO's default ping interval. Sizing is computed from it.
+ * @param reports sorted by size, smallest first
  */
 export function largestValid(reports: Report[], isUsable: (result: Result) => boolean): Report | undefined {
   return reports.findLast(

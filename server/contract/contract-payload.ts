@@ -33,8 +33,8 @@ function cached<T>(cache: Map<number, T>, sizeBytes: number, make: () => T): T {
 }
 
 /**
- * Linear congruential generator (constants of Numerical Recipes), which gives the same bytes on every machine. @param toByte maps a random
- * byte to a byte of the payload
+ * Linear congruential generator (constants of Numerical Recipes), which gives the same bytes on every machine.
+ * @param toByte maps a random byte to a byte of the payload
  */
 function generate(sizeBytes: number, toByte: (random: number) => number): Buffer {
   const bytes = Buffer.allocUnsafe(sizeBytes);

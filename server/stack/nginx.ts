@@ -29,8 +29,8 @@ export interface NginxOptions {
 }
 
 /**
- * Replaces `{{NAMES}}`. All lines of a value get the indentation of their placeholder. @throws Error when a placeholder has no value, or a
- * value has no placeholder
+ * Replaces `{{NAMES}}`. All lines of a value get the indentation of their placeholder.
+ * @throws Error when a placeholder has no value, or a value has no placeholder
  */
 export function render(template: string, values: Record<string, string | number>): string {
   const unused = new Set(Object.keys(values));

@@ -21,7 +21,8 @@ export function requiredProfile(settings: Requirements): 'full' | undefined {
 }
 
 /**
- * Chooses the profile that can be started on this machine. @param wanted undefined for `full`, or `embedded` if a program is missing
+ * Chooses the profile that can be started on this machine.
+ * @param wanted undefined for `full`, or `embedded` if a program is missing
  * @returns `missing`: programs whose absence caused `embedded`; empty otherwise
  */
 export function chooseProfile(wanted: Profile | undefined, dirs = searchDirs()): { profile: Profile; missing: Tool[] } {

@@ -19,8 +19,9 @@ const JOIN_TIMEOUT_MS = 30_000;
 const READY_TIMEOUT_MS = 20_000;
 
 /**
- * Plans a new Redis with a new password. @param count number of cluster nodes; 1 for a single Redis @param ports free ports, two for each
- * node
+ * Plans a new Redis with a new password.
+ * @param count number of cluster nodes; 1 for a single Redis
+ * @param ports free ports, two for each node
  */
 export function planRedis(count: number, ports: number[]): { redisUrl: string; redisNodes: RedisNodeState[] } {
   const redisNodes = Array.from({ length: count }, (_, index) => ({

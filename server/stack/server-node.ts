@@ -14,7 +14,8 @@ export const environmentSchema = z.object({
 });
 
 /**
- * Looks in `CAPACITY_MODULES` first, then in the working directory. @returns path of the binary
+ * Looks in `CAPACITY_MODULES` first, then in the working directory.
+ * @returns path of the binary
  * @throws CapacityError NOT_INSTALLED, CONFIG_INVALID
  */
 export function serverNode(environment: NodeJS.ProcessEnv = process.env): string {

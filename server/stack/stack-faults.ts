@@ -28,8 +28,8 @@ export function partsReplacedBy(fault: StackFault, state: StackState): string[] 
 }
 
 /**
- * Causes the fault and resolves when it is done, but does not wait for a killed worker to restart. @param save writes the state, which is
- * needed to take the stack down later
+ * Causes the fault and resolves when it is done, but does not wait for a killed worker to restart.
+ * @param save writes the state, which is needed to take the stack down later
  * @throws CapacityError `START_FAILED`
  */
 export async function causeFault(fault: StackFault, state: StackState, save: () => void): Promise<void> {

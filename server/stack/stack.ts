@@ -44,9 +44,10 @@ type FoundStack =
   | { status: 'down' };
 
 /**
- * Starts a stack and waits until every part answers. Cleans up a stale stack in the same folder first. @throws CapacityError
- * `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`, `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the signal's reason, with the
- * stack's processes ended; those that could not be ended are listed in the message, or in `STACK_STUCK` if nothing else failed
+ * Starts a stack and waits until every part answers. Cleans up a stale stack in the same folder first.
+ * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`, `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the
+ * signal's reason, with the stack's processes ended; those that could not be ended are listed in the message, or in `STACK_STUCK` if
+ * nothing else failed
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await clearStateDir(options.stateDir);

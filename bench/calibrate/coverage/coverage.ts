@@ -25,8 +25,9 @@ const NOMINAL_PERCENT = 95;
 const MIN_PROBABILITY = 0.05;
 
 /**
- * Checks the coverage. @param intervals one per repeat; a missing one covers nothing @param mayCoverMore true if intervals that are too
- * wide are accepted
+ * Checks the coverage.
+ * @param intervals one per repeat; a missing one covers nothing
+ * @param mayCoverMore true if intervals that are too wide are accepted
  */
 export function covers(
   what: string,

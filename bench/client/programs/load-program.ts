@@ -24,8 +24,8 @@ export interface Counts {
 export const JOIN = ['join_room', { clientKey: 'capacity' }] as const;
 
 /**
- * @param connectOne resolves when the connection has joined the room; a rejection ends the program @param counts called after the last
- * broadcast
+ * @param connectOne resolves when the connection has joined the room; a rejection ends the program
+ * @param counts called after the last broadcast
  */
 export async function runProgram(
   load: Load,

@@ -1,6 +1,6 @@
 /**
- * What the connections of a process may hold together: messages whose end has not arrived, and data that the server does
- * not read. Without such a limit, a server that is wrong in the same way on thousands of connections ends the process.
+ * Limits the bytes that all connections of a process buffer together: incomplete messages, and data that the server does not read. Without
+ * a limit, a faulty server could exhaust the memory of the process over thousands of connections.
  */
 import { ProtocolError } from './protocol-error.ts';
 import type { Wire } from './sockets/wire.ts';
@@ -10,43 +10,43 @@ export const BUFFERED_BYTES = 256 * 1024 ** 2;
 export class BufferBudget {
   #heldBytes = 0;
   #unsentBytes = 0;
-  /** Wires that had something left to send when it was last looked at, and how much. */
+  /** Unsent bytes by wire, as of the last check; only wires with unsent bytes. */
   readonly #unsent = new Map<Wire, number>();
 
-  /** @throws ProtocolError `buffers_full`; then nothing is counted */
+  /** Reserves bytes. @throws ProtocolError `buffers_full`, without reserving anything */
   hold(bytes: number): void {
     if (this.#isFullWith(bytes)) {
-      const message = `the connections of this process hold ${BUFFERED_BYTES} bytes that are unfinished or unread`;
+      const message = `the connections of this process buffer ${BUFFERED_BYTES} bytes of incomplete or unread data, which is the limit`;
       throw new ProtocolError({ cause: 'buffers_full', message }, 'buffers full');
     }
     this.#heldBytes += bytes;
   }
 
-  /** Counterpart of `hold`. */
+  /** Releases bytes reserved by `hold`. */
   release(bytes: number): void {
     this.#heldBytes -= bytes;
   }
 
-  /** After a write that the kernel did not take as a whole. @returns false if that was too much */
-  sends(wire: Wire): boolean {
+  /** Counts a wire's unsent bytes, after a write that the kernel did not accept completely. @returns false if the budget is exceeded */
+  countUnsent(wire: Wire): boolean {
     this.#unsentBytes += wire.writableLength - (this.#unsent.get(wire) ?? 0);
     this.#unsent.set(wire, wire.writableLength);
     return !this.#isFullWith(0);
   }
 
-  /** The wire is destroyed. */
+  /** Removes a destroyed wire. */
   forget(wire: Wire): void {
     this.#unsentBytes -= this.#unsent.get(wire) ?? 0;
     this.#unsent.delete(wire);
   }
 
-  /** Wires do not report what they have sent since. */
+  /** Updates all unsent bytes, because wires do not report when they have sent them. */
   recount(): void {
-    for (const [wire, before] of this.#unsent) {
-      const now = wire.writableLength;
-      this.#unsentBytes += now - before;
-      if (now === 0) this.#unsent.delete(wire);
-      else this.#unsent.set(wire, now);
+    for (const [wire, previousBytes] of this.#unsent) {
+      const currentBytes = wire.writableLength;
+      this.#unsentBytes += currentBytes - previousBytes;
+      if (currentBytes === 0) this.#unsent.delete(wire);
+      else this.#unsent.set(wire, currentBytes);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { BufferBudget } from './buffer-budget.ts';
 
-/** Bytes that arrive in pieces. Grows by doubling, so that many small pieces cost no more than one large one. */
+/** Collects bytes that arrive in pieces. Doubles its capacity, so that many small pieces cost no more than a single large one. */
 export class ByteQueue {
   /** Valid up to `length`. */
   bytes: Buffer;
@@ -11,7 +11,7 @@ export class ByteQueue {
   constructor(capacity: number, budget: BufferBudget) {
     budget.hold(capacity);
     this.#budget = budget;
-    // Not from Node's buffer pool: a few waiting bytes must not keep a whole slab of it alive.
+    // Not from Node's buffer pool, because a few bytes would keep a whole slab of the pool in memory.
     this.bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
@@ -29,7 +29,7 @@ export class ByteQueue {
     this.length = needed;
   }
 
-  /** To be called once, when the bytes are no longer needed: the budget then has room for others. */
+  /** Returns the bytes to the budget. Must be called exactly once. */
   release(): void {
     this.#budget.release(this.bytes.length);
   }

@@ -9,7 +9,7 @@ import { OffsetReader } from './socket-io/offset.ts';
 import type { SocketIoShared } from './socket-io/reader.ts';
 import { SocketIoConnection } from './socket-io/socket-io.ts';
 
-/** Creates the clients of a process that speak Engine.IO 4 and Socket.IO 5 directly on its sockets, at a few KB each. */
+/** Creates the light clients of a process, which implement Engine.IO 4 and Socket.IO 5 directly on sockets and take a few KB each. */
 export class LightClients extends ConnectionPool implements SocketIoShared {
   /** The server's parser. */
   readonly codec: PacketCodec;

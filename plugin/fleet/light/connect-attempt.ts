@@ -1,4 +1,4 @@
-/** What a connection needs only while it is being set up; released as soon as it is open. */
+/** State that a connection needs only while connecting; released once it is open. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { ConnectStage } from '../../../protocol/wire/connection.ts';
 import type { BufferBudget } from './buffer-budget.ts';
@@ -8,18 +8,18 @@ import { newChallenge, type UpgradePlan, upgradeExpected, upgradeRequest } from 
 export type Stage = Exclude<ConnectStage, 'total' | 'change'>;
 
 export class Attempt {
-  /** The stage under way: `tcp`, `tls` if there is any, `upgrade` (WebSocket only), then those of the layers above. */
+  /** The current stage: `tcp`, `tls` if used, `upgrade` (WebSocket only), then the stages of the layers above. */
   stage: Stage = 'tcp';
-  /** By stage, microseconds from the start of the attempt to the stage's end. */
+  /** Microseconds from the start of the attempt to the end of each stage. */
   readonly endsUs: Partial<Record<Stage, number>> = {};
   tlsResumed = false;
-  /** What a connection sends that begins as WebSocket. */
+  /** The upgrade request; undefined if the connection begins with polling. */
   readonly request: Buffer | undefined = undefined;
   readonly answer: AnswerReader | undefined = undefined;
   readonly offersCompression: boolean = false;
   readonly #startedAtUs = monotonicUs();
 
-  /** @param plan undefined for a connection that begins with polling */
+  /** @param plan undefined if the connection begins with polling */
   constructor(plan: UpgradePlan | undefined, budget: BufferBudget) {
     if (plan === undefined) return;
     const challenge = newChallenge();
@@ -28,8 +28,8 @@ export class Attempt {
     this.offersCompression = plan.compression;
   }
 
-  /** The stage before `next` has ended. */
-  reached(next: Stage): void {
+  /** Ends the current stage and begins `next`. */
+  beginStage(next: Stage): void {
     this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;
   }

@@ -1,11 +1,11 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { type Failure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
 
-/** The server violated a protocol. Each layer names the cause, for before and after the connection is open. */
+/** A protocol violation by the server. Has a cause for connections being set up, and a reason for open ones. */
 export class ProtocolError extends Error {
-  /** Why the attempt failed, if no namespace is connected yet. */
+  /** Failure of the attempt, if no namespace is connected yet. */
   readonly failure: Failure;
-  /** Socket.IO's reason for the disconnect, if a namespace is connected. */
+  /** Socket.IO's disconnect reason, if a namespace is connected. */
   readonly reason: string;
 
   constructor(failure: Failure, reason: string) {
@@ -30,13 +30,13 @@ export function socketIo2Error(): ProtocolError {
   return new ProtocolError(SOCKET_IO_2, 'parse error');
 }
 
-/** For an error that reading caused, of whatever kind. */
+/** Converts any error thrown while reading. */
 export function protocolError(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error;
   return unreadable(error instanceof Error ? error.message : String(error));
 }
 
-/** @param maxBytes that a message may have @param bytes that it has, if known */
+/** @param maxBytes limit of a message @param bytes size of the message, if known */
 export function messageTooLarge(maxBytes: number, bytes?: number): ProtocolError {
   return tooLarge(tooLargeText(maxBytes, bytes));
 }

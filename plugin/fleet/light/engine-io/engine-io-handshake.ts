@@ -1,4 +1,4 @@
-/** The texts of Engine.IO 4: its handshake, its address. */
+/** Engine.IO 4's handshake and request target. */
 import { isUtf8 } from 'node:buffer';
 import type { Announced } from '../../../../protocol/link/ends.ts';
 import { announcedIn } from '../../client/announced.ts';
@@ -6,16 +6,16 @@ import type { ClientOptions } from '../../client/client.ts';
 import { ENGINE_IO_3 } from '../../client/failure.ts';
 import { engineIoError, socketIo2Error } from '../protocol-error.ts';
 
-/** Every connection keeps its own. */
+/** Limit, because every connection keeps its session id. */
 const MAX_SESSION_ID_LENGTH = 1000;
 const MAX_PING_INTERVAL_MS = 2 ** 30;
 const OPEN = 0x30;
 
 interface Handshake {
   sessionId: string;
-  /** The longest time between two pings. */
+  /** Longest time between two pings. */
   pingEveryMs: number;
-  /** The server offers to move a polling session to WebSocket. */
+  /** Whether the server offers to upgrade a polling session to WebSocket. */
   offersWebSocket: boolean;
   announced: Announced;
 }
@@ -44,7 +44,7 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
   };
 }
 
-/** Path and query as socket.io-client writes them: the path has one leading and one trailing slash. */
+/** Returns path and query as in socket.io-client: the path has one leading and one trailing slash. */
 export function targetOf(
   { path, query }: Pick<ClientOptions, 'path' | 'query'>,
   transport: ClientOptions['transports'][number],
@@ -57,7 +57,7 @@ export function targetOf(
 /** @throws ProtocolError */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
-  // Invalid bytes decode to this character, which the server can also have sent as such.
+  // Invalid bytes decode to this character, but the server can also have sent the character itself.
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) {
     throw engineIoError('a text message that is not UTF-8');
   }

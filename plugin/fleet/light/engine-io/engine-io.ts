@@ -1,6 +1,6 @@
 /**
- * The middle layer of a light connection: Engine.IO 4 with its handshake, pings and messages. Its transport is WebSocket,
- * the layer below, or HTTP long-polling, from which it can change to WebSocket, as socket.io-client does.
+ * The middle layer of a light connection: Engine.IO 4 with handshake, pings and messages. Its transport is WebSocket (the layer below), or
+ * HTTP long-polling, which it can upgrade to WebSocket as socket.io-client does.
  */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ClientOptions, TransportState } from '../../client/client.ts';
@@ -23,7 +23,7 @@ const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34,
 const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
 const UPGRADE = encodeFrame(OPCODE.text, '5');
 
-/** Computed once for all connections with the same options. */
+/** Plans are shared by all connections with the same options. */
 const upgradePlans = new WeakMap<ClientOptions, UpgradePlan>();
 const pollingPlans = new WeakMap<ClientOptions, PollingPlan>();
 
@@ -34,23 +34,23 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   readonly traffic = new Traffic();
   /** Empty until the handshake. */
   protected sessionId = '';
-  /** The longest time between two pings. */
+  /** Longest time between two pings. */
   #pingEveryMs = 0;
-  /** Only as long as the transport is polling. */
+  /** Set only while the transport is polling. */
   #polling: Polling | undefined = undefined;
 
-  /** The handshake is done. Call `opened()`, or have `attempt` reach the next stage. */
+  /** Called after the handshake. Must call `opened()`, or begin the next stage of `attempt`. */
   protected abstract onSession(): void;
-  /** A text message, without its type; the bytes are valid only during the call. @throws ProtocolError */
+  /** Called for a text message, without its type; the bytes are valid only during the call. @throws ProtocolError */
   protected abstract onMessage(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinaryMessage(bytes: Buffer, start: number, end: number): void;
 
-  /** The transport is WebSocket now, and was polling. @param tookUs since the handshake */
+  /** Called when the transport has changed from polling to WebSocket. @param tookUs time since the handshake */
   protected abstract onTransportChanged(tookUs: number): void;
-  /** The transport stays polling, although the options ask for WebSocket. */
+  /** Called when the transport stays polling although the options include WebSocket. */
   protected abstract onTransportKept(failure: Failure): void;
 
-  /** The messages to send before the end when `close()` ends the connection. */
+  /** Returns the messages that `close()` sends before it closes the connection. */
   protected abstract lastMessages(): EngineIoPacket[];
 
   get transport(): TransportState {
@@ -62,7 +62,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     return this.deflate !== undefined;
   }
 
-  /** The transport may still change. */
+  /** Whether an upgrade to WebSocket is still under way. */
   get isUpgrading(): boolean {
     return this.#polling?.isUpgrading === true;
   }
@@ -90,7 +90,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     }
   }
 
-  /** @param frames of the messages without compression, if there are any already */
+  /** @param frames uncompressed frames of the messages, if they exist already */
   protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
     const polling = this.#polling;
     if (frames === undefined) this.traffic.sends(messages);
@@ -150,7 +150,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
       if (this.#polling === undefined) this.write(PONG_FRAME);
       else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
-      // By WebSocket, engine.io-client waits for the close frame.
+      // On WebSocket, engine.io-client waits for the close frame instead.
       if (this.#polling !== undefined) this.#onPollingClosed();
     } else if (type === BINARY) {
       const attachment = decodeBinary(bytes, start, end);
@@ -162,7 +162,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     }
   }
 
-  /** Handles the Engine.IO close packet, which the server sends by polling. */
+  /** Handles Engine.IO's close packet on polling. */
   #onPollingClosed(): void {
     const wasOpen = this.state === 'open';
     if (wasOpen) {
@@ -176,7 +176,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     this.onBinaryMessage(bytes, start, end);
   }
 
-  /** In engine.io-client's order: what `onSession` sends, the probe, and then the next poll. */
+  /** Sends in engine.io-client's order: messages of `onSession`, the probe, then the next poll. */
   #onHandshake(bytes: Buffer, start: number, end: number): void {
     const { sessionId, pingEveryMs, offersWebSocket, announced } = readHandshake(bytes, start, end);
     this.sessionId = sessionId;
@@ -197,7 +197,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   override onWireOpen(tlsResumed: boolean): void {
     if (this.#polling === undefined) super.onWireOpen(tlsResumed);
     else if (this.attempt?.stage === 'tcp' || this.attempt?.stage === 'tls') {
-      this.attempt.reached('open');
+      this.attempt.beginStage('open');
       this.attempt.tlsResumed = tlsResumed;
     }
   }

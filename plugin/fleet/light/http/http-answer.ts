@@ -1,26 +1,26 @@
 /**
- * Reads the answers on an HTTP/1.1 connection: to the requests of polling, and to that for a WebSocket. In place if one arrives
- * whole, otherwise collected. Of a refusal, the first of its body is enough, which often says why.
+ * Reads HTTP/1.1 responses to polling requests and WebSocket upgrades. A response that arrives whole is read in place, otherwise it is
+ * collected. Of an error response, only the start of the body is read, which often gives the reason.
  */
 import { type Failure, httpFailure } from '../../client/failure.ts';
 import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
 import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';
 
-/** Memory for a body whose bytes have not arrived yet: until then its length is only a claim. */
+/** Most memory allocated for a body before its bytes arrive, because its announced length may be wrong. */
 const MAX_TRUSTED_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
-/** For a chunk's size with its extensions, or a trailer. */
+/** Limit of a chunk header or a trailer. */
 const MAX_LINE_BYTES = 1024;
-/** Kept of a refusal: more than is ever quoted. */
-const MAX_SAID_BYTES = 1024;
+/** Bytes kept of an error response's body, more than messages quote. */
+const MAX_REFUSAL_BYTES = 1024;
 const CHUNK_HEAD = /^([0-9a-f]+)[^\n]*\n/i;
-/** A chunked body that is empty. */
+/** An empty chunked body. */
 const NO_CHUNKS = /^0+[^\n]*\n/;
-const TOO_MUCH = 'more bytes than the answer announced';
+const EXCESS_BYTES = 'more bytes than the answer announced';
 const NO_BODY = Buffer.alloc(0);
 
-/** How the end of a body is found. */
+/** Special body sizes: how the end of the body is found. */
 const CHUNKED = -1;
 const UNTIL_CLOSE = -2;
 const UNKNOWN = -3;
@@ -28,23 +28,23 @@ const UNKNOWN = -3;
 export interface AnswerHead {
   status: number;
   reason: string;
-  /** By name in lower case. */
+  /** Values by lower-case name. */
   headers: ReadonlyMap<string, readonly string[]>;
-  /** The connection can take another request. */
+  /** Whether the connection can take another request. */
   keepsAlive: boolean;
-  /** In bytes; negative for a body of unknown length. */
+  /** In bytes; negative if the length is not known in advance. */
   bodySize: number;
 }
 
 export interface Answer {
   head: AnswerHead;
-  /** `body[start, end)`, valid until the next bytes are read; after a switch of protocols, all that follows the head. */
+  /** The body is `body[start, end)`, valid until the next bytes are read. After status 101, it is everything after the head. */
   body: Buffer;
   start: number;
   end: number;
 }
 
-/** What an answer has to be, and what is wrong with another one. */
+/** Expected response, and the error for any other. */
 export interface Expected {
   status: 101 | 200;
   error: (message: string) => ProtocolError;
@@ -53,21 +53,21 @@ export interface Expected {
 }
 
 export class AnswerReader {
-  /** Some of the answer has arrived. */
+  /** Whether part of the response has arrived. */
   hasBegun = false;
   #head: AnswerHead | undefined = undefined;
-  /** What waits for the rest of the head, or then of the body. */
+  /** Incomplete head or body. */
   #queue: ByteQueue | undefined = undefined;
-  /** Bytes left of a chunked body's current chunk; 0 while its size, or the line end after it, is being read. */
+  /** Unread bytes of the current chunk; 0 while its header or the line end after it is read. */
   #chunkLeft = 0;
   #line = '';
   #afterLastChunk = false;
-  /** The beginning of a refusal's body. */
-  #said = NO_BODY;
+  /** Start of an error response's body. */
+  #refusalBody = NO_BODY;
   readonly #expected: Expected;
   readonly #budget: BufferBudget;
 
-  /** @param budget for what waits for its end */
+  /** @param budget budget for incomplete data */
   constructor(expected: Expected, budget: BufferBudget) {
     this.#expected = expected;
     this.#budget = budget;
@@ -75,7 +75,7 @@ export class AnswerReader {
 
   /**
    * Reads `bytes[start, end)`.
-   * @returns the answer when it is complete, or enough of a refusal has come
+   * @returns the response when it is complete, or when enough of an error response has arrived
    * @throws ProtocolError; only `discard` may be called afterwards
    */
   read(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
@@ -95,28 +95,28 @@ export class AnswerReader {
     if (bodySize > maxBytes) throw messageTooLarge(maxBytes, bodySize);
     if (bodySize === CHUNKED) return this.#readChunks(from, at, to, maxBytes);
     if (bodySize >= 0 && this.#queue === undefined && to - at >= bodySize) {
-      if (to - at > bodySize) throw this.#expected.error(TOO_MUCH);
+      if (to - at > bodySize) throw this.#expected.error(EXCESS_BYTES);
       return this.#finish(from, at, to);
     }
     this.#collect(from, at, to, maxBytes, Math.max(bodySize, 0));
     if (bodySize === UNTIL_CLOSE || this.#collected < bodySize) return undefined;
-    if (this.#collected > bodySize) throw this.#expected.error(TOO_MUCH);
+    if (this.#collected > bodySize) throw this.#expected.error(EXCESS_BYTES);
     return this.#finishCollected();
   }
 
-  /** The server has closed the connection. @returns the answer if that completes it */
+  /** Handles the end of the connection. @returns the response if that completes it */
   ended(): Answer | undefined {
     return this.refusal ?? (this.#head?.bodySize === UNTIL_CLOSE ? this.#finishCollected() : undefined);
   }
 
-  /** What has come of a refusal whose body is not there yet. */
+  /** The error response as far as it has arrived; undefined if there is none. */
   get refusal(): Answer | undefined {
     const head = this.#head;
     if (head === undefined || head.status === this.#expected.status) return undefined;
-    return { head, body: this.#said, start: 0, end: this.#said.length };
+    return { head, body: this.#refusalBody, start: 0, end: this.#refusalBody.length };
   }
 
-  /** Nothing more is read. Idempotent. */
+  /** Stops reading and releases memory. Idempotent. */
   discard(): void {
     this.#queue?.release();
     this.#queue = undefined;
@@ -126,7 +126,7 @@ export class AnswerReader {
     return this.#finish(this.#queue?.bytes ?? NO_BODY, 0, this.#collected);
   }
 
-  /** Prepares for the next answer, too. */
+  /** Returns the response, and prepares for the next one. */
   #finish(body: Buffer, start: number, end: number): Answer {
     const head = this.#head as AnswerHead;
     this.#head = undefined;
@@ -136,7 +136,7 @@ export class AnswerReader {
     return { head, body, start, end };
   }
 
-  /** @returns where the body begins, or -1 while the head is incomplete */
+  /** Returns the start of the body, or -1 while the head is incomplete. */
   #readHead(bytes: Buffer, start: number, end: number): number {
     let at = start;
     for (;;) {
@@ -146,7 +146,7 @@ export class AnswerReader {
       if (size === 3) break;
       const head = this.#expected.readHead(text.slice(0, size));
       at += size;
-      // An interim answer (100, 103): the real one follows.
+      // An interim response (100, 103) precedes the final one.
       if (head.status < 200 && head.status !== 101) continue;
       this.#head = head;
       this.discard();
@@ -163,13 +163,15 @@ export class AnswerReader {
   }
 
   #readRefusal(bytes: Buffer, start: number, end: number): Answer | undefined {
-    const wanted = Math.min(end, start + MAX_SAID_BYTES - this.#said.length);
-    if (wanted > start) this.#said = Buffer.concat([this.#said, bytes.subarray(start, wanted)]);
+    const refusalEnd = Math.min(end, start + MAX_REFUSAL_BYTES - this.#refusalBody.length);
+    if (refusalEnd > start) this.#refusalBody = Buffer.concat([this.#refusalBody, bytes.subarray(start, refusalEnd)]);
     const answer = this.refusal as Answer;
     const { bodySize } = answer.head;
-    const isEmpty = bodySize === 0 || (bodySize === CHUNKED && NO_CHUNKS.test(this.#said.toString('latin1')));
-    const isAll = isEmpty || this.#said.length === (bodySize > 0 ? Math.min(bodySize, MAX_SAID_BYTES) : MAX_SAID_BYTES);
-    return isAll || saidIn(answer) !== '' ? answer : undefined;
+    const isEmpty = bodySize === 0 || (bodySize === CHUNKED && NO_CHUNKS.test(this.#refusalBody.toString('latin1')));
+    const isComplete =
+      isEmpty ||
+      this.#refusalBody.length === (bodySize > 0 ? Math.min(bodySize, MAX_REFUSAL_BYTES) : MAX_REFUSAL_BYTES);
+    return isComplete || refusalText(answer) !== '' ? answer : undefined;
   }
 
   #readChunks(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
@@ -194,7 +196,7 @@ export class AnswerReader {
       if (this.#afterLastChunk) {
         // Trailers, then an empty line.
         if (line !== '') continue;
-        if (at < end) throw error(TOO_MUCH);
+        if (at < end) throw error(EXCESS_BYTES);
         return this.#finishCollected();
       }
       // The line end after a chunk's bytes.
@@ -217,7 +219,7 @@ export class AnswerReader {
   }
 }
 
-/** @param text to the end of the empty line @param error for what is no head @throws ProtocolError */
+/** @param text head including the empty line @param error creates the error for an invalid head @throws ProtocolError */
 export function parseHead(text: string, error: Expected['error']): AnswerHead {
   const [first = '', ...lines] = text.split('\r\n');
   const [, version, digits] = /^HTTP\/1\.(\d) (\d{3})/.exec(first) ?? [];
@@ -244,17 +246,17 @@ function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string
   if (coding) return coding.join().toLowerCase() === 'chunked' ? CHUNKED : UNKNOWN;
   const [length, ...others] = headers.get('content-length') ?? [];
   if (length === undefined) return UNTIL_CLOSE;
-  return others.some((one) => one !== length) || !/^\d{1,15}$/.test(length) ? UNKNOWN : Number(length);
+  return others.some((other) => other !== length) || !/^\d{1,15}$/.test(length) ? UNKNOWN : Number(length);
 }
 
-/** Why the server refuses. */
+/** Returns the failure that an error response describes. */
 export function refusalOf(answer: Answer): Failure {
   const { status, reason, headers } = answer.head;
   const [location, retryAfter] = ['location', 'retry-after'].map((name) => headers.get(name)?.[0]);
-  return httpFailure({ status, reason, location, retryAfter, body: saidIn(answer) });
+  return httpFailure({ status, reason, location, retryAfter, body: refusalText(answer) });
 }
 
-function saidIn({ head, body, start, end }: Answer): string {
+function refusalText({ head, body, start, end }: Answer): string {
   if (head.bodySize !== CHUNKED) return body.toString('utf8', start, end).trim();
   // The first chunk begins with its size.
   const [line, size] = CHUNK_HEAD.exec(body.toString('latin1', start, end)) ?? [];

@@ -1,7 +1,7 @@
 /**
- * Reads copies of the counted event in place: this runs once for every message of every connection, and as all copies of a
- * broadcast are usually the same bytes up to their payload, it looks for its marks in the first one only, and allocates
- * nothing for the others. What it cannot read, such as keys with escapes, is left to the decoder.
+ * Reads copies of the counted event without decoding them, because it runs for every message of every connection. All copies of a broadcast
+ * usually have the same bytes up to their payload: id and room are searched only in the first copy, and the others are compared with it
+ * without allocations. Packets that it cannot read, such as keys with escapes, are left to the decoder.
  */
 import { crc32 } from 'node:zlib';
 import { EACH } from '../../../../protocol/base/json-path.ts';
@@ -13,43 +13,43 @@ import { JsonLocator, skipString } from './json-locator.ts';
 const SLASH = 0x2f;
 const QUOTE = 0x22;
 const CLOSE_BRACKET = 0x5d;
-/** From here on, comparing natively is cheaper. */
-const FAR_BYTES = 128;
+/** From this length on, a native comparison is cheaper. */
+const NATIVE_COMPARE_BYTES = 128;
 const PLACEHOLDER = Buffer.from('{"_placeholder":true,"num":0}');
-const NOTHING: Buffer = Buffer.alloc(0);
+const EMPTY: Buffer = Buffer.alloc(0);
 
-/** Broadcasts under way at the same time come to each connection in turns. */
+/** Broadcasts whose marks are kept, because copies of concurrent broadcasts arrive interleaved. */
 const MAX_MARKS = 8;
 
-/** What the copies of a broadcast have in common. */
+/** The bytes that all copies of a broadcast share. */
 interface Marks {
   readonly id: string | number;
-  /** With the comma behind it; empty for the main one. */
+  /** Namespace with its comma; empty for the main namespace. */
   readonly namespace: Buffer;
-  /** Up to the payload, or up to the end of id and room. */
+  /** JSON up to the payload, or up to the end of id and room. */
   readonly prefix: Buffer;
 }
 
-/** One for all connections of a process; as a copy, it is valid only while it reports. */
+/** Shared by all connections of a process. As a `Copy`, it is valid only during the report. */
 export class EventReader implements Copy {
-  /** How the JSON of the event begins. */
+  /** Start of the event's JSON. */
   readonly head: Buffer;
   readonly #plan: EventPlan;
-  /** Where one copy has several values, all have to be found. */
+  /** Whether a copy can have several values, which requires the decoder. */
   readonly #isDecoded: boolean;
   readonly #id: JsonLocator;
   readonly #room: JsonLocator | undefined;
   readonly #sentAt: JsonLocator | undefined;
   readonly #payload: JsonLocator | undefined;
-  /** The copy that is being reported: its JSON, and its payload if that has been found. */
-  #bytes = NOTHING;
+  /** The copy being reported: its JSON is `#bytes[#start, #end)`. */
+  #bytes = EMPTY;
   #start = 0;
   #end = 0;
-  /** The previous copy's, and those of the broadcasts before. */
-  #marks: Marks = { id: '', namespace: NOTHING, prefix: NOTHING };
+  /** Marks of the previous copy, and of recent broadcasts. */
+  #marks: Marks = { id: '', namespace: EMPTY, prefix: EMPTY };
   readonly #recent: Marks[] = [];
   #oldest = 0;
-  /** The previous copy whose payload followed in a message of its own. */
+  /** The previous copy whose payload was an attachment. */
   #attached: AttachedCopy | undefined;
 
   constructor(plan: EventPlan) {
@@ -65,8 +65,8 @@ export class EventReader implements Copy {
 
   /**
    * Reports a copy to the sink.
-   * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
-   * @returns false if it is another event, or has to be decoded
+   * @param start start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+   * @returns false if it is another event or must be decoded
    */
   report(sink: ClientSink, bytes: Buffer, start: number, end: number, receivedAtUs: number): boolean {
     if (!this.#read(bytes, start, skipHead(bytes, start, end), end)) return false;
@@ -77,10 +77,11 @@ export class EventReader implements Copy {
   /**
    * Reads a packet with one attachment.
    * @param start as for `report`
-   * @returns what awaits the attachment, shared by the copies of a broadcast; undefined if it is another event, or has to be decoded
+   * @returns the copy that waits for the attachment, shared by all copies of a broadcast; undefined if it is another event or must be
+   * decoded
    */
   awaited(bytes: Buffer, start: number, end: number): AttachedCopy | undefined {
-    // What asks to be acknowledged is left to the decoder, which knows when it is complete.
+    // A packet with an acknowledgement id is left to the decoder, which knows when the packet is complete.
     if (this.#payload === undefined || ackRequest(bytes, start, end) !== undefined) return undefined;
     const json = skipHead(bytes, start, end);
     if (!this.#read(bytes, start, json, end) || !matches(bytes, this.#payloadStart, end, PLACEHOLDER)) return undefined;
@@ -96,7 +97,7 @@ export class EventReader implements Copy {
     if (this.#payload === undefined) return this.bytes() === size;
     const [start, end] = [this.#payloadStart, this.#payloadEnd()];
     if (end < 0) return false;
-    // Characters are bytes as long as they are ASCII and need no escapes.
+    // For ASCII text without escapes, the length in bytes is the number of characters.
     if (end - start - 2 === size) return true;
     const text = parsed(this.#bytes, start, end);
     return typeof text === 'string' && text.length === size;
@@ -121,7 +122,7 @@ export class EventReader implements Copy {
     return this.#start + this.#marks.prefix.length;
   }
 
-  /** Behind its quote; -1 if it is no text. */
+  /** End of the payload after its quote; -1 if it is not text. */
   #payloadEnd(): number {
     if (this.#payload === undefined || this.#bytes[this.#payloadStart] !== QUOTE) return -1;
     return skipString(this.#bytes, this.#payloadStart, this.#end);
@@ -144,7 +145,7 @@ export class EventReader implements Copy {
     return undefined;
   }
 
-  /** @returns undefined if the marks are not there */
+  /** Searches id, room and payload. @returns undefined if they are missing */
   #find(bytes: Buffer, start: number, json: number, end: number): Marks | undefined {
     if (!matches(bytes, json, end, this.head) || !this.#id.find(bytes, json, end)) return undefined;
     const { start: idStart, end: idEnd } = this.#id;
@@ -154,8 +155,8 @@ export class EventReader implements Copy {
     const room = this.#room && parsed(bytes, this.#room.start, this.#room.end);
     const id = idIn(this.#plan, { namespace: name, id: parsed(bytes, idStart, idEnd), room });
     if (id === undefined) return undefined;
-    const namespace = name === '/' ? NOTHING : Buffer.from(`${name},`);
-    // With the byte behind it, so that 12 is not taken for 1.
+    const namespace = name === '/' ? EMPTY : Buffer.from(`${name},`);
+    // Includes the byte after the id, so that 12 does not match 1.
     const marksEnd = this.#payload?.start ?? Math.max(idEnd, this.#room?.end ?? 0) + 1;
     const marks = { id, namespace, prefix: Buffer.from(bytes.subarray(json, marksEnd)) };
     this.#recent[this.#oldest] = marks;
@@ -164,10 +165,10 @@ export class EventReader implements Copy {
   }
 }
 
-/** A copy whose payload follows in a message of its own. As a copy, it is valid only while it reports. */
+/** A copy whose payload is an attachment. As a `Copy`, it is valid only during the report. */
 export class AttachedCopy implements Copy {
   readonly id: string | number;
-  #payload = NOTHING;
+  #payload = EMPTY;
 
   constructor(id: string | number) {
     this.id = id;
@@ -176,7 +177,7 @@ export class AttachedCopy implements Copy {
   report(sink: ClientSink, payload: Buffer, receivedAtUs: number): void {
     this.#payload = payload;
     sink.onCopy(this.id, receivedAtUs, this);
-    this.#payload = NOTHING;
+    this.#payload = EMPTY;
   }
 
   bytes(): number {
@@ -200,12 +201,12 @@ export class AttachedCopy implements Copy {
   }
 }
 
-/** In a packet, the name of the event stands before its arguments. */
+/** Converts the path in the arguments to one in the packet, where the event's name comes first. */
 function inPacket([argument, ...rest]: readonly string[]): string[] {
   return [String(Number(argument) + 1), ...rest];
 }
 
-/** @returns undefined if it is no JSON */
+/** Returns undefined if it is not JSON. */
 function parsed(bytes: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end));
@@ -222,6 +223,6 @@ function hasMarks(bytes: Buffer, start: number, json: number, end: number, { nam
 function beginsWith(bytes: Buffer, start: number, end: number, prefix: Buffer): boolean {
   const { length } = prefix;
   if (length === 0 || end - start <= length) return false;
-  if (length < FAR_BYTES) return matches(bytes, start, end, prefix);
+  if (length < NATIVE_COMPARE_BYTES) return matches(bytes, start, end, prefix);
   return bytes.compare(prefix, 0, length, start, start + length) === 0;
 }

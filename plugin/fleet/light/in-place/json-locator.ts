@@ -1,6 +1,6 @@
 /**
- * Finds the value at a path in JSON text without parsing it: for every copy of an event of the server's own. Allocates
- * nothing, and looks only at what stands before the value.
+ * Finds the value at a path in JSON text without parsing it. Runs for every copy of the user's own event, so it allocates nothing and reads
+ * only up to the value.
  */
 import type { JsonPath } from '../../../../protocol/base/json-path.ts';
 import { isSame } from '../socket-io/packet-head.ts';
@@ -14,18 +14,18 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
-/** Longer strings are searched natively, which pays only where there is something to search. */
+/** Longer strings are searched natively, which is slower for short ones. */
 const SHORT_BYTES = 32;
 
 interface Step {
-  /** The key between its quotes. */
+  /** The key without its quotes. */
   key: Uint8Array;
-  /** -1 if it can only be a key. */
+  /** Array index; -1 if the step can only be a key. */
   index: number;
 }
 
 export class JsonLocator {
-  /** Where the value begins that was found last. */
+  /** The value found last is `bytes[start, end)`. */
   start = 0;
   end = 0;
   readonly #steps: Step[];
@@ -34,10 +34,7 @@ export class JsonLocator {
     this.#steps = path.map((step) => ({ key: Buffer.from(step), index: /^\d+$/.test(step) ? Number(step) : -1 }));
   }
 
-  /**
-   * @param at where the JSON begins
-   * @returns false if there is no such value, or a key before it is written with escapes
-   */
+  /** @param at start of the JSON @returns false if there is no such value, or if its key is written with escapes */
   find(bytes: Buffer, at: number, end: number): boolean {
     let value = skipSpace(bytes, at, end);
     for (const step of this.#steps) {
@@ -51,23 +48,23 @@ export class JsonLocator {
   }
 }
 
-/** @returns where the value of the key begins, or -1 */
+/** Returns the start of the key's value, or -1. */
 function member(bytes: Buffer, open: number, end: number, key: Uint8Array): number {
   let at = skipSpace(bytes, open + 1, end);
   while (at < end && bytes[at] === QUOTE) {
     const keyEnd = skipString(bytes, at, end);
     if (keyEnd < 0) return -1;
-    const isIt = isSame(bytes, at + 1, keyEnd - 1, key);
+    const isMatch = isSame(bytes, at + 1, keyEnd - 1, key);
     at = skipSpace(bytes, keyEnd, end);
     if (at >= end || bytes[at] !== COLON) return -1;
     at = skipSpace(bytes, at + 1, end);
-    if (isIt) return at < end ? at : -1;
+    if (isMatch) return at < end ? at : -1;
     at = next(bytes, at, end);
   }
   return -1;
 }
 
-/** @returns where the element begins, or -1 */
+/** Returns the start of the element, or -1. */
 function element(bytes: Buffer, open: number, end: number, index: number): number {
   if (index < 0 || open >= end || bytes[open] !== OPEN_BRACKET) return -1;
   let at = skipSpace(bytes, open + 1, end);
@@ -78,7 +75,7 @@ function element(bytes: Buffer, open: number, end: number, index: number): numbe
   return at < end && bytes[at] !== CLOSE_BRACKET ? at : -1;
 }
 
-/** @returns where the value or key after this value's comma begins, or -1 */
+/** Returns the start of the value or key after this value's comma, or -1. */
 function next(bytes: Buffer, value: number, end: number): number {
   const valueEnd = skipValue(bytes, value, end);
   if (valueEnd < 0) return -1;
@@ -86,7 +83,7 @@ function next(bytes: Buffer, value: number, end: number): number {
   return comma < end && bytes[comma] === COMMA ? skipSpace(bytes, comma + 1, end) : -1;
 }
 
-/** @returns where the value ends, or -1 */
+/** Returns the end of the value, or -1. */
 function skipValue(bytes: Buffer, start: number, end: number): number {
   let depth = 0;
   for (let at = start; at < end; ) {
@@ -109,7 +106,7 @@ function skipValue(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** @returns where the string ends, after its quote, or -1 */
+/** Returns the end of the string, after its quote, or -1. */
 export function skipString(bytes: Buffer, open: number, end: number): number {
   let at = open + 1;
   const near = Math.min(end, at + SHORT_BYTES);

@@ -1,14 +1,14 @@
 /**
- * Checks payloads that no decoder reads, as socket.io-parser would: JSON of a list that, for an event, begins with a name. The
- * copies of a broadcast are the same bytes, so that only the first one is parsed, and the others are compared natively. Where
- * each copy has other bytes, parsing all of them would take the CPU of the generator: beyond a rate, only the ends are checked.
+ * Checks payloads that are not decoded, as socket.io-parser does: a JSON list that, for an event, begins with a name. Only the first copy
+ * of a broadcast is parsed; copies with the same bytes are compared natively. If all copies differ, parsing would use too much of the
+ * generator's CPU, so above a rate only the brackets at both ends are checked.
  */
 
-/** Broadcasts whose copies arrive in turns. */
+/** Number of payloads kept, because copies of concurrent broadcasts arrive interleaved. */
 const MAX_KNOWN = 4;
-/** Larger payloads are parsed each time. */
+/** Larger payloads are not kept, so every copy is parsed. */
 const MAX_KNOWN_BYTES = 65_536;
-/** Takes about 0.5 % of a CPU. */
+/** Limit of parsed bytes per second, which takes about 0.5 % of a CPU. */
 const MAX_PARSED_BYTES_PER_SEC = 2 ** 21;
 const SPACE = ' '.charCodeAt(0);
 const OPENING = '['.charCodeAt(0);
@@ -16,15 +16,15 @@ const CLOSING = ']'.charCodeAt(0);
 /** Names that socket.io-client itself emits. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
-interface Known {
+interface KnownPayload {
   bytes: Buffer;
-  /** Of the payload, at the start of `bytes`. */
+  /** Length of the payload in `bytes`. */
   length: number;
 }
 
 export class PayloadCheck {
   readonly #isValid: (payload: unknown) => boolean;
-  readonly #known = Array.from({ length: MAX_KNOWN }, (): Known => ({ bytes: Buffer.alloc(0), length: 0 }));
+  readonly #known = Array.from({ length: MAX_KNOWN }, (): KnownPayload => ({ bytes: Buffer.alloc(0), length: 0 }));
   #last = 0;
   #second = 0;
   #parsedBytes = 0;
@@ -41,7 +41,7 @@ export class PayloadCheck {
     return new PayloadCheck(Array.isArray);
   }
 
-  /** @param start of the JSON; a packet without any passes, as in socket.io-parser */
+  /** @param start start of the JSON; a packet without JSON passes, as in socket.io-parser */
   passes(bytes: Buffer, start: number, end: number): boolean {
     if (start >= end || this.#isKnown(bytes, start, end)) return true;
     if (this.#isOverRate(end - start)) return isEnd(bytes[start], OPENING) && isEnd(bytes[end - 1], CLOSING);
@@ -49,7 +49,7 @@ export class PayloadCheck {
     try {
       isValid = this.#isValid(JSON.parse(bytes.toString('utf8', start, end)));
     } catch {
-      // It is not JSON.
+      // Not JSON.
     }
     if (isValid) this.#keep(bytes, start, end);
     return isValid;
@@ -65,10 +65,10 @@ export class PayloadCheck {
 
   #isKnown(bytes: Buffer, start: number, end: number): boolean {
     const length = end - start;
-    for (let tried = 0; tried < MAX_KNOWN; tried++) {
-      const at = (this.#last + tried) % MAX_KNOWN;
-      const one = this.#known[at] as Known;
-      if (one.length !== length || bytes.compare(one.bytes, 0, length, start, end) !== 0) continue;
+    for (let offset = 0; offset < MAX_KNOWN; offset++) {
+      const at = (this.#last + offset) % MAX_KNOWN;
+      const known = this.#known[at] as KnownPayload;
+      if (known.length !== length || bytes.compare(known.bytes, 0, length, start, end) !== 0) continue;
       this.#last = at;
       return true;
     }
@@ -79,10 +79,10 @@ export class PayloadCheck {
     const length = end - start;
     if (length > MAX_KNOWN_BYTES) return;
     this.#last = (this.#last + 1) % MAX_KNOWN;
-    const one = this.#known[this.#last] as Known;
-    if (one.bytes.length < length) one.bytes = Buffer.allocUnsafeSlow(length);
-    bytes.copy(one.bytes, 0, start, end);
-    one.length = length;
+    const known = this.#known[this.#last] as KnownPayload;
+    if (known.bytes.length < length) known.bytes = Buffer.allocUnsafeSlow(length);
+    bytes.copy(known.bytes, 0, start, end);
+    known.length = length;
   }
 }
 
@@ -90,7 +90,7 @@ function isName(name: unknown): boolean {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.includes(name));
 }
 
-/** JSON may have blanks around it. */
+/** Returns whether the byte is the bracket or whitespace, which JSON allows around it. */
 function isEnd(byte: number | undefined, bracket: number): boolean {
   return byte === bracket || (byte !== undefined && byte <= SPACE);
 }

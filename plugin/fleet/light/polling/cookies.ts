@@ -1,12 +1,12 @@
-/** The cookies of one polling session: a proxy in front of several servers uses them to find the right one again. */
+/** Cookies of a polling session, which proxies use for sticky routing. */
 export class CookieJar {
-  /** The request header with a line break before it; '' without cookies. */
+  /** Request header with a leading line break; '' without cookies. */
   line: string;
   readonly #own: string;
-  /** By name; undefined as long as the server has given out none. */
+  /** Cookies by name; undefined until the server sets one. */
   #kept: Map<string, string> | undefined = undefined;
 
-  /** @param own the user's own `Cookie` header; '' for none */
+  /** @param own the user's `Cookie` header; '' for none */
   constructor(own: string) {
     this.#own = own;
     this.line = own === '' ? '' : `\r\nCookie: ${own}`;
@@ -23,15 +23,15 @@ export class CookieJar {
       if (attributes.some(hasExpired)) this.#kept.delete(name);
       else if (this.#kept.size < MAX_COOKIES || this.#kept.has(name)) this.#kept.set(name, pair.trim());
     }
-    const all = [...this.#kept.values()].filter((one) => one !== '');
+    const all = [...this.#kept.values()].filter((cookie) => cookie !== '');
     this.line = all.length === 0 ? '' : `\r\nCookie: ${all.join('; ')}`;
   }
 }
 
-/** As many as a browser keeps for a site, at least. */
+/** The number that browsers keep at least per site. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_LENGTH = 4096;
-/** A bare line feed would begin another header for whoever reads leniently. */
+/** Control characters are rejected: lenient servers would read a line feed as the start of another header. */
 const CONTROL = /\p{Cc}/u;
 
 function nameOf(pair: string): string {

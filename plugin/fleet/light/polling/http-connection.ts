@@ -1,4 +1,4 @@
-/** A kept HTTP/1.1 connection of a polling session: one request at a time. */
+/** A kept-alive HTTP/1.1 connection of a polling session, with one request at a time. */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/wire/connection.ts';
@@ -10,10 +10,10 @@ import { httpError } from '../protocol-error.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import type { Destination } from '../websocket/websocket-handshake.ts';
 
-/** What the answer to a polling request is to be. */
+/** Expected response to a polling request. */
 export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
 
-/** The connection ended before the answer came. */
+/** Failure if the connection ends before the response is complete. */
 const UNANSWERED: Failure = {
   cause: 'closed',
   message: 'the server closed the connection without a complete answer',
@@ -21,21 +21,21 @@ const UNANSWERED: Failure = {
 
 export type Purpose = 'poll' | 'post';
 
-/** Learns of all connections of the session. */
+/** Notified of all connections of the session. */
 export type WireWatcher = Pick<WireListener, 'onTcpOpen' | 'onWireOpen'>;
 
 export interface HttpListener {
-  /** The answer to a request; its body is valid only during the call. */
+  /** Called with a response; its body is valid only during the call. */
   onAnswer(purpose: Purpose, answer: Answer): void;
   onRequestFailed(failure: Failure): void;
-  /** Reading the answer, or handling it, has thrown. */
+  /** Called with an error thrown while reading or handling a response. */
   onReadError(error: unknown): void;
-  /** More waits to be sent than may. */
+  /** Called when the send buffer is over its limit. */
   onOverflow(reason: string): void;
 }
 
 export class HttpConnection implements WireListener {
-  /** No longer usable. */
+  /** Whether the connection can no longer be used. */
   isGone = false;
   readonly #listener: HttpListener;
   readonly #watcher: WireWatcher;
@@ -45,9 +45,9 @@ export class HttpConnection implements WireListener {
   readonly #answer: AnswerReader;
   #wire: Wire | undefined = undefined;
   #isConnected = false;
-  /** The request under way. */
+  /** The pending request. */
   #request: { purpose: Purpose; bytes: Buffer } | undefined = undefined;
-  /** Requests answered on the current TCP connection. */
+  /** Number of responses on the current TCP connection. */
   #answered = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
 
@@ -71,13 +71,13 @@ export class HttpConnection implements WireListener {
     return this.#request === undefined && !this.isGone;
   }
 
-  /** Only while idle. */
+  /** Sends a request; call it only while idle. */
   send(purpose: Purpose, bytes: Buffer): void {
     this.#request = { purpose, bytes };
     if (this.#isConnected) this.#write(bytes);
   }
 
-  /** Ends the TCP connection. Nothing is reported afterwards. */
+  /** Closes the TCP connection. Nothing is reported afterwards. */
   destroy(): void {
     this.isGone = true;
     this.#isConnected = false;
@@ -102,7 +102,7 @@ export class HttpConnection implements WireListener {
   feed(bytes: Buffer, start: number, end: number): void {
     this.#shared.receivedAtUs = monotonicUs();
     try {
-      // A server can announce the end of an idle connection (408): whatever it says, nobody has asked.
+      // Data without a request, for example a 408 before the server closes an idle connection.
       if (this.#request === undefined) this.destroy();
       else {
         const answer = this.#answer.read(bytes, start, end, this.#options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
@@ -113,7 +113,7 @@ export class HttpConnection implements WireListener {
     }
   }
 
-  /** `onWireClosed` follows. */
+  /** Keeps the error for `onWireClosed`, which follows. */
   onWireError(error: NodeJS.ErrnoException): void {
     this.#error = error;
   }
@@ -123,7 +123,7 @@ export class HttpConnection implements WireListener {
     const error = this.#error;
     this.#error = undefined;
     this.#isConnected = false;
-    // A kept connection that the server has closed just before the request arrived: a browser sends it again, too.
+    // The server closed a kept-alive connection just before the request arrived: send it again, as browsers do.
     if (this.#request !== undefined && this.#answered > 0 && !this.#answer.hasBegun) this.#dial();
     else this.#end(error);
   }
@@ -147,7 +147,7 @@ export class HttpConnection implements WireListener {
     try {
       this.#wire = this.#shared.dial(this, this.#destination, this.#options);
     } catch (error) {
-      // Reported later, like every other failure: the caller has not returned yet.
+      // Reported later, like every other failure, because the caller has not returned yet.
       process.nextTick(() => {
         this.onWireError(error as Error);
         this.onWireClosed();
@@ -159,7 +159,7 @@ export class HttpConnection implements WireListener {
     const wire = this.#wire;
     if (wire === undefined) return;
     wire.write(bytes);
-    if (wire.writableLength > 0 && !this.#shared.buffers.sends(wire)) this.#listener.onOverflow('buffers full');
+    if (wire.writableLength > 0 && !this.#shared.buffers.countUnsent(wire)) this.#listener.onOverflow('buffers full');
   }
 
   #deliver(answer: Answer): void {
@@ -174,7 +174,7 @@ export class HttpConnection implements WireListener {
 function readHead(text: string): AnswerHead {
   const head = parseHead(text, httpError);
   const coding = head.headers.get('content-encoding')?.join() ?? 'identity';
-  if (coding !== 'identity') throw httpError(`an answer in ${coding}, which was not asked for`);
-  if (head.status === 101) throw httpError('an upgrade that was not asked for');
+  if (coding !== 'identity') throw httpError(`a response with content-encoding ${coding}, which was not requested`);
+  if (head.status === 101) throw httpError('an upgrade that was not requested');
   return head;
 }

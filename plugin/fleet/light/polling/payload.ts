@@ -1,4 +1,4 @@
-/** Engine.IO 4 packets in the body of a polling request or answer: text, separated by 0x1e; binary ones in base64. */
+/** Engine.IO 4 packets in the body of a polling request or response: text separated by 0x1e, binary in base64. */
 import { engineIoError } from '../protocol-error.ts';
 
 /** A text packet begins with its type; bytes are a binary message. */
@@ -25,30 +25,29 @@ function encodePacket(packet: EngineIoPacket): string {
 
 /** Reads `bytes[start, end)` in place. @throws ProtocolError */
 export function decodePayload(bytes: Buffer, start: number, end: number, handler: PacketHandler): void {
-  // Not in `bytes`: beyond the end, older bytes would be searched.
+  // A subarray, because a search in `bytes` would continue into older bytes after the end.
   const payload = bytes.subarray(start, end);
   for (let at = start; at <= end; ) {
     const separator = payload.indexOf(SEPARATOR_BYTE, at - start);
     const packetEnd = separator < 0 ? end : start + separator;
     if (packetEnd === at) throw engineIoError('an empty packet in a polling answer');
-    const goesOn =
+    const continues =
       bytes[at] === BINARY
         ? handler.onBinaryPacket(decodeBinary(bytes, at, packetEnd))
         : handler.onPacket(bytes, at, packetEnd);
-    if (!goesOn) return;
+    if (!continues) return;
     at = packetEnd + 1;
   }
 }
 
-/** @param start of the packet, with its type */
+/** @param start start of the packet, at its type */
 export function decodeBinary(bytes: Buffer, start: number, end: number): Buffer {
   return Buffer.from(bytes.toString('latin1', start + 1, end), 'base64');
 }
 
 /**
- * How many of the packets fit in one request, as engine.io-client counts them: it estimates base64.
- * @param maxBytes of the server's handshake; 0 if it gave none
- * @returns at least 1, unless there are no packets
+ * Returns how many packets fit in a request, at least 1 if there are any. Counts as engine.io-client does, which estimates base64.
+ * @param maxBytes limit in the server's handshake; 0 for none
  */
 export function countFitting(packets: readonly EngineIoPacket[], maxBytes: number): number {
   if (maxBytes === 0 || packets.length < 2) return packets.length;

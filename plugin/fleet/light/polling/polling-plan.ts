@@ -1,4 +1,4 @@
-/** The requests of a polling session. */
+/** Builds the requests of a polling session. */
 import type { ClientOptions } from '../../client/client.ts';
 import { targetOf } from '../engine-io/engine-io-handshake.ts';
 import {
@@ -9,22 +9,22 @@ import {
   upgradeHead,
 } from '../websocket/websocket-handshake.ts';
 
-/** The same for all connections with the same options, so the caller should keep it for the next one. */
+/** The parts of requests that all connections with the same options share; callers should cache it. */
 export interface PollingPlan extends Destination {
   /** Path and query, percent-encoded. */
   pollTarget: string;
   upgradeTarget: string;
-  /** Without cookies. */
+  /** Header lines without cookies. */
   headers: string;
-  /** The user's own; '' for none. */
+  /** The user's `Cookie` header; '' for none. */
   cookie: string;
-  /** The upgrade offers compression. */
+  /** Whether the upgrade offers compression. */
   compression: boolean;
 }
 
-/** These follow from the request. */
-const OF_THE_REQUEST = ['cookie', 'content-length', 'content-type', 'transfer-encoding'];
-/** For the text that makes a URL unique; as in engine.io-client. */
+/** Headers that are set per request; the user's values are ignored. */
+const REQUEST_HEADERS = ['cookie', 'content-length', 'content-type', 'transfer-encoding'];
+/** Radix of the text that makes a URL unique, as in engine.io-client. */
 const RADIX = 36;
 
 /** @throws TypeError for an impossible URL, and for a header that HTTP does not allow */
@@ -34,7 +34,7 @@ export function planPolling(options: ClientOptions): PollingPlan {
     ...destinationOf(options),
     pollTarget: targetOf(options, 'polling'),
     upgradeTarget: targetOf(options, 'websocket'),
-    headers: headerLines(options, OF_THE_REQUEST),
+    headers: headerLines(options, REQUEST_HEADERS),
     cookie,
     compression: options.compression ?? false,
   };
@@ -42,8 +42,8 @@ export function planPolling(options: ClientOptions): PollingPlan {
 
 /**
  * @param sessionId '' for the handshake
- * @param cookieLine with a line break before it
- * @param body of a POST; undefined for a GET
+ * @param cookieLine header with a leading line break
+ * @param body body of a POST; undefined for a GET
  */
 export function encodeRequest(plan: PollingPlan, sessionId: string, cookieLine: string, body?: string): Buffer {
   const target = `${plan.pollTarget}&t=${unique()}${sessionId === '' ? '' : sidOf(sessionId)}`;
@@ -58,14 +58,14 @@ export function encodeRequest(plan: PollingPlan, sessionId: string, cookieLine: 
   return request;
 }
 
-/** The upgrade of a polling session to WebSocket. */
+/** Plans the upgrade of a polling session to WebSocket. */
 export function planProbe(plan: PollingPlan, sessionId: string, cookieLine: string): UpgradePlan {
   const { endpoint, areAddresses, headers, compression } = plan;
   const requestHead = upgradeHead(plan.upgradeTarget + sidOf(sessionId), headers + cookieLine, compression);
   return { endpoint, areAddresses, requestHead, compression };
 }
 
-/** Whatever a server calls a session, it cannot change the request. */
+/** Encodes the session id, so that no id from a server can change the request. */
 function sidOf(sessionId: string): string {
   return `&sid=${encodeURIComponent(sessionId)}`;
 }

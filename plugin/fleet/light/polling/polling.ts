@@ -1,7 +1,6 @@
 /**
- * Engine.IO's HTTP long-polling: a GET that waits for packets, and a POST when there are some to send, over kept HTTP/1.1
- * connections of its own, as a browser has them. Requests and bodies are those of socket.io-client 4.8, and so is the change
- * to WebSocket: probe, pause, and then the packet `5`.
+ * Engine.IO's HTTP long-polling over the session's own kept-alive HTTP/1.1 connections, as in a browser: a GET waits for packets, a POST
+ * sends them. Requests, bodies and the upgrade to WebSocket (probe, pause, packet `5`) are the same as in socket.io-client 4.8.
  */
 import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
@@ -16,24 +15,25 @@ import { Probe, type ProbeListener } from './upgrade-probe.ts';
 
 export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpListener, 'onReadError' | 'onOverflow'> {
   onPollingFailed(failure: Failure): void;
-  /** The close packet has arrived, or cannot. */
+  /** Called when the server has received the close packet, or cannot. */
   onWireClosed(): void;
   /**
-   * The connection goes on with the probe's WebSocket, which the listener takes over; polling has ended.
-   * @param unsent packets that are still to be sent @param tookUs since the handshake
+   * Called when polling has ended and the listener must take over the probe's WebSocket.
+   * @param unsent packets that must still be sent
+   * @param tookUs time since the handshake
    */
   onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void;
-  /** It stays on polling. */
+  /** Called when the session stays on polling. */
   onProbeFailed(failure: Failure): void;
 }
 
 const CLOSE = '1';
 export const PONG = '3';
-/** Memory of a packet that waits, beside its characters. */
+/** Memory of a queued packet in addition to its characters. */
 const PACKET_BYTES = 64;
 
 export class Polling implements HttpListener, ProbeListener {
-  /** The connection is to be closed as soon as its transport is settled. */
+  /** Whether to close the connection once the upgrade has succeeded or failed. */
   closesLater = false;
   readonly #cookies: CookieJar;
   readonly #shared: ConnectionPool;
@@ -42,9 +42,9 @@ export class Polling implements HttpListener, ProbeListener {
   readonly #listener: PollingListener;
   #sessionId = '';
   #probe: Probe | undefined = undefined;
-  /** At most two: one that waits, one that sends. */
+  /** At most two: one for the poll, one for posts. */
   #connections: HttpConnection[] = [];
-  /** `changing`: the server has answered the probe, and nothing more is sent by polling. */
+  /** `changing`: the server has answered the probe, and packets are no longer sent by polling. */
   #state: 'open' | 'changing' | 'closing' | 'closed' = 'open';
   #maxPayloadBytes = 0;
   #isPolling = false;
@@ -60,7 +60,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#cookies = new CookieJar(plan.cookie);
   }
 
-  /** It tries to change to WebSocket. */
+  /** Whether an upgrade to WebSocket is under way. */
   get isUpgrading(): boolean {
     return this.#probe !== undefined;
   }
@@ -69,20 +69,20 @@ export class Polling implements HttpListener, ProbeListener {
     return this.#state === 'changing';
   }
 
-  /** Asks for packets; for the handshake, before `opened`. */
+  /** Requests packets, or the handshake if called before `opened`. */
   poll(): void {
     if (this.#isPolling) return;
     this.#isPolling = true;
     this.#send('poll', undefined);
   }
 
-  /** The handshake has been read. @param maxPayloadBytes of a request; 0 for any number */
+  /** Sets the values of the handshake. @param maxPayloadBytes limit of a request; 0 for none */
   opened(sessionId: string, maxPayloadBytes: number): void {
     this.#sessionId = sessionId;
     this.#maxPayloadBytes = maxPayloadBytes;
   }
 
-  /** Sends the packet as soon as the one before has been answered. */
+  /** Sends the packet once the previous POST has been answered. */
   send(packet: EngineIoPacket): void {
     if (this.#state === 'closed') return;
     if (this.#unsentBytes > MAX_UNSENT_BYTES) this.onOverflow('send buffer full');
@@ -101,7 +101,7 @@ export class Polling implements HttpListener, ProbeListener {
   onProbed(): void {
     if (this.isChanging) return;
     this.#state = 'changing';
-    this.#settle();
+    this.#handOver();
   }
 
   onProbeFailed(failure: Failure): void {
@@ -115,7 +115,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#listener.onProbeFailed(failure);
   }
 
-  /** Sends what waits, then the close packet; `onWireClosed` follows. */
+  /** Sends the queued packets, then the close packet; `onWireClosed` follows. */
   close(): void {
     this.#dropProbe();
     this.#state = 'closing';
@@ -123,7 +123,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#flush();
   }
 
-  /** Ends the connections at once. Nothing is reported afterwards. */
+  /** Closes the connections at once. Nothing is reported afterwards. */
   destroy(): void {
     this.#dropProbe();
     this.#state = 'closed';
@@ -162,26 +162,26 @@ export class Polling implements HttpListener, ProbeListener {
     if (purpose === 'poll') this.#onPolled(answer);
     else {
       this.#isPosting = false;
-      // With nothing left, the answer was to the close packet.
+      // With an empty queue, this is the answer to the close packet.
       if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onWireClosed();
       else this.#flush();
     }
-    this.#settle();
+    this.#handOver();
   }
 
   #onPolled({ body, start, end }: Answer): void {
     this.#isPolling = false;
     decodePayload(body, start, end, this.#listener);
-    // While a close packet waits, the server may still have to answer what came before it.
+    // Before the close packet is sent, the server can still answer earlier packets.
     if (this.#state === 'open' || (this.#state === 'closing' && this.#unsent.length > 0)) this.poll();
   }
 
-  /** Hands over to the probe's WebSocket when nothing is under way any more. */
-  #settle(): void {
+  /** Hands over to the probe's WebSocket once no request is pending. */
+  #handOver(): void {
     const probe = this.#probe;
     if (!this.isChanging || this.#isPolling || this.#isPosting || probe === undefined) return;
     const unsent = this.#take(this.#unsent.length);
-    // It is the listener's now.
+    // The listener owns it now.
     this.#probe = undefined;
     this.destroy();
     this.#listener.onWebSocket(probe, unsent, probe.elapsedUs);
@@ -193,7 +193,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#send('post', encodePayload(this.#next()));
   }
 
-  /** The close packet goes alone, as in engine.io-client. */
+  /** Takes the packets of the next POST. The close packet is sent alone, as in engine.io-client. */
   #next(): EngineIoPacket[] {
     const unsent = this.#unsent;
     const isClosing = unsent.at(-1) === CLOSE && unsent.length > 1;
@@ -228,12 +228,12 @@ export class Polling implements HttpListener, ProbeListener {
 
   #idleConnection(): HttpConnection {
     let idle: HttpConnection | undefined;
-    let gone = false;
+    let hasGone = false;
     for (const connection of this.#connections) {
       if (connection.isIdle) idle = connection;
-      gone ||= connection.isGone;
+      hasGone ||= connection.isGone;
     }
-    if (gone) this.#connections = this.#connections.filter(({ isGone }) => !isGone);
+    if (hasGone) this.#connections = this.#connections.filter(({ isGone }) => !isGone);
     if (idle === undefined) {
       idle = new HttpConnection(this, this.#listener, this.#shared, this.#plan, this.#options);
       this.#connections = [...this.#connections, idle];

@@ -1,4 +1,4 @@
-/** The WebSocket that a polling session tries to upgrade to: it carries a ping and its pong, then the session takes it over. */
+/** The WebSocket that a polling session tries to upgrade to. It exchanges a ping and a pong, then the session takes it over. */
 import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import type { ConnectionPool } from '../pool.ts';
@@ -8,7 +8,7 @@ import { WebSocketConnection } from '../websocket/websocket.ts';
 import type { UpgradePlan } from '../websocket/websocket-handshake.ts';
 
 export interface ProbeListener {
-  /** The server has answered: the session can be moved. */
+  /** Called when the server has answered the probe. */
   onProbed(): void;
   onProbeFailed(failure: Failure): void;
 }
@@ -26,7 +26,7 @@ export class Probe extends WebSocketConnection {
     this.#plan = plan;
   }
 
-  /** Since `dial`. */
+  /** Time since `dial`. */
   get elapsedUs(): number {
     return this.attempt?.elapsedUs() ?? 0;
   }
@@ -40,7 +40,7 @@ export class Probe extends WebSocketConnection {
   }
 
   protected override onText(bytes: Buffer, start: number, end: number): void {
-    if (!PONG.equals(bytes.subarray(start, end))) throw engineIoError('another answer to the probe than 3probe');
+    if (!PONG.equals(bytes.subarray(start, end))) throw engineIoError('an answer to the probe other than 3probe');
     this.#listener.onProbed();
   }
 
@@ -52,6 +52,6 @@ export class Probe extends WebSocketConnection {
     this.#listener.onProbeFailed(failure);
   }
 
-  /** It is never open: until it is taken over, every end is a failed attempt. */
+  /** Never called: the probe is never `open`, so every end before the takeover is a failed attempt. */
   protected override onClosed(): void {}
 }

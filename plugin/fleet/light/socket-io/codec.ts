@@ -1,30 +1,26 @@
-/** How a Socket.IO packet is encoded in messages: a parser, the official one or another, as the light client uses it. */
+/** Encodes and decodes Socket.IO packets, with the official parser or another one. */
 import * as official from 'socket.io-parser';
 import { type Packet, PacketType } from 'socket.io-parser';
 import type { Parser } from '../../client/parser.ts';
 
 export { type Packet, PacketType };
 
-/** Stateless: one serves all connections of a process. */
+/** Stateless, so it is shared by all connections of a process. */
 export interface PacketCodec {
-  /** Whether events are text messages as `2["name",…]`, so that names and broadcasts can be read without decoding. */
+  /** Whether events are text messages such as `2["name",…]`, whose names and broadcasts can be read without decoding. */
   readonly hasPlainEvents: boolean;
-  /** @returns the messages of the packet: a string is sent as text, bytes as binary */
+  /** Returns the packet's messages: strings are sent as text, bytes as binary. */
   encode(packet: Packet): (string | Uint8Array)[];
-  /** @returns a decoder for the packet that begins with this message; shared if the packet is a single message */
+  /** Returns a decoder for the packet that begins with this message; a shared one if the packet is a single message. */
   decoderFor(first: string | Buffer): PacketDecoder;
 }
 
 export interface PacketDecoder {
-  /**
-   * Adds the packet's next message.
-   * @returns the packet when it is complete
-   * @throws Error if it is not part of a packet
-   */
+  /** Adds the packet's next message. @returns the packet when it is complete @throws Error if the message is not part of a packet */
   add(message: string | Buffer): Packet | undefined;
 }
 
-/** For one packet, which can have several messages. */
+/** Decodes a packet, which can have several messages. */
 class ParserDecoder implements PacketDecoder {
   readonly #decoder: InstanceType<Parser['Decoder']>;
   #packet: Packet | undefined;
@@ -56,7 +52,7 @@ export function parserCodec(parser: Parser): PacketCodec {
 
 const wholePackets = new ParserDecoder(official);
 
-/** The parser that Socket.IO has by default. */
+/** Codec of Socket.IO's default parser. */
 export const officialCodec: PacketCodec = {
   ...parserCodec(official),
   hasPlainEvents: true,

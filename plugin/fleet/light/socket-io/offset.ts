@@ -1,24 +1,21 @@
 /**
- * Reads the offset that a server with connection state recovery appends to every event: its last argument, if that is a
- * string. This runs for every message of a connection that may be recovered; all copies of a broadcast share one string.
+ * Reads the offset that a server with connection state recovery appends to every event: its last argument, if that is a string. Runs for
+ * every message of a recoverable connection; all copies of a broadcast share one string.
  */
 import { isSame, skipHead } from './packet-head.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const CLOSE_BRACKET = 0x5d;
-/** Longer strings are found by parsing: servers append short ones. */
+/** Longer strings are parsed; servers append short ones. */
 const SHORT_BYTES = 64;
 
-/** One for all connections of a process. */
+/** Shared by all connections of a process. */
 export class OffsetReader {
   #lastBytes: Buffer = Buffer.alloc(0);
   #last = '';
 
-  /**
-   * @param start of the packet's namespace or JSON
-   * @returns undefined if the last argument is no string
-   */
+  /** @param start start of the packet's namespace or JSON @returns undefined if the last argument is not a string */
   read(bytes: Buffer, start: number, end: number): string | undefined {
     if (bytes[end - 1] !== CLOSE_BRACKET) return lastOf(bytes, start, end);
     const open = lastStringStart(bytes, start, end);
@@ -36,8 +33,8 @@ const NO_STRING = -1;
 const NOT_SHORT = -2;
 
 /**
- * @param end behind the closing bracket of the packet
- * @returns where the string before the bracket opens; NO_STRING, or NOT_SHORT for one that is long or has escapes
+ * Returns the start of the string before the closing bracket; NO_STRING, or NOT_SHORT if it is long or has escapes.
+ * @param end end of the packet, after its closing bracket
  */
 function lastStringStart(bytes: Uint8Array, start: number, end: number): number {
   const close = end - 2;
@@ -56,6 +53,6 @@ function lastOf(bytes: Buffer, start: number, end: number): string | undefined {
     const last = JSON.parse(bytes.toString('utf8', skipHead(bytes, start, end), end)).at(-1);
     return typeof last === 'string' ? last : undefined;
   } catch {
-    return undefined; // counted and acknowledged without decoding, as any event that nobody waits for
+    return undefined; // not valid JSON; counted and acknowledged without decoding, like any event without a waiting step
   }
 }

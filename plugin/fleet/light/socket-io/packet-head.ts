@@ -1,4 +1,4 @@
-/** The head of an event packet, read in place: `/namespace,17["name",…]`. */
+/** Reads the head of an event packet in place: `/namespace,17["name",…]`. */
 
 const COMMA = 0x2c;
 const SLASH = 0x2f;
@@ -8,26 +8,23 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BRACKET = 0x5b;
 
-/** @returns how the JSON of an event of this name begins, unless the name is written with escapes */
+/** Returns the start of the JSON of an event with this name, unless the name is written with escapes. */
 export function headOf(event: string): Buffer {
   return Buffer.from(`[${JSON.stringify(event)}`);
 }
 
 /**
- * Whether an event is, or may be, the one with this head: of a name that is written with escapes, only the decoder knows.
- * @param start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+ * Returns whether an event has this head, or may have it: a name with escapes must be decoded.
+ * @param start start of the packet's namespace, acknowledgement id or JSON, whichever comes first
  */
-export function mayBe(head: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
+export function mayHaveHead(head: Uint8Array, bytes: Uint8Array, start: number, end: number): boolean {
   const json = skipHead(bytes, start, end);
   if (matches(bytes, json, end, head)) return true;
   for (let at = json + 2; at < end && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
 }
 
-/**
- * The name of an event, if it can be read without decoding the whole packet.
- * @param start as in `mayBe`
- */
+/** Returns the event's name, if it can be read without decoding the packet. @param start as in `mayHaveHead` */
 export function eventName(bytes: Uint8Array, start: number, end: number): string | undefined {
   const json = skipHead(bytes, start, end);
   if (json + 2 >= end || bytes[json] !== BRACKET || bytes[json + 1] !== QUOTE) return undefined;
@@ -39,10 +36,7 @@ export function eventName(bytes: Uint8Array, start: number, end: number): string
   return at === end ? undefined : Buffer.from(bytes.subarray(json + 2, at)).toString();
 }
 
-/**
- * What an event that is not decoded asks to be acknowledged with, if it does.
- * @param start as in `mayBe`
- */
+/** Returns namespace and id of the acknowledgement that an undecoded event requests, if any. @param start as in `mayHaveHead` */
 export function ackRequest(bytes: Buffer, start: number, end: number): { namespace: string; id: number } | undefined {
   const json = skipHead(bytes, start, end);
   const last = bytes[json - 1] as number;
@@ -52,14 +46,14 @@ export function ackRequest(bytes: Buffer, start: number, end: number): { namespa
   return { namespace: comma < 0 ? '/' : head.slice(0, comma), id: Number(head.slice(comma + 1)) };
 }
 
-/** @param start as in `mayBe` */
+/** @param start as in `mayHaveHead` */
 export function namespaceOf(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] !== SLASH) return '/';
   const comma = bytes.indexOf(COMMA, start);
   return bytes.toString('utf8', start, comma < 0 ? end : Math.min(comma, end));
 }
 
-/** Skips the namespace and the acknowledgement id. Never reads beyond `end`: older messages lie there. */
+/** Skips the namespace and the acknowledgement id. Never reads beyond `end`, where older messages remain. */
 export function skipHead(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   if (at < end && bytes[at] === SLASH) {

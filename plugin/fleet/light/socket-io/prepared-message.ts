@@ -1,4 +1,4 @@
-/** A message that many connections send again and again: encoded once, and then only its acknowledgement id is written. */
+/** A message that many connections send repeatedly: encoded once, after which only its acknowledgement id is replaced. */
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import { encodeMessages } from '../engine-io/encode.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
@@ -7,37 +7,37 @@ import { type PacketCodec, PacketType } from './codec.ts';
 export class PreparedMessage {
   readonly #codec: PacketCodec;
   readonly #message: RepeatedMessage;
-  /** With the first id, or without any. */
+  /** Frames with the first id, or without an id. */
   readonly #frames: Buffer;
-  /** Where the id is; -1 where it cannot be written in place, as by a parser of another format. */
-  readonly #idAt: number;
+  /** Offset of the id in `#frames`; -1 if it cannot be replaced in place, as with another parser's format. */
+  readonly #idOffset: number;
 
   constructor(codec: PacketCodec, message: RepeatedMessage) {
     this.#codec = codec;
     this.#message = message;
     const packets = this.packets(message.acknowledge ? FIRST_REPEATED_ACK_ID : undefined);
     this.#frames = encodeMessages(packets);
-    this.#idAt = message.acknowledge ? placeOfId(packets, this.#frames, message.namespace) : -1;
+    this.#idOffset = message.acknowledge ? ackIdOffset(packets, this.#frames, message.namespace) : -1;
   }
 
-  /** For a transport that takes one message at a time. */
+  /** Returns the packets, for polling or compression. */
   packets(ackId: number | undefined): EngineIoPacket[] {
     const { namespace: nsp, event, args } = this.#message;
     return this.#codec.encode({ type: PacketType.EVENT, nsp, data: [event, ...args], id: ackId });
   }
 
-  /** As WebSocket sends them. The bytes must not be changed. */
+  /** Returns the WebSocket frames. Callers must not change the bytes. */
   frames(ackId: number | undefined): Buffer {
     if (ackId === undefined) return this.#frames;
-    if (this.#idAt < 0) return encodeMessages(this.packets(ackId));
-    // A copy: the kernel may take it later.
+    if (this.#idOffset < 0) return encodeMessages(this.packets(ackId));
+    // A copy, because the kernel can read it later.
     const frames = Buffer.from(this.#frames);
-    frames.write(String(ackId), this.#idAt, 'latin1');
+    frames.write(String(ackId), this.#idOffset, 'latin1');
     return frames;
   }
 }
 
-function placeOfId(packets: EngineIoPacket[], frames: Buffer, namespace: string): number {
+function ackIdOffset(packets: EngineIoPacket[], frames: Buffer, namespace: string): number {
   const [packet] = packets;
   const head = `${PacketType.EVENT}${namespace === '/' ? '' : `${namespace},`}`;
   if (packets.length !== 1 || typeof packet !== 'string' || !packet.startsWith(`${head}${FIRST_REPEATED_ACK_ID}[`)) {
@@ -46,7 +46,7 @@ function placeOfId(packets: EngineIoPacket[], frames: Buffer, namespace: string)
   return frames.length - Buffer.byteLength(packet) + Buffer.byteLength(head);
 }
 
-/** One per message and process, as all its connections have the same parser. */
+/** One entry per message, because all connections of a process have the same parser. */
 const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
 
 export function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {

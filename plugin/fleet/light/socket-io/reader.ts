@@ -1,6 +1,6 @@
 /**
- * What a light connection receives of Socket.IO: events that only count are read in place, all else becomes packets for the
- * layer above. This is what every copy of a broadcast costs.
+ * Reads Socket.IO packets of a light connection: events that are only counted are read in place, all others are decoded for the layer
+ * above. Runs for every copy of a broadcast.
  */
 
 import { mayCarryError } from '../../client/ack-errors.ts';
@@ -22,7 +22,7 @@ import type { ConnectionPool } from '../pool.ts';
 import { socketIoError } from '../protocol-error.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
 import type { OffsetReader } from './offset.ts';
-import { ackRequest, eventName, matches, mayBe, namespaceOf, skipHead } from './packet-head.ts';
+import { ackRequest, eventName, matches, mayHaveHead, namespaceOf, skipHead } from './packet-head.ts';
 
 export interface SocketIoShared extends ConnectionPool {
   readonly counted: EventPlan;
@@ -35,7 +35,7 @@ export interface SocketIoShared extends ConnectionPool {
   readonly countedEvent: SeenEvent;
 }
 
-/** A packet whose attachments have not all arrived. */
+/** A packet that waits for attachments. */
 interface UnfinishedPacket {
   decoder: PacketDecoder;
   bytes: number;
@@ -44,12 +44,12 @@ interface UnfinishedPacket {
 const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
 const ACK = 0x30 + PacketType.ACK;
-/** How an event with one attachment begins. */
+/** Start of an event with one attachment. */
 const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
 export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> implements Client {
   interest: Set<string> | undefined = undefined;
-  // Replaced, never pushed to, like the arrays of the layer above.
+  // Replaced instead of pushed to, as explained in the layer above.
   sessions: readonly RecoverableSession[];
   protected readonly sink: ClientSink;
   #unfinished: UnfinishedPacket | undefined = undefined;
@@ -73,7 +73,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
 
   /** @param isReported as the counted event, which is wanted as any other as well */
   protected abstract onDecoded(packet: Packet, isReported: boolean): void;
-  /** @param request undefined if the server asked for nothing */
+  /** @param request undefined if the server requested no acknowledgement */
   protected abstract acknowledge(request: { namespace: string; id: number } | undefined): void;
 
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
@@ -83,15 +83,15 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (start >= end && codec.hasPlainEvents) throw socketIoError('an empty message');
     if (this.#isPlainAck(bytes, start, end)) return;
     if (!isEvent || !codec.hasPlainEvents) {
-      if (!this.#awaits(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
+      if (!this.#awaitsAttachment(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
       return;
     }
-    if (!this.#isReadable(bytes, start + 1, end)) this.#decodeOdd(bytes, start, end);
+    if (!this.#isReadable(bytes, start + 1, end)) this.#decodeUnreadable(bytes, start, end);
     else if (inPlace.report(this.sink, bytes, start + 1, end, receivedAtUs)) {
       this.traffic.receives(this.shared.countedEvent);
       const isWanted = this.interest?.has(counted.event) === true && this.isReading;
       if (isWanted) this.#decode(decodeText(bytes, start, end), true);
-      else this.#leaveUndecoded(bytes, start + 1, end);
+      else this.#handleUndecoded(bytes, start + 1, end);
     } else this.#onOtherEvent(bytes, start, end);
   }
 
@@ -99,12 +99,12 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     return this.shared.checks.events.passes(bytes, skipHead(bytes, start, end), end);
   }
 
-  /** One that socket.io-client cannot parse either ends the connection. */
-  #decodeOdd(bytes: Buffer, start: number, end: number): void {
+  /** Decodes an event that failed the check; if socket.io-client could not parse it either, the error closes the connection. */
+  #decodeUnreadable(bytes: Buffer, start: number, end: number): void {
     try {
       this.#decode(decodeText(bytes, start, end));
     } catch (error) {
-      if (mayBe(this.shared.inPlace.head, bytes, start + 1, end)) this.sink.onUnreadable();
+      if (mayHaveHead(this.shared.inPlace.head, bytes, start + 1, end)) this.sink.onUnreadable();
       throw error;
     }
   }
@@ -112,13 +112,13 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   #onOtherEvent(bytes: Buffer, start: number, end: number): void {
     const { events, inPlace } = this.shared;
     this.traffic.receives(events.inPlace(bytes, skipHead(bytes, start + 1, end), end));
-    if (mayBe(inPlace.head, bytes, start + 1, end) || this.#isWanted(bytes, start + 1, end))
+    if (mayHaveHead(inPlace.head, bytes, start + 1, end) || this.#isWanted(bytes, start + 1, end))
       this.#decode(decodeText(bytes, start, end));
-    else this.#leaveUndecoded(bytes, start + 1, end);
+    else this.#handleUndecoded(bytes, start + 1, end);
   }
 
-  /** An event that only needs its answer. */
-  #leaveUndecoded(bytes: Buffer, start: number, end: number): void {
+  /** Handles an event that is not decoded: acknowledges it, or keeps its offset. */
+  #handleUndecoded(bytes: Buffer, start: number, end: number): void {
     const request = ackRequest(bytes, start, end);
     if (request !== undefined) this.acknowledge(request);
     else if (this.sessions.length > 0) {
@@ -127,13 +127,13 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** @param namespace undefined where there is only one */
+  /** @param namespace undefined if there is only one */
   protected sessionOf(namespace: string | undefined): RecoverableSession | undefined {
-    for (const one of this.sessions) if (namespace === undefined || one.namespace === namespace) return one;
+    for (const session of this.sessions) if (namespace === undefined || session.namespace === namespace) return session;
     return undefined;
   }
 
-  /** Reports the acknowledgement of a repeated message without decoding it, unless it may carry an error: only the id matters. */
+  /** Reports the acknowledgement of a repeated message without decoding it, because only its id matters. Not if it may carry an error. */
   #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
     if (!this.shared.codec.hasPlainEvents) return false;
@@ -146,8 +146,8 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     return true;
   }
 
-  /** The counted event, of which nothing but the copy is wanted, with its payload in the next message. */
-  #awaits(bytes: Buffer, start: number, end: number): boolean {
+  /** Handles a counted event whose payload is in the next message, if only its copy is needed. */
+  #awaitsAttachment(bytes: Buffer, start: number, end: number): boolean {
     const { codec, counted, inPlace } = this.shared;
     if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
@@ -167,11 +167,11 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     this.#decode(Buffer.from(bytes.subarray(start, end)));
   }
 
-  /** Without decoding. */
+  /** Returns whether a step waits for the event, without decoding it if possible. */
   #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.interest === undefined) return false;
     const name = eventName(bytes, start, end);
-    // A name that cannot be read in place needs the decoder.
+    // A name that cannot be read in place must be decoded.
     return name === undefined || this.interest.has(name);
   }
 
@@ -193,13 +193,13 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** Records an event that was decoded instead of read in place. */
+  /** Counts an event that was decoded instead of read in place. */
   #receivesDecoded({ data }: Packet): void {
     const name: unknown = Array.isArray(data) ? data[0] : undefined;
     this.traffic.receives(this.shared.events.named(typeof name === 'string' ? name : undefined));
   }
 
-  /** The decoder keeps the message until the packet's attachments have arrived. */
+  /** Counts a message that the decoder keeps until the packet's attachments have arrived. */
   #hold(decoder: PacketDecoder, bytes: number): void {
     this.shared.buffers.hold(bytes);
     this.#unfinished ??= { decoder, bytes: 0 };

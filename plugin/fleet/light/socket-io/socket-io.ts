@@ -1,4 +1,4 @@
-/** The highest layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
+/** The top layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
 import type { ConnectTimings } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
@@ -12,13 +12,13 @@ import { type Packet, PacketType } from './codec.ts';
 import { preparedOf } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
-/** Kept of a refusal, which travels between processes once for each connection. */
+/** Limit of a refusal's message, which is sent between processes for each connection. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const NO_MESSAGES: readonly EngineIoPacket[] = [];
 
 export class SocketIoConnection extends SocketIoReader {
-  // Replaced by `concat`, never pushed to: pushing or spreading makes V8 allocate room for 16.
+  // Replaced by `concat`, because pushing or spreading makes V8 allocate room for 16.
   namespaces = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
 
@@ -31,7 +31,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (this.state === 'open') this.setDeadline(this.options.connectTimeoutMs);
   }
 
-  /** Discards an event for a namespace that is not connected. */
+  /** Sends an event; discards it if the namespace is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     if (this.state !== 'open' || !this.namespaces.includes(namespace)) return;
     this.traffic.sent++;
@@ -44,7 +44,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
     this.traffic.sent++;
     const prepared = preparedOf(this.shared.codec, message);
-    // Compressed bytes differ from connection to connection.
+    // Compressed bytes differ between connections.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
     else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
     return true;
@@ -63,7 +63,7 @@ export class SocketIoConnection extends SocketIoReader {
   }
 
   protected override onSession(): void {
-    this.attempt?.reached('namespace');
+    this.attempt?.beginStage('namespace');
     for (const namespace of this.#pending) this.#request(namespace);
   }
 
@@ -92,7 +92,7 @@ export class SocketIoConnection extends SocketIoReader {
   protected override onDecoded({ type, nsp, data, id }: Packet, isReported: boolean): void {
     if (nestsDeeper(data)) throw socketIoError('data that is nested too deeply');
     if (type === PacketType.EVENT || type === PacketType.ACK) {
-      if (data !== undefined && !Array.isArray(data)) throw socketIoError('arguments that are no list');
+      if (data !== undefined && !Array.isArray(data)) throw socketIoError('arguments that are not a list');
       if (type === PacketType.EVENT) {
         if (data === undefined) {
           this.#onNameless(nsp, id);
@@ -107,12 +107,15 @@ export class SocketIoConnection extends SocketIoReader {
     else if (this.namespaces.includes(nsp)) this.#onDisconnected(nsp);
   }
 
-  /** As in socket.io-client, which throws unless a function to acknowledge with takes the place of the name. */
+  /**
+   * Throws for an event without data, as socket.io-client does, unless it has an acknowledgement, whose function takes the place of the
+   * name.
+   */
   #onNameless(namespace: string, ackId: number | undefined): void {
     if (ackId === undefined && this.namespaces.includes(namespace)) throw new Error('an event without a name');
   }
 
-  /** As in socket.io-client, the last argument of any event is its offset, if it is a string. */
+  /** Keeps the event's last argument as offset if it is a string, as socket.io-client does. */
   #keepOffset(namespace: string, last: unknown): void {
     const session = this.sessionOf(namespace);
     if (session && typeof last === 'string') session.offset = last;
@@ -127,7 +130,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (isWanted && this.isReading) this.sink.onEvent(namespace, event, args);
   }
 
-  /** @param request undefined if the server asked for nothing */
+  /** @param request undefined if the server requested no acknowledgement */
   protected override acknowledge(request: { namespace: string; id: number } | undefined): void {
     const { acknowledge } = this.options;
     if (request === undefined || acknowledge === undefined || this.state !== 'open') return;
@@ -148,21 +151,21 @@ export class SocketIoConnection extends SocketIoReader {
     this.sink.onOpen(namespace, this.sessionId, timings, isRecovered);
   }
 
-  /** @returns whether it is the session that was asked for */
+  /** Returns whether the server has restored the requested session. */
   #keepSession(namespace: string, pid: unknown): boolean {
     if (this.options.keepsSessions !== true) return false;
     const session = this.sessionOf(namespace);
     if (typeof pid !== 'string') {
-      if (session) this.sessions = this.sessions.filter((one) => one !== session);
+      if (session) this.sessions = this.sessions.filter((other) => other !== session);
     } else if (session) {
       if (session.pid === pid) return true;
-      // The offset stays, as in socket.io-client.
+      // The offset is kept, as in socket.io-client.
       session.pid = pid;
     } else this.sessions = this.sessions.concat({ namespace, pid, offset: undefined });
     return false;
   }
 
-  /** A connection that has no namespace left is closed. */
+  /** Handles a refused namespace; closes the connection if it has no namespace left. */
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
     const isOpen = this.namespaces.includes(namespace);
     if (!isOpen && !this.#pending.includes(namespace)) return;
@@ -172,7 +175,7 @@ export class SocketIoConnection extends SocketIoReader {
       return;
     }
     const error = typeof data === 'object' ? data : { message: data };
-    // Before anything changes: not everything has a text.
+    // Converted before any state changes, because it can throw.
     const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);
     this.#settle(namespace);
     const isLast = this.namespaces.length + this.#pending.length === 0;
@@ -188,7 +191,7 @@ export class SocketIoConnection extends SocketIoReader {
     else this.sink.onClosed('io server disconnect', namespace);
   }
 
-  /** The server has answered. */
+  /** Ends the wait for a namespace that the server has answered. */
   #settle(namespace: string): void {
     this.#pending = this.#pending.length === 1 ? NO_NAMESPACES : this.#pending.filter((other) => other !== namespace);
     if (this.#pending.length === 0) this.deadlineMs = 0;

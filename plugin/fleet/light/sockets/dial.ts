@@ -8,13 +8,13 @@ import { tlsContextOf } from './tls-context.ts';
 import { dialTlsHandle } from './tls-handle.ts';
 import type { Wire, WireListener } from './wire.ts';
 
-/** One for all sockets of the process: each chunk is read to its end before the next one can arrive. */
+/** Shared by all sockets of the process, because each chunk is processed before the next one arrives. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Lets one set of listeners serve all sockets. */
+/** Lets all sockets share one set of event listeners. */
 type Owned = Socket & { listener: WireListener };
 
-/** @throws for an impossible source address or certificate, and where Node has no TLS handles */
+/** @throws Error for an invalid source address or certificate, or if Node has no TLS handles */
 export function dial(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
   const { secure, host, servername } = destination.endpoint;
   if (!secure) return dialPlain(listener, destination, options);
@@ -25,7 +25,7 @@ export function dial(listener: WireListener, destination: Destination, options: 
 }
 
 function dialPlain(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
-  // net.Socket looks up names, and rejects an invalid source address; the kernel chooses its source port.
+  // net.Socket resolves names and rejects an invalid source address; with it, the kernel chooses the source port.
   if (!hasTcpHandles || !destination.areAddresses) return dialSocket(listener, destination, options);
   const { host, port } = destination.endpoint;
   const { localAddress, localPort } = options;

@@ -1,12 +1,12 @@
 /**
- * A TCP socket on Node's own handle, without the streams of net.Socket: a minimal client without them takes
- * about a quarter less CPU and three fifths less memory for a connection (docs/benchmarks.md). The handle is not
- * Node's public API, so callers check `hasTcpHandles` first, and fall back to net.Socket.
+ * A TCP socket on Node's internal handle, without the streams of net.Socket. That takes about a quarter less CPU and three fifths less
+ * memory per connection in a minimal client (docs/benchmarks.md). The handle is not public API, so callers check `hasTcpHandles` first and
+ * fall back to net.Socket.
  */
 import { getSystemErrorName } from 'node:util';
 import type { Wire, WireListener } from './wire.ts';
 
-/** libuv's, negative; 0 is success. */
+/** Negative error number of libuv; 0 is success. */
 export type ErrorNumber = number;
 
 export interface Request {
@@ -16,7 +16,7 @@ export interface Request {
 interface ConnectRequest extends Request {
   wire: TcpHandle;
   destination: Destination;
-  /** Source ports that were taken. */
+  /** Number of source ports tried that were in use. */
   tries: number;
 }
 
@@ -46,7 +46,7 @@ interface Bindings {
   TCPConnectWrap: new () => ConnectRequest;
   WriteWrap: new () => WriteRequest;
   ShutdownWrap: new () => Request;
-  /** Results of the call or callback under way. */
+  /** Results of the current call or callback. */
   streamBaseState: Int32Array;
   kReadBytesOrError: number;
   kLastWriteWasAsync: number;
@@ -54,15 +54,15 @@ interface Bindings {
 }
 
 const END_OF_FILE = 'EOF';
-/** A source port that we choose can be in use by another process: the next one is tried then. */
+/** Errors of a chosen source port that is in use, after which the next port is tried. */
 const PORT_TAKEN = new Set(['EADDRINUSE', 'EADDRNOTAVAIL']);
 const MAX_PORT_TRIES = 100;
-/** Memory of a write that waits, beside its bytes: 566 measured with 200,000 pongs. */
+/** Memory of a pending write in addition to its bytes; 566 was measured with 200,000 pongs. */
 const WAITING_WRITE_BYTES = 570;
 export const bindings = load();
 const internals = bindings as Bindings;
 
-/** Whether this version of Node still has these internals, as every version of the past ten years has. */
+/** Whether this version of Node has these internals, as all versions of the past ten years do. */
 export const hasTcpHandles = bindings !== undefined;
 
 function load(): Bindings | undefined {
@@ -73,37 +73,39 @@ function load(): Bindings | undefined {
     if (!tcp || !stream) return undefined;
     const { TCP, TCPConnectWrap, constants } = tcp;
     const { WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError, kLastWriteWasAsync } = stream;
-    const areFunctions = [TCP, TCPConnectWrap, WriteWrap, ShutdownWrap].every((one) => typeof one === 'function');
+    const areFunctions = [TCP, TCPConnectWrap, WriteWrap, ShutdownWrap].every(
+      (internal) => typeof internal === 'function',
+    );
     if (!areFunctions || !(streamBaseState?.length > Math.max(kReadBytesOrError, kLastWriteWasAsync))) return undefined;
-    const found = { TCP, TCPConnectWrap, WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError };
-    return { ...found, kLastWriteWasAsync, socketType: constants.SOCKET };
+    const constructors = { TCP, TCPConnectWrap, WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError };
+    return { ...constructors, kLastWriteWasAsync, socketType: constants.SOCKET };
   } catch {
-    return undefined; // removed, or closed off by the permission model
+    return undefined; // removed, or blocked by the permission model
   }
 }
 
-/** One for all connections of the process: each chunk is read to its end before the next one can arrive. */
+/** Shared by all connections of the process, because each chunk is processed before the next one arrives. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 interface Destination {
-  /** An address, not a name. */
+  /** IP address, not a name. */
   host: string;
   port: number;
   localAddress: string | undefined;
-  /** Called for each try; undefined: the kernel chooses. */
+  /** Called for each try; undefined lets the kernel choose. */
   localPort: (() => number) | undefined;
 }
 
-/** Reused as long as writes complete at once, as nearly all do. */
+/** Request object that is reused as long as writes complete at once, as nearly all do. */
 let spareWrite: WriteRequest | undefined;
 
-/** Only where `hasTcpHandles` says so. */
+/** Requires `hasTcpHandles`. */
 export class TcpHandle implements Wire {
   #handle: Handle;
   listener: WireListener | undefined;
   writableLength = 0;
 
-  /** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, for what fails at once */
+  /** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, if it fails at once */
   constructor(listener: WireListener, destination: Destination) {
     this.listener = listener;
     this.#handle = this.#newHandle();
@@ -120,7 +122,7 @@ export class TcpHandle implements Wire {
     return handle;
   }
 
-  /** @returns what fails at once */
+  /** Returns the error if it fails at once. */
   #connect(destination: Destination, tries: number): NodeJS.ErrnoException | undefined {
     const { host, port, localAddress, localPort } = destination;
     const [handle, ownPort] = [this.#handle, localPort?.() ?? 0];
@@ -136,14 +138,14 @@ export class TcpHandle implements Wire {
     return status === 0 ? undefined : this.#failed(status, `connect ${host}:${port}`, destination, tries);
   }
 
-  /** @returns undefined if it goes on with another source port */
+  /** Returns the error; undefined if it retries with another source port. */
   #failed(
     status: ErrorNumber,
-    doing: string,
+    operation: string,
     destination: Destination,
     tries: number,
   ): NodeJS.ErrnoException | undefined {
-    const error = systemError(status, doing);
+    const error = systemError(status, operation);
     const isTaken = destination.localPort !== undefined && PORT_TAKEN.has(error.code ?? '');
     if (!isTaken || tries === MAX_PORT_TRIES) return error;
     this.#handle.close();
@@ -183,11 +185,11 @@ export class TcpHandle implements Wire {
       return;
     }
     spareWrite = request;
-    // Reported later: the caller is in the middle of changing its state.
+    // Reported later, because the caller is still changing its state.
     if (status !== 0) process.nextTick(() => this.fail(status, 'write'));
   }
 
-  /** Sends the remaining data, then ends this side of the connection. */
+  /** Sends the remaining data, then half-closes the connection. */
   end(bytes?: Uint8Array): void {
     if (this.listener === undefined) return;
     if (bytes) this.write(bytes);
@@ -196,15 +198,15 @@ export class TcpHandle implements Wire {
     this.#handle.shutdown(request);
   }
 
-  /** Ends it at once, and reports nothing afterwards. Idempotent. */
+  /** Closes the socket at once; nothing is reported afterwards. Idempotent. */
   destroy(): void {
     if (this.listener === undefined) return;
     this.listener = undefined;
     this.#handle.close();
   }
 
-  fail(status: ErrorNumber, doing: string): void {
-    this.#end(systemError(status, doing));
+  fail(status: ErrorNumber, operation: string): void {
+    this.#end(systemError(status, operation));
   }
 
   #end(error: NodeJS.ErrnoException): void {
@@ -233,12 +235,12 @@ function onWritten(this: Request, status: ErrorNumber): void {
 
 function ignore(): void {}
 
-/** Enough for a valid address; `net.isIPv6` would run regular expressions for each connection. */
+/** Sufficient for a valid address; `net.isIPv6` would run regular expressions for each connection. */
 function isIPv6(address: string): boolean {
   return address.includes(':');
 }
 
-export function systemError(status: ErrorNumber, doing: string): NodeJS.ErrnoException {
+export function systemError(status: ErrorNumber, operation: string): NodeJS.ErrnoException {
   const code = getSystemErrorName(status);
-  return Object.assign(new Error(`${doing}: ${code}`), { code });
+  return Object.assign(new Error(`${operation}: ${code}`), { code });
 }

@@ -1,8 +1,8 @@
-/** Node's own handle for TLS, which is not public API: what this client uses of it, and how it calls back. */
+/** The parts of Node's internal TLS handle that this client uses, and its callbacks. Not public API. */
 import type { EphemeralKeyInfo, PeerCertificate, SecureContext } from 'node:tls';
 import { bindings, type ErrorNumber, type Request } from './tcp-handle.ts';
 
-/** The encrypted side: what TLS writes goes to the wire below, and what that receives is put in. */
+/** The encrypted side: passes TLS output to the wire below, and the wire's input to TLS. */
 export interface Below {
   readBuffer(bytes: Uint8Array): void;
   finishWrite(request: unknown, status: ErrorNumber): void;
@@ -21,7 +21,7 @@ export interface TlsStream {
   isSessionReused(): boolean;
   verifyError(): NodeJS.ErrnoException | null;
   getPeerCertificate(withIssuers: boolean): PeerCertificate;
-  /** The key exchange; its type and size depend on the group. */
+  /** Describes the key exchange; type and size depend on the group. */
   getEphemeralKeyInfo(): Partial<EphemeralKeyInfo> | null;
   writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
   shutdown(request: Request): ErrorNumber;
@@ -33,7 +33,7 @@ interface TlsBindings {
   wrap(below: Below, context: unknown, isServer: boolean, hasActiveWrite: boolean): TlsStream;
 }
 
-/** Undefined if this version of Node lacks them. */
+/** Undefined if this version of Node lacks these internals. */
 export const tlsBindings = load();
 
 function load(): TlsBindings | undefined {
@@ -45,17 +45,17 @@ function load(): TlsBindings | undefined {
     if (typeof JSStream !== 'function' || typeof wrap !== 'function') return undefined;
     return { JSStream, wrap } as unknown as TlsBindings;
   } catch {
-    return undefined; // removed, or closed off by the permission model
+    return undefined; // removed, or blocked by the permission model
   }
 }
 
-/** Whose callbacks they call. */
+/** Callbacks of the TLS stream. */
 export interface TlsOwner {
-  /** Encrypted bytes, for the wire below. */
+  /** Sends encrypted bytes on the wire below. */
   send(chunks: Uint8Array[]): void;
-  /** TLS has said that nothing more follows. */
+  /** Ends the wire below after TLS has sent its close notification. */
   sendEnd(): void;
-  /** Decrypted bytes are in the buffer that the stream uses, or an error. */
+  /** Called when decrypted bytes are in the stream's buffer, or with an error. */
   read(sizeBytesOrError: number): void;
   handshakeDone(stream: TlsStream): void;
   keepSession(session: Buffer): void;
@@ -65,7 +65,7 @@ export interface TlsOwner {
 
 type Owned<T> = T & { wire: TlsOwner };
 
-/** Only where `tlsBindings` is there. */
+/** Requires `tlsBindings`. */
 export function openTls(wire: TlsOwner, { context }: SecureContext): { below: Below; stream: TlsStream } {
   const { JSStream, wrap } = tlsBindings as TlsBindings;
   const below = Object.assign(new JSStream(), BELOW, { wire });
@@ -113,7 +113,7 @@ function finishShutdown(below: Below, request: unknown): void {
   below.finishShutdown(request, 0);
 }
 
-/** Ends a write to the stream by the stream's owner. */
+/** Completion callback of the owner's writes to the stream. */
 export function onWritten(this: Request, status: ErrorNumber): void {
   (this as Owned<Request>).wire.written(status);
 }

@@ -1,26 +1,26 @@
-/** What the TLS connections with the same options share. */
+/** TLS state that all connections with the same options share. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { TlsOptions } from '../../../../protocol/wire/connection.ts';
 import { secureContextOptions } from '../../../../protocol/wire/http-agent.ts';
 
-/** What servers without post-quantum cryptography choose, of all that Node offers. */
+/** The group that servers without post-quantum cryptography choose from Node's offer. */
 const CLASSICAL_GROUP = 'X25519';
 /**
- * Offers the same key exchanges as Node does by default, in the same order, but sends a key for one of them only (`*`).
- * OpenSSL otherwise makes an ML-KEM key, too, and keeps it as long as the connection (docs/benchmarks.md).
+ * Offers Node's default key exchanges in the same order, but sends a key share only for X25519 (`*`). By default, OpenSSL also creates an
+ * ML-KEM key and keeps it as long as the connection (docs/benchmarks.md).
  */
 const CLASSICAL_KEY_ONLY = '?X25519MLKEM768:?*X25519:DEFAULT';
 
 export class TlsContext {
   readonly rejectUnauthorized: boolean;
-  /** By the name that the certificate has been checked for, the last session, where connections resume one. */
+  /** Last session by verified server name; undefined if sessions are not resumed. */
   readonly sessions: Map<string, Buffer> | undefined;
   readonly #options: SecureContextOptions;
-  /** With all of Node's defaults. Key and certificates are parsed once, not once for each connection. */
+  /** Context with Node's defaults. Shared, so that key and certificates are parsed only once. */
   readonly #full: SecureContext;
   #current: SecureContext;
-  /** Nothing is to be gained, or the choice of the servers cannot be foreseen. */
+  /** True if the smaller offer is impossible, or if servers choose other groups. */
   #isSettled = false;
 
   /** @throws for an impossible key or certificate */
@@ -33,13 +33,13 @@ export class TlsContext {
     this.#current = this.#full;
   }
 
-  /** For the next connection. */
+  /** Context for the next connection. */
   get secureContext(): SecureContext {
     return this.#current;
   }
 
-  /** @param group of the key exchange that a server has chosen */
-  serverChose(group: string | undefined): void {
+  /** Adapts the offer to the server's choice. @param group group of the key exchange */
+  adaptTo(group: string | undefined): void {
     if (this.#isSettled) return;
     if (group !== CLASSICAL_GROUP) {
       this.#isSettled = true;
@@ -53,7 +53,7 @@ export class TlsContext {
     try {
       return createSecureContext({ ...this.#options, ecdhCurve: CLASSICAL_KEY_ONLY });
     } catch {
-      this.#isSettled = true; // an OpenSSL before 3.5, which has no ML-KEM
+      this.#isSettled = true; // OpenSSL before 3.5 has no ML-KEM
       return this.#full;
     }
   }

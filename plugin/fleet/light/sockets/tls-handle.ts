@@ -1,7 +1,6 @@
 /**
- * TLS over another wire, on Node's own handle for it. Node's sockets let that handle read from TCP by itself, into a
- * buffer of its own for each connection (docs/benchmarks.md has what that costs); here all connections share one. The
- * handle is not Node's public API.
+ * TLS over another wire, on Node's internal TLS handle. In Node's own sockets, that handle reads from TCP into a separate buffer for each
+ * connection (for the cost see docs/benchmarks.md); here all connections share a buffer. The handle is not public API.
  */
 import { checkServerIdentity } from 'node:tls';
 import { bindings, type ErrorNumber, systemError } from './tcp-handle.ts';
@@ -11,16 +10,16 @@ import type { Wire, WireListener } from './wire.ts';
 
 type DialCarrier = (listener: WireListener) => Wire;
 
-/** The name after its length. Proxies that prefer HTTP/2 must not choose it: the upgrade exists in HTTP/1.1 only. */
+/** Protocol name after its length. Offers only HTTP/1.1, because HTTP/2 has no such upgrade. */
 const ALPN_PROTOCOLS = Buffer.from('\x08http/1.1');
-/** One for all connections of the process: each chunk is read to its end before the next one can arrive. */
+/** Shared by all connections of the process, because each chunk is processed before the next one arrives. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * @param name to check the certificate for
- * @param servername for SNI; undefined for an address
+ * @param name name to check the certificate for
+ * @param servername name for SNI; undefined for an address
  * @param dialCarrier connects the wire below
- * @throws where this version of Node lacks the internals, and what `dialCarrier` throws
+ * @throws Error if this version of Node lacks the internals; errors of `dialCarrier`
  */
 export function dialTlsHandle(
   listener: WireListener,
@@ -45,10 +44,9 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   #stream: TlsStream | undefined = undefined;
   #isSecure = false;
   #isEnding = false;
-  /** An error has been reported. */
   #hasFailed = false;
   #earlySession: Buffer | undefined = undefined;
-  /** Node's TLS takes one write at a time; what comes meanwhile waits. */
+  /** Whether a write is pending: Node's TLS takes one at a time, so further data waits. */
   #isWriting = false;
   #waiting: Uint8Array[] | undefined = undefined;
   #waitingBytes = 0;
@@ -66,7 +64,6 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
 
   onTcpOpen(): void {}
 
-  /** TCP is connected. */
   onWireOpen(): void {
     this.listener?.onTcpOpen();
     if (this.listener === undefined) return;
@@ -89,37 +86,37 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
 
   handshakeDone(stream: TlsStream): void {
     if (this.listener === undefined) return;
-    const error = this.#context.rejectUnauthorized ? this.#distrust(stream) : undefined;
+    const error = this.#context.rejectUnauthorized ? this.#certificateError(stream) : undefined;
     if (error) {
       this.endWith(error);
       return;
     }
     this.#isSecure = true;
-    this.#context.serverChose(stream.getEphemeralKeyInfo()?.name);
+    this.#context.adaptTo(stream.getEphemeralKeyInfo()?.name);
     if (this.#earlySession) this.keepSession(this.#earlySession);
     this.listener.onWireOpen(stream.isSessionReused());
   }
 
-  /** @returns why the server cannot be trusted */
-  #distrust(stream: TlsStream): NodeJS.ErrnoException | undefined {
+  /** Returns the error if the server's certificate cannot be trusted. */
+  #certificateError(stream: TlsStream): NodeJS.ErrnoException | undefined {
     const error = stream.verifyError();
-    // Who resumes a session proves to be the one that gave it out.
+    // A resumed session proves that it is the server that issued the session.
     if (error || stream.isSessionReused()) return error ?? undefined;
     return checkServerIdentity(this.#name, stream.getPeerCertificate(false));
   }
 
-  /** TLS 1.2 gives it out before the end of the handshake, and thus before the server is known to be the right one. */
+  /** Stores the session once the server is verified: TLS 1.2 issues it before the end of the handshake. */
   keepSession(session: Buffer): void {
     if (this.#isSecure) this.#context.sessions?.set(this.#name, session);
     else this.#earlySession = session;
   }
 
-  /** Encrypted bytes. */
+  /** Passes encrypted bytes to TLS. */
   feed(bytes: Buffer, start: number, end: number): void {
     this.#below?.readBuffer(bytes.subarray(start, end));
   }
 
-  /** Decrypted ones, in `readBuffer`. */
+  /** Passes decrypted bytes, in `readBuffer`, to the listener. */
   read(sizeBytesOrError: number): void {
     if (sizeBytesOrError > 0) this.listener?.feed(readBuffer, 0, sizeBytesOrError);
     else if (sizeBytesOrError < 0) this.onWireClosed();
@@ -145,11 +142,11 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     this.#isWriting = true;
     const request = Object.assign(new bindings.WriteWrap(), { oncomplete: onWritten, wire: this });
     const status = this.#stream.writeBuffer(request, bytes);
-    // Reported later: the caller is in the middle of changing its state.
+    // Reported later, because the caller is still changing its state.
     if (status !== 0) process.nextTick(() => this.endWith(systemError(status, 'write')));
   }
 
-  /** Encrypted. */
+  /** Sends encrypted bytes. */
   send(chunks: Uint8Array[]): void {
     for (const chunk of chunks) this.#carrier?.write(chunk);
   }
@@ -182,7 +179,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     this.#stream?.shutdown(request);
   }
 
-  /** TLS has said that nothing more follows. */
+  /** Ends the wire below after TLS has sent its close notification. */
   sendEnd(): void {
     this.#carrier?.end();
   }
@@ -191,7 +188,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     if (this.listener === undefined) return;
     this.listener = undefined;
     this.#carrier?.destroy();
-    // At once, as the garbage collector does not see how large OpenSSL's state is, but not from within its callbacks.
+    // Freed soon, because the garbage collector does not see the size of OpenSSL's state, but not within OpenSSL's callbacks.
     const stream = this.#stream;
     if (stream) setImmediate(() => stream.destroySSL());
   }
@@ -215,7 +212,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   }
 }
 
-/** The error that tls.connect has for it. */
+/** Returns the same error as tls.connect. */
 function disconnected(): NodeJS.ErrnoException {
   const message = 'Client network socket disconnected before secure TLS connection was established';
   return Object.assign(new Error(message), { code: 'ECONNRESET' });

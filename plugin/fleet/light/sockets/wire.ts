@@ -1,13 +1,13 @@
 /** The interface between a connection and its socket. */
 
-/** A connection whose server leaves more than this unread ends when it is to send the next message, of whatever size. */
+/** Limit of bytes that the server has not read; above it, the next send closes the connection. */
 export const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
 
-/** The part of a net.Socket that is needed. */
+/** The part of net.Socket that connections use. */
 export interface Wire {
-  /** Can be replaced: another reader then takes over. */
+  /** Can be replaced by another reader. */
   listener: WireListener | undefined;
-  /** Bytes that the kernel has not taken yet; a wire may add what it needs to keep them. */
+  /** Bytes that the kernel has not accepted yet; may include the overhead of keeping them. */
   readonly writableLength: number;
   write(bytes: Uint8Array): unknown;
   end(): unknown;
@@ -17,14 +17,14 @@ export interface Wire {
 
 /** The reader of a wire. */
 export interface WireListener {
-  /** Only with TLS: TCP is connected, and the TLS handshake follows. */
+  /** Called only with TLS, when TCP is connected and the TLS handshake begins. */
   onTcpOpen(): void;
-  /** Bytes can be sent. @param tlsResumed the handshake resumed an earlier session */
+  /** Called when bytes can be sent. @param tlsResumed whether the handshake resumed an earlier session */
   onWireOpen(tlsResumed: boolean): void;
-  /** Bytes from the server, split anywhere. They are read in place and may be overwritten afterwards. */
+  /** Called with bytes from the server, split anywhere. They are valid only during the call. */
   feed(bytes: Buffer, start: number, end: number): void;
-  /** The error that ends the wire; `onWireClosed` follows. */
+  /** Called with the error that closes the wire; `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void;
-  /** The TCP connection has ended, whoever ended it. */
+  /** Called when the TCP connection is closed by either side. */
   onWireClosed(): void;
 }

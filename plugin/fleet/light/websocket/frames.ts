@@ -1,4 +1,4 @@
-/** WebSocket frames (RFC 6455): from the server in place, to the server masked. */
+/** WebSocket frames (RFC 6455): decodes the server's frames in place, and encodes masked frames. */
 import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
 import { type PerMessageDeflate, THRESHOLD_BYTES } from '../deflate/per-message-deflate.ts';
@@ -6,44 +6,44 @@ import { messageTooLarge, webSocketError } from '../protocol-error.ts';
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** RSV1 of a frame's first byte: its message is compressed. The other reserved bits belong to no extension. */
+/** RSV1 in a frame's first byte: the message is compressed. The other reserved bits are unused. */
 const COMPRESSED = 0x40;
 const RESERVED = 0x70;
 
-/** The most memory to allocate for a frame before its bytes arrive: until then its length is only a claim. */
+/** Most memory allocated for a frame before its bytes arrive, because its announced length may be wrong. */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
 export interface FrameHandler {
   /**
-   * A whole text or binary message (its fragments joined, and inflated), or a control frame. `bytes[start, end)` is the payload and
+   * Called for a complete text or binary message (defragmented and decompressed), or a control frame. The payload `bytes[start, end)` is
    * valid only during the call.
    * @returns false to stop reading
    */
   onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean;
 }
 
-/** One connection's place in its byte stream. Holds no bytes between two frames. */
+/** Decodes the byte stream of a connection. Holds no bytes between two frames. */
 export class FrameDecoder {
-  /** The beginning of a frame whose end has not arrived. */
+  /** Start of an incomplete frame. */
   #partial: ByteQueue | undefined = undefined;
-  /** The fragments so far of a message that is not finished. */
+  /** Fragments of an incomplete message. */
   #message: ByteQueue | undefined = undefined;
-  /** With RSV1. */
+  /** Opcode of the incomplete message, with RSV1. */
   #messageOpcode = 0;
-  /** If the server has granted compression. */
+  /** Set if the server has granted compression. */
   deflate: PerMessageDeflate | undefined = undefined;
   readonly #budget: BufferBudget;
 
-  /** @param budget for what waits for its end */
+  /** @param budget budget for incomplete data */
   constructor(budget: BufferBudget) {
     this.#budget = budget;
   }
 
   /**
-   * Reads `bytes[start, end)`, which may begin and end anywhere in a frame.
-   * @param maxBytes of a message
-   * @throws ProtocolError if the server breaks RFC 6455 or 7692, sends a larger message, or the budget is used up; only `discard`
-   *   may be called afterwards
+   * Reads `bytes[start, end)`, which can begin and end anywhere in a frame.
+   * @param maxBytes limit of a message
+   * @throws ProtocolError if the server violates RFC 6455 or 7692, sends a larger message, or exceeds the budget; only `discard` may be
+   * called afterwards
    */
   decode(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): void {
     let at = start;
@@ -63,7 +63,7 @@ export class FrameDecoder {
     }
   }
 
-  /** Adds to the unfinished frame: its header byte by byte, then all of its payload. @returns where to go on, or -1 */
+  /** Adds to the incomplete frame: its header byte by byte, then its payload. @returns the position to continue at, or -1 */
   #complete(
     partial: ByteQueue,
     bytes: Buffer,
@@ -87,7 +87,7 @@ export class FrameDecoder {
     return this.#frame(partial.bytes, 0, partial.length, handler, maxBytes) ? at : -1;
   }
 
-  /** One whole frame, header included. */
+  /** Handles a complete frame, including its header. */
   #frame(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): boolean {
     const first = byteAt(bytes, start);
     const payloadStart = start + headerSize(byteAt(bytes, start + 1));
@@ -115,7 +115,7 @@ export class FrameDecoder {
     return true;
   }
 
-  /** @param opcode with RSV1 */
+  /** @param opcode opcode with RSV1 */
   #deliver(
     opcode: number,
     bytes: Buffer,
@@ -129,7 +129,7 @@ export class FrameDecoder {
     return handler.onFrame(opcode & 0x0f, inflated, 0, inflated.length);
   }
 
-  /** Nothing more is read: forgets what waited for its end, and earlier messages. Idempotent. */
+  /** Stops reading: releases incomplete data and the compression window. Idempotent. */
   discard(): void {
     this.#partial?.release();
     this.#message?.release();
@@ -140,8 +140,8 @@ export class FrameDecoder {
 }
 
 /**
- * Checks the part of a frame's header that has arrived.
- * @returns bytes of the whole frame, header included; 0 while the header is incomplete
+ * Checks a frame's header as far as it has arrived.
+ * @returns the size of the frame including its header; 0 while the header is incomplete
  */
 function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: number, mayCompress: boolean): number {
   const available = end - start;
@@ -179,7 +179,7 @@ function checkReserved(first: number, mayCompress: boolean): void {
   }
   const opcode = first & 0x0f;
   if (opcode !== OPCODE.text && opcode !== OPCODE.binary) {
-    throw webSocketError('RSV1 is set on a frame that begins no message');
+    throw webSocketError('RSV1 is set on a frame that does not begin a message');
   }
 }
 
@@ -187,14 +187,14 @@ function sizeOf(payload: string | Uint8Array): number {
   return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
 }
 
-/** For indices known to be in range. */
+/** Returns the byte at an index known to be in range. */
 function byteAt(bytes: Uint8Array, index: number): number {
   return bytes[index] as number;
 }
 
 /**
- * A masked frame with the mask key 0, which leaves the payload as it is. Unpredictable keys protect proxies from a
- * hostile script inside a browser; here the sender chooses its own bytes. The server unmasks just the same.
+ * Encodes a frame with the mask key 0, which leaves the payload unchanged. Random keys protect proxies from hostile scripts in browsers,
+ * which do not exist here.
  */
 export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffer {
   const size = sizeOf(payload);
@@ -211,12 +211,13 @@ export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffe
   return frame;
 }
 
-/** Longest header of a masked frame. */
+/** Size of the longest header of a masked frame. */
 const MAX_HEADER_BYTES = 14;
 
 /**
- * @param frames whole ones, as `encodeFrame` makes them @param known a size that is of no interest, nor any smaller one
- * @returns bytes of the largest payload
+ * Returns the size of the largest payload.
+ * @param frames complete frames of `encodeFrame`
+ * @param known largest size so far, which is returned if no payload is larger
  */
 export function largestPayload(frames: Uint8Array, known: number): number {
   if (frames.length - MAX_HEADER_BYTES < known) return known;
@@ -234,7 +235,7 @@ export function largestPayload(frames: Uint8Array, known: number): number {
   return largest;
 }
 
-/** @param deflate if the server has granted compression: messages above the threshold are then compressed */
+/** @param deflate set if the server has granted compression; then messages from the threshold on are compressed */
 export function encodeMessage(
   opcode: number,
   message: string | Uint8Array,
@@ -245,12 +246,12 @@ export function encodeMessage(
   return encodeFrame(COMPRESSED | opcode, deflate.deflate(bytes));
 }
 
-/** @param code undefined sends none, as socket.io-client does */
+/** @param code undefined to send none, as socket.io-client does */
 export function encodeClose(code?: number): Buffer {
   return encodeFrame(OPCODE.close, code === undefined ? '' : Uint8Array.of(code >> 8, code & 0xff));
 }
 
-/** @returns the close code, 1005 when there is none */
+/** Returns the close code; 1005 if there is none. */
 export function closeCode(bytes: Uint8Array, start: number, end: number): number {
   if (end - start === 0) return 1005;
   if (end - start === 1) throw webSocketError('a close frame with half a code');

@@ -1,4 +1,4 @@
-/** The request for a WebSocket. */
+/** Builds the WebSocket upgrade request and checks the response. */
 import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
@@ -9,7 +9,7 @@ import { webSocketError } from '../protocol-error.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_BYTES = 16;
-/** What the handshake itself sets; every other header is the user's to set, `Host` included. */
+/** Headers that the handshake sets; users can set all others, including `Host`. */
 const OWN_HEADERS = new Set([
   'upgrade',
   'connection',
@@ -22,11 +22,11 @@ interface Endpoint {
   secure: boolean;
   host: string;
   port: number;
-  /** The name for SNI and the certificate; undefined for an address. */
+  /** Name for SNI and the certificate; undefined for an address. */
   servername: string | undefined;
 }
 
-/** @throws TypeError, with Node's code, for a URL that is none or of another scheme */
+/** @throws TypeError with Node's code if the URL is invalid or has another scheme */
 export function endpointOf(url: string): Endpoint {
   const { protocol, hostname, port } = new URL(url);
   const secure = protocol === 'https:' || protocol === 'wss:';
@@ -42,13 +42,13 @@ export function endpointOf(url: string): Endpoint {
   };
 }
 
-/** A nonce of RFC 6455, and the only right answer to it. */
+/** A nonce of RFC 6455, and its only valid answer. */
 interface Challenge {
   key: string;
   accept: string;
 }
 
-/** Challenges are made in batches: loading the code into the CPU cache costs many times more than running it. */
+/** Challenges are created in batches, because loading the code into the CPU cache costs much more than running it. */
 const CHALLENGES = 256;
 let challenges: Challenge[] = [];
 
@@ -65,22 +65,19 @@ export function newChallenge(): Challenge {
 
 export interface Destination {
   endpoint: Endpoint;
-  /** Both the server and the source are IP addresses, not names. */
+  /** Whether both the server and the source are IP addresses, not names. */
   areAddresses: boolean;
 }
 
-/** The same for all connections with the same options, so the caller should keep it for the next one. */
+/** The parts of the upgrade that all connections with the same options share; callers should cache it. */
 export interface UpgradePlan extends Destination {
-  /** The upgrade request up to its key. */
+  /** Upgrade request up to its key. */
   requestHead: string;
-  /** The request offers compression. */
+  /** Whether the request offers compression. */
   compression: boolean;
 }
 
-/**
- * @param target of the request: path and query, percent-encoded
- * @throws TypeError for an impossible URL, and for a header that HTTP does not allow
- */
+/** @param target path and query, percent-encoded @throws TypeError for an invalid URL or header */
 export function planUpgrade(options: ClientOptions, target: string): UpgradePlan {
   const compression = options.compression ?? false;
   return {
@@ -90,15 +87,15 @@ export function planUpgrade(options: ClientOptions, target: string): UpgradePlan
   };
 }
 
-/** @throws TypeError for an impossible URL */
+/** @throws TypeError for an invalid URL */
 export function destinationOf({ url, localAddress }: ClientOptions): Destination {
   const endpoint = endpointOf(url);
-  // From an address of 127.0.0.0/8, it can be no other.
+  // A source in 127.0.0.0/8 can reach localhost only by IPv4.
   if (endpoint.host === 'localhost' && localAddress?.startsWith('127.')) endpoint.host = '127.0.0.1';
   return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
 }
 
-/** @param lines as `headerLines` returns them */
+/** @param lines result of `headerLines` */
 export function upgradeHead(target: string, lines: string, compression: boolean): string {
   const offer = compression ? `\r\nSec-WebSocket-Extensions: ${DEFLATE_OFFER}` : '';
   return (
@@ -113,9 +110,9 @@ export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffe
 }
 
 /**
- * @param except names in lower case, of headers that are added later
- * @returns the user's headers and `Host`, each line with a line break before it
- * @throws TypeError for a header that HTTP does not allow
+ * Returns the user's headers and `Host`, each with a leading line break.
+ * @param except lower-case names of headers that are added later
+ * @throws TypeError for an invalid header
  */
 export function headerLines({ headers, url }: ClientOptions, except: string[] = []): string {
   const lines: string[] = [];
@@ -131,30 +128,31 @@ export function headerLines({ headers, url }: ClientOptions, except: string[] = 
   return lines.join('');
 }
 
-/** The last valid head, and its text before and after the accept key: nearly all heads differ only in that key. */
-let right: { before: string; after: string; head: AnswerHead } | undefined;
+/** Cache of the last valid head, with its text before and after the accept key: nearly all heads differ only in that key. */
+let lastValid: { before: string; after: string; head: AnswerHead } | undefined;
 
-/** What the server is to answer to the request with this challenge. */
+/** Returns the expected response to the request with this challenge. */
 export function upgradeExpected({ accept }: Challenge): Expected {
   return { status: 101, error: webSocketError, readHead: (text) => readHead(text, accept) };
 }
 
 function readHead(text: string, accept: string): AnswerHead {
   const [before = '', after = '', ...others] = text.split(accept);
-  if (right && before === right.before && after === right.after && others.length === 0) return right.head;
+  if (lastValid && before === lastValid.before && after === lastValid.after && others.length === 0)
+    return lastValid.head;
   const head = parseHead(text, webSocketError);
   if (head.status !== 101) return head;
   const [upgrade] = head.headers.get('upgrade') ?? [];
   if (upgrade?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
   if (head.headers.get('sec-websocket-accept')?.[0] !== accept) throw webSocketError('wrong Sec-WebSocket-Accept');
-  right = { before, after, head };
+  lastValid = { before, after, head };
   return head;
 }
 
-/** @returns what the server has granted of the compression that was offered; undefined for none @throws ProtocolError */
+/** Returns the compression that the server has granted; undefined for none. @throws ProtocolError */
 export function grantIn({ headers }: AnswerHead, offersCompression: boolean): DeflateGrant | undefined {
   const extensions = headers.get('sec-websocket-extensions')?.filter(Boolean).join(', ') ?? '';
   if (extensions === '') return undefined;
-  if (!offersCompression) throw webSocketError('an extension that was not asked for');
+  if (!offersCompression) throw webSocketError('an extension that was not requested');
   return readGrant(extensions);
 }

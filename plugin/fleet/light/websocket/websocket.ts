@@ -1,7 +1,7 @@
 /**
- * The lowest layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame. It handles bytes, not
- * sockets: the wire feeds it. The layers above extend it, each knowing only the one below, so that a connection remains
- * one object. There can be tens of thousands of them, so each has few fields, and neither closures nor timers.
+ * The bottom layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame, on the bytes of a wire. The layers
+ * above extend this class, so that a connection is a single object. A process holds tens of thousands of connections, so each has few
+ * fields and neither closures nor timers.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -17,10 +17,10 @@ import { MAX_UNSENT_BYTES, type Wire, type WireListener } from '../sockets/wire.
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import { grantIn, type UpgradePlan } from './websocket-handshake.ts';
 
-/** The server's time to answer a close frame, before the TCP connection is dropped. */
+/** Time that the server has to answer a close frame before the TCP connection is closed. */
 export const CLOSE_TIMEOUT_MS = 5000;
 
-/** `leaving`: the end is reported, but the server has yet to end the TCP connection. */
+/** `leaving`: the end has been reported, but the server has not closed the TCP connection yet. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
 
 export abstract class WebSocketConnection<Common extends ConnectionPool = ConnectionPool>
@@ -30,9 +30,9 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   pingDeadlineMs = 0;
   protected readonly options: ClientOptions;
   protected readonly shared: Common;
-  /** `open` from `opened()` on. */
+  /** `open` once `opened()` was called. */
   protected state: State = 'idle';
-  /** Present while connecting. */
+  /** Set while connecting. */
   protected attempt: Attempt | undefined = undefined;
   #wire: Wire | undefined = undefined;
   #frames: FrameDecoder;
@@ -43,23 +43,23 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.#frames = new FrameDecoder(shared.buffers);
   }
 
-  /** Where to connect to, and what to ask for. @throws TypeError, with Node's code, for an impossible URL or header */
+  /** Returns destination and request. @throws TypeError with Node's code for an invalid URL or header */
   protected abstract plan(): UpgradePlan;
-  /** A whole message; the bytes are valid only during the call. @throws ProtocolError */
+  /** Called for a complete message; the bytes are valid only during the call. @throws ProtocolError */
   protected abstract onText(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
-  /** The attempt ended before `opened()`. */
+  /** Called when the attempt ends before `opened()`. */
   protected abstract onFailed(failure: Failure): void;
-  /** An open connection ended: `transport close`, `transport error`, … or, because of `close()`, `io client disconnect`. */
+  /** Called when an open connection ends: `transport close`, `transport error`, …, or `io client disconnect` after `close()`. */
   protected abstract onClosed(reason: string, why?: Failure): void;
 
-  /** The server has agreed to WebSocket. */
+  /** Called when the server has accepted the upgrade. */
   protected onUpgraded(): void {}
 
-  /** A layer above has called `setDeadline()` on an open connection, and the deadline has passed. */
+  /** Called when a deadline has passed that a layer above has set on an open connection. */
   protected onOverdue(): void {}
 
-  /** The frames to send before the close frame when `close()` ends the connection. */
+  /** Returns the frames that `close()` sends before the close frame. */
   protected lastFrames(): Uint8Array[] {
     return [];
   }
@@ -72,18 +72,18 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
       this.attempt = new Attempt(plan, this.shared.buffers);
       this.#wire = this.shared.dial(this, plan, this.options);
     } catch (error) {
-      // Reported later, like every other failure: the caller has not returned yet.
+      // Reported later, like every other failure, because the caller has not returned yet.
       process.nextTick(() => this.onWireError(error as Error));
     }
   }
 
-  /** The attempt has succeeded. A deadline that is still set now belongs to the layer above. */
+  /** Ends the attempt successfully. A deadline that is still set belongs to the layer above. */
   protected opened(): void {
     this.state = 'open';
     this.attempt = undefined;
   }
 
-  /** Ends it with a close frame; `onClosed` follows. Before it is open this is a failed attempt, `closed`. */
+  /** Closes the connection with a close frame; `onClosed` follows. While connecting, the attempt fails with `closed` instead. */
   close(): void {
     if (this.state === 'connecting') {
       process.nextTick(() => this.fail({ cause: 'closed', message: 'closed by the client before it was open' }));
@@ -95,7 +95,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     }
   }
 
-  /** Ends the TCP connection at once. Nothing is reported afterwards. */
+  /** Closes the TCP connection at once. Nothing is reported afterwards. */
   destroy(): void {
     const wire = this.#wire;
     this.state = 'gone';
@@ -108,18 +108,18 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   onTcpOpen(): void {
-    this.attempt?.reached('tls');
+    this.attempt?.beginStage('tls');
   }
 
   onWireOpen(tlsResumed: boolean): void {
     const { attempt } = this;
     if (attempt?.request === undefined) return;
-    attempt.reached('upgrade');
+    attempt.beginStage('upgrade');
     attempt.tlsResumed = tlsResumed;
     this.write(attempt.request);
   }
 
-  /** Needs no handling on an open connection: `onWireClosed` follows. */
+  /** Fails the attempt; an open connection is handled by `onWireClosed`, which follows. */
   onWireError(error: NodeJS.ErrnoException): void {
     this.fail(networkFailure(error));
   }
@@ -161,13 +161,13 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
-    // For a refusal, what has come with the head is enough.
+    // For an error response, the part of the body that arrived with the head is enough.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
     if (answer.head.status !== 101) throw new ProtocolError(refusalOf(answer), 'transport error');
     const grant = grantIn(answer.head, offersCompression);
     if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
-    this.attempt?.reached('open');
+    this.attempt?.beginStage('open');
     this.onUpgraded();
     this.#decode(answer.body, answer.start, answer.end);
   }
@@ -177,7 +177,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.#frames.decode(bytes, start, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
   }
 
-  /** Whatever a server sends ends its own connection at most, and never the process that holds thousands. */
+  /** Handles any error thrown while reading, so that invalid data closes only its own connection and never crashes the process. */
   onReadError(error: unknown): void {
     const { failure, reason } = protocolError(error);
     if (this.state === 'connecting') this.fail(failure);
@@ -185,7 +185,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     else this.onWireClosed();
   }
 
-  /** Goes on with the WebSocket of another connection, which has none afterwards. */
+  /** Takes over the WebSocket of another connection. */
   protected adopt(other: WebSocketConnection): void {
     this.#wire = other.#wire;
     [this.#frames, other.#frames] = [other.#frames, this.#frames];
@@ -194,7 +194,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     if (this.#wire !== undefined) this.#wire.listener = this;
   }
 
-  /** If the server has granted compression. */
+  /** Set if the server has granted compression. */
   protected get deflate(): PerMessageDeflate | undefined {
     return this.#frames.deflate;
   }
@@ -214,16 +214,19 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
 
   #onCloseFrame(bytes: Buffer, start: number, end: number): void {
     const code = closeCode(bytes, start, end);
-    const words = bytes.toString('utf8', Math.min(start + 2, end), end);
+    const closeReason = bytes.toString('utf8', Math.min(start + 2, end), end);
     if (this.state === 'connecting') {
-      this.fail({ cause: `closed_${code}`, message: `the server closed the connection: ${code} ${words}`.trim() });
+      this.fail({
+        cause: `closed_${code}`,
+        message: `the server closed the connection: ${code} ${closeReason}`.trim(),
+      });
     } else if (this.state === 'open') {
-      const why = { cause: `closed_${code}`, message: words } as const;
+      const why = { cause: `closed_${code}`, message: closeReason } as const;
       this.leave('transport close', code === 1005 ? undefined : code, why);
     } else this.#wire?.end();
   }
 
-  /** @param frames whole ones, as `encodeFrame` makes them */
+  /** @param frames complete frames of `encodeFrame` */
   protected write(frames: Uint8Array): void {
     const wire = this.#wire;
     if (wire === undefined) return;
@@ -232,34 +235,34 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
       return;
     }
     wire.write(frames);
-    if (wire.writableLength > 0 && !this.shared.buffers.sends(wire)) this.onOverflow('buffers full');
+    if (wire.writableLength > 0 && !this.shared.buffers.countUnsent(wire)) this.onOverflow('buffers full');
   }
 
-  /** The server does not read, so no close frame would reach it. */
+  /** Destroys the connection without a close frame, which the server would not read. */
   onOverflow(reason: string): void {
     const { state } = this;
     this.destroy();
-    // Reported later: the caller is in the middle of changing its state.
+    // Reported later, because the caller is still changing its state.
     process.nextTick(() => {
       if (state === 'connecting') this.onFailed({ cause: 'buffers_full', message: reason });
       else this.onClosed(state === 'open' ? reason : OWN_DISCONNECT);
     });
   }
 
-  /** The attempt is over. */
+  /** Ends the attempt with a failure. */
   protected fail(failure: Failure): void {
     if (this.state !== 'connecting') return;
     this.destroy();
     this.onFailed(failure);
   }
 
-  /** The server has ended an open connection. @param code of the close frame; undefined sends none */
+  /** Ends an open connection for a reason on the server's side. @param code code of the close frame; undefined sends none */
   protected leave(reason: string, code?: number, why?: Failure): void {
     this.depart(code);
     this.onClosed(reason, why);
   }
 
-  /** Sends a close frame and gives the server limited time to end the TCP connection. Reports nothing. */
+  /** Sends a close frame and waits a limited time until the server closes the TCP connection. Reports nothing. */
   protected depart(code?: number): void {
     this.state = 'leaving';
     this.discard();
@@ -268,7 +271,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.setDeadline(CLOSE_TIMEOUT_MS);
   }
 
-  /** Nothing more is read, so what has been read of an unfinished message is of no use. */
+  /** Stops reading and releases incomplete data. */
   protected discard(): void {
     this.attempt?.answer?.discard();
     this.attempt = undefined;
