@@ -134,12 +134,16 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       ['polling'],
     );
   if (!problem) {
-    const found = `${summary}, although it answers Engine.IO’s handshake by polling`;
-    // A 400 also comes from the server itself if a proxy removed the Upgrade header.
-    if (!isRefusal(status) || status === 400)
+    // A 400 also comes from the server itself if a proxy removed the Upgrade header: the words of the answer tell.
+    const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
+    const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
+    const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
+    if (!isRefusal(status) || status === 400) {
+      const fix = why === '' ? WEBSOCKET_FIX : `${upgrade?.fix} To measure without WebSockets: TRANSPORTS=polling`;
       return connection.transports.includes('polling')
-        ? failed(found, WEBSOCKET_FIX)
-        : new NoWebSocket(connectionText(target, withoutSecrets(found, secrets)), WEBSOCKET_FIX, POLLING_FIRST);
+        ? failed(found, fix)
+        : new NoWebSocket(connectionText(target, withoutSecrets(found, secrets)), fix, POLLING_FIRST);
+    }
     const own = `${httpFix(status)}; or let what answers pass the upgrade on`;
     return new Refused(target, reasonText(found, secrets), own, dependsOnClient(status));
   }

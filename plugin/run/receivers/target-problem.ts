@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
-import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
+import { FAILURE_CODES, UPGRADE_HEADERS } from '../../../protocol/codes/failure-codes.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import { ENGINE_IO_3, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
 import { type Certificate, certificateProblem } from './certificate-problem.ts';
@@ -58,8 +58,6 @@ const MAX_TEXT_LENGTH = 200;
 const MAX_HEADER_LENGTH = 40;
 const ORIGIN_FIX = `give it an origin that it accepts: ${ENGINE}: { headers: { Origin: "https://app.example.com" } }`;
 const CREDENTIALS_FIX = `send what it checks, such as an Origin, a cookie or a token: \`headers\` or \`query\` of ${ENGINE}`;
-const UPGRADE_FIX =
-  'let the proxy pass the upgrade on; in nginx: proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";';
 
 export const OLD_SERVER: TargetProblem = {
   found: SOCKET_IO_2.message,
@@ -214,7 +212,7 @@ function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetP
   if (asked === 'polling') return undefined;
   if (code === 3) {
     const found = 'the server got the request without its Upgrade header: a proxy in between has removed it';
-    return { found, fix: UPGRADE_FIX };
+    return { found, fix: UPGRADE_HEADERS };
   }
   if (code === 0) {
     const fix = 'add it to `transports` of the server, or measure with TRANSPORTS=polling';
@@ -240,7 +238,7 @@ function statusProblem(handshake: HandshakeResult, status: number): TargetProble
     const fix = /origin/i.test(words) ? ORIGIN_FIX : (statusFix ?? 'see its answer, and the log of the server');
     // A plain-text answer is the server's own, so the Upgrade header reached it.
     const isProxy = status === 400 && asked === 'websocket' && (words === '' || isPage);
-    return { found, fix: isProxy ? UPGRADE_FIX : fix, isRefusal: true };
+    return { found, fix: isProxy ? UPGRADE_HEADERS : fix, isRefusal: true };
   }
   if (statusFix !== undefined) return { found, fix: statusFix };
   if (status < 300) {
@@ -252,7 +250,7 @@ function statusProblem(handshake: HandshakeResult, status: number): TargetProble
   }
   return {
     found,
-    fix: asked === 'websocket' ? `see the log of the proxy; ${UPGRADE_FIX}` : 'see the log of the server',
+    fix: asked === 'websocket' ? `see the log of the proxy; ${UPGRADE_HEADERS}` : 'see the log of the server',
   };
 }
 

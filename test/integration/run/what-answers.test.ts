@@ -124,6 +124,18 @@ test('a server that answers polling, and refuses the WebSocket with a status and
   assert.match(error.fix, /allow this machine's address/);
 });
 
+test('a proxy that removes the header of the upgrade is named, with what it lacks', async (t) => {
+  const { url, http: server } = await startChat(t, () => {});
+  // Without a listener, Node takes the request for one without that header.
+  server.removeAllListeners('upgrade');
+  const error = await refusalBy(url);
+  assert.match(
+    error.message,
+    /answers Engine.IO’s handshake by polling: the server got the request without its Upgrade/,
+  );
+  assert.match(error.fix, /proxy_set_header Upgrade \$http_upgrade; proxy_set_header Connection "upgrade"/);
+});
+
 test('a server that closes the WebSocket after the first packet may have another parser', async (t) => {
   const { url } = await startChat(t, () => {}, { parser: msgpack });
   const error = await refusalBy(url);

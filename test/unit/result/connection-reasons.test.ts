@@ -51,6 +51,28 @@ describe('connections that are lost', () => {
     return { ...idleAnd({ samples, stages }), snapshot: { ends: [rare, usual] }, measured: { ramps } };
   };
 
+  describe('after the same silence', () => {
+    const announced = { maxPayloadBytes: 1e6, pingIntervalMs: 25_000, pingTimeoutMs: 20_000 };
+    const silent = (ageSeconds: number, received = 0) => {
+      const { snapshot, ...others } = aged(8, ageSeconds, ageSeconds, ageSeconds);
+      const samples: [number, number, number, number][] = [[1000 * ageSeconds, 0, received, 2]];
+      const ends = [endKind({ cause: 'closed_1006', announced, count: 60, samples })];
+      return run({ ...others, snapshot: { ...snapshot, ends } }).reasons.find(({ code }) => code === DROPPED);
+    };
+
+    it('ended by an idle time-out that is shorter than the ping interval', () => {
+      const { message = '', fix, values } = silent(3) ?? {};
+      assert.match(message, /nothing was sent on them, and the server pings only every 25 s: an idle time-out of 3 s/);
+      assert.match(fix ?? '', /above the ping interval of 25 s \(of a proxy: nginx `proxy_read_timeout`/);
+      assert.ok(values?.some(({ name, unit }) => name === 'ping interval' && unit === 's'));
+    });
+
+    it('did not end by an idle time-out where events came, or pings', () => {
+      for (const found of [silent(3, 5), silent(60)])
+        assert.doesNotMatch(`${found?.message} ${found?.fix}`, /proxy_read/);
+    });
+  });
+
   describe('because no ping came', () => {
     const announced = { maxPayloadBytes: 1e6, pingIntervalMs: 1000, pingTimeoutMs: 500 };
     const deaf: Changes = {

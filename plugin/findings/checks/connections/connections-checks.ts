@@ -1,7 +1,7 @@
 /** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import { FAILURE_CODES, failureOf } from '../../../../protocol/codes/failure-codes.ts';
+import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
@@ -16,6 +16,7 @@ import { RATE_TOLERANCE } from '../../met-expectations.ts';
 import { valuesOf } from '../../values.ts';
 import { closedByApplication, codesFix, codesText, sameAge, secondsText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
+import { idleTimeOut } from './idle-time-outs.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
 import { missedPings } from './pings.ts';
 
@@ -77,6 +78,7 @@ export const connections: Check[] = [
       message: `${polling} of ${opened} connections stayed on polling: ${cause === 'no_upgrade' ? known?.meaning : causes}`,
       values: valuesOf({ 'connections on polling': polling, 'opened connections': opened }),
       ...(cause === 'no_upgrade' && { fix: known?.remedy }),
+      ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
     };
   }),
   check('USERS_SKIPPED', ({ connections: { skipped } }) =>
@@ -156,17 +158,21 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? '' : codesText(connections.ends);
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
+  const idle = age && !pings ? idleTimeOut(result, age.seconds) : undefined;
   const fix =
     pings?.fix ??
+    idle?.fix ??
     clientFix(lost) ??
     codesFix(connections.ends, age !== undefined) ??
     (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${pings?.message ?? ''}${left}${(pings ? undefined : age) ?? when}`,
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${pings?.message ?? ''}${left}${(pings ? undefined : age?.text) ?? when}${idle?.message ?? ''}`,
       values: [
         ...values,
         ...(pings?.values ?? []),
+        ...(idle?.values ?? []),
+        ...(age && !pings ? valuesOf({ 'age at the end': age.seconds }, 's') : []),
         ...(fall && !pings && age === undefined ? valuesOf({ 'time of most losses': fall.t }, 's') : []),
       ],
       ...(fix !== undefined && { fix }),
@@ -187,11 +193,11 @@ function clientFix(lost: Record<string, number>): string | undefined {
 const MAX_RAMP_SHARE = 0.25;
 
 /** @returns how old the lost connections were, where a time-out shows by it */
-function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): string | undefined {
+function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): { text: string; seconds: number } | undefined {
   const age = sameAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
   if (!age || age.high - age.low >= MAX_RAMP_SHARE * rampSeconds) return undefined;
-  return `; they ended ${secondsText(age)} after they had connected`;
+  return { text: `; they ended ${secondsText(age)} after they had connected`, seconds: age.high };
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
