@@ -73,7 +73,8 @@ export const ANSWER_FINDINGS = {
     about: 'application',
   },
   AUDIENCE_DIFFERS: {
-    meaning: 'the event always went to the same part of the connections; the others count as having lost it',
+    meaning:
+      'the event always went to the same part of the connections; whether it was meant for the others is unknown, so the delivered share must not be used; they count as having lost it, and the run fails, until `delivery.audience` names the rooms',
     remedy: 'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`',
     invalidates: ['delivery'],
     about: 'application',

@@ -185,7 +185,9 @@ function perThousandConnects(
   ].filter((us) => us !== null);
   if (errors.length === 0) return { value: Math.max(0, value), interval: null };
   const halfWidth = perThousand(Math.hypot(...errors, RESOLUTION_US));
-  const high95 = value + halfWidth;
+  // Connects cannot have cost more than the layer used meanwhile.
+  const usedUs = sum(parts.map(({ cpuUs }) => cpuUs[layer] ?? 0)) + RESOLUTION_US;
+  const high95 = Math.min(value + halfWidth, perThousand(usedUs));
   if (high95 <= 0) return UNKNOWN;
   // A failed attempt costs something as well: nothing, or as much as one that succeeds, while there are few.
   const failed = sum(ramps.map(({ failedAttempts }) => failedAttempts));

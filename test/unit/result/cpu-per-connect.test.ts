@@ -93,6 +93,20 @@ describe('CPU by connect', () => {
     assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
   });
 
+  it('is never bounded by more than the CPU that was used meanwhile', () => {
+    for (const timer of blocks) {
+      const run = runOf({ connectMs: 1.5, timer, holdSeconds: 2 });
+      const usedMs =
+        run.ramps?.reduce(
+          (sum, { parts }) => sum + parts.reduce((all, { cpuUs }) => all + (cpuUs.worker ?? 0), 0),
+          0,
+        ) ?? 0;
+      const { high95 = 0 } = workerOf(run).intervals?.rampSecondsPerThousandConnects ?? {};
+      // Of 60 connects, with the resolution of the kernel.
+      assert.ok(high95 <= (usedMs / 1000 + 20) / 60, `${high95}`);
+    }
+  });
+
   it('is said as a bound, with what would narrow it', () => {
     const result = perfectResult();
     Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));

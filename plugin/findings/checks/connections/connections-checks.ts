@@ -193,7 +193,10 @@ function clientFix(lost: Record<string, number>): string | undefined {
 const MAX_RAMP_SHARE = 0.25;
 
 /** @returns how old the lost connections were, where a time-out shows by it */
-function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): { text: string; seconds: number } | undefined {
+function commonAge(
+  { connections: { ends } }: Measured,
+  { ramps }: Measurements,
+): { text: string; seconds: number } | undefined {
   const age = sameAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
   if (!age || age.high - age.low >= MAX_RAMP_SHARE * rampSeconds) return undefined;
