@@ -46,7 +46,13 @@ describe('workers and kernel count', () => {
     ['others that were there before', (run) => (run.others = 2), 'SERVER_NOT_IDLE', 2],
     ['those of one worker of two', oneWorker, 'WORKERS_DISAGREE', 'at 10', 0],
     ['what they counted before', counting(() => ({ uptimeSeconds: 60 })), 'WORKER_URLS_WRONG', 'at 10', 'w0, w1'],
-    ['no negative number of connections', counting(() => ({ connections: 0 })), 'WORKERS_DISAGREE', 'no connection was open', 1],
+    [
+      'no negative number of connections',
+      counting(() => ({ connections: 0 })),
+      'WORKERS_DISAGREE',
+      'no connection was open',
+      1,
+    ],
     ['fewer sockets than connections', openFiles((held) => 30 + held / 2), 'WORKERS_DISAGREE', 'at 20', 10],
     ['a socket for each connection, and some more', openFiles((held) => 30 + held * 2)],
     // A connection to a page of metrics, and the probe's; then as many of others as of the run.
