@@ -29,6 +29,8 @@ export interface KnownServerConfig {
   copyCpuUs?: number;
   /** Garbage in V8's heap, allocated for each connection and not kept. */
   garbageBytes?: number;
+  /** Keeps an array of doubles of 2, 8 and 32 KB, each allocated by a function of its own. */
+  keepsByPlace?: boolean;
   /** A Buffer for each copy of a broadcast, kept for `forMs` after it. */
   perCopy?: { bytes: number; forMs: number };
 }
@@ -62,6 +64,7 @@ const ALLOCATE: Record<KeptKind, (bytes: number) => unknown> = { buffer: bufferO
 let keySource: Buffer | undefined;
 
 const SPEND_EVERY_MS = 10;
+const BURN_STEPS = 30_000;
 
 await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServerStarted> => {
   const {
@@ -75,6 +78,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
     copyCpuUs = 0,
     garbageBytes = 0,
     perCopy,
+    keepsByPlace = false,
   } = config;
   const http = createServer();
   const io = new Server(http, { serveClient: false, perMessageDeflate: false });
@@ -83,6 +87,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
   io.on('connection', (socket) => {
     burn(connectCpuUs);
     if (garbageBytes > 0) doublesOf(garbageBytes);
+    if (keepsByPlace) socket.data.places = [keep2(), keep8(), keep32()];
     if (keep) socket.data.kept = ALLOCATE[keep.kind](keep.bytes);
     socket.on(EVENTS.joinRoom, (request: JoinRoom, ack?: (answer: object) => void) => {
       const room = typeof request === 'string' ? request : request.clientKey;
@@ -94,7 +99,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
     socket.on('disconnect', () => workerOf.delete(socket.id));
   });
   if (idleCpuUsPerSec > 0) spend(() => idleCpuUsPerSec * io.engine.clientsCount);
-  const { controlPort } = await instrument(io, { token, worker: 'w0' });
+  const { controlPort } = await instrument(io, { token, worker: 'w0', profile: true });
 
   const deliver = (socket: Socket, message: Broadcast) => {
     if (!socket.connected) return;
@@ -141,12 +146,14 @@ function nothing(): KnownServerTruth {
   return { copies: [], dropped: 0 };
 }
 
-/** Spends CPU time, counted by the kernel over all threads of this process. */
+/** Spends CPU time of this thread, as the kernel counts it. */
 function burn(us: number): void {
-  const begin = process.cpuUsage();
-  for (;;) {
-    const { user, system } = process.cpuUsage(begin);
-    if (user + system >= us) return;
+  const begin = process.threadCpuUsage();
+  for (let sum = 0; ; ) {
+    // Nearly all of the time is its own, and not that of the clock.
+    for (let step = 0; step < BURN_STEPS; step++) sum += Math.sqrt(step);
+    const { user, system } = process.threadCpuUsage(begin);
+    if (user + system >= us || sum < 0) return;
   }
 }
 
@@ -171,6 +178,18 @@ function bufferOf(bytes: number): Buffer {
 function keyOf(bytes: number): KeyObject {
   keySource ??= Buffer.alloc(bytes, 1);
   return createSecretKey(keySource);
+}
+
+function keep2(): number[] {
+  return new Array<number>(2 * 128).fill(0.5);
+}
+
+function keep8(): number[] {
+  return new Array<number>(8 * 128).fill(0.5);
+}
+
+function keep32(): number[] {
+  return new Array<number>(32 * 128).fill(0.5);
 }
 
 /** Allocates an array of doubles, which V8 stores unboxed, eight bytes each. */

@@ -10,6 +10,7 @@ import { inService } from './calibrate-in-service.ts';
 import { latency } from './calibrate-latency.ts';
 import { memory } from './calibrate-memory.ts';
 import { nativeMemory, uncollectedMemory } from './calibrate-native-memory.ts';
+import { places } from './calibrate-places.ts';
 import { DATA, type Measured, markdown, merged, PAGE, readCalibration, serialized } from './calibration-report.ts';
 import { cells, type Section, TABLE_HEAD } from './comparison.ts';
 import { costIntervals } from './coverage/cost-coverage.ts';
@@ -36,6 +37,7 @@ const PARTS = {
     }),
   'native-memory': () => nativeMemory({ connections: 1000, plateaus: 6, kilobytes: [0, 2, 4, 8], repeats: 3 }),
   'uncollected-memory': () => uncollectedMemory({ connections: [100, 200, 400], repeats: 5 }),
+  places: () => places({ connections: 400, connectCpuUs: 2000, bound: { share: 0.1 }, cpuBound: { share: 0.2 } }),
   'in-service': inService,
   latency: () => latency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),
   hogs: () =>

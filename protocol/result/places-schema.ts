@@ -27,6 +27,15 @@ export const memoryPlacesSchema = object({
   }).describe('by the package of the function, the largest first'),
   functions: rowsOf({ ...FUNCTION, ...bytes }).describe(`by function, the largest ${MOST_FUNCTIONS}`),
   unattributedBytes: z.number().describe('`growthBytes` less all packages'),
+  savings: rowsOf({
+    name: z
+      .enum(['first-request', 'compression', 'ws'])
+      .describe('the first HTTP request, which Engine.IO keeps; per-message deflate; the WebSocket server `ws`'),
+    bytes: z.number().describe('per connection, in this server'),
+    url: z.string().describe('page of Socket.IO’s documentation'),
+  })
+    .optional()
+    .describe('documented savings, as far as these places show them'),
 });
 
 const us = { us: z.number().describe('per connect or copy, without what it called'), halfWidth95: ERROR };

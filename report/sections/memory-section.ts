@@ -53,10 +53,25 @@ function places({ memory: found }: Result) {
   if (all.length === 0) return [];
   return [
     ...all.flatMap(placesBlocks),
+    savingsTable(found.places?.savings),
     lines('note', [
       'By V8’s sampling heap profiler, from before the first connection to the full target; it raises the CPU of connecting by about a quarter. `connections.heapprofile` has the call tree, for Chrome’s DevTools and speedscope.',
     ]),
   ];
+}
+
+const SAVINGS = {
+  'first-request': 'discard the first HTTP request, which Engine.IO keeps',
+  compression: 'turn off per-message deflate, with its buffers outside the heap',
+  ws: 'another WebSocket server than `ws`: at most, less its own memory',
+};
+
+function savingsTable(savings: NonNullable<Result['memory']['places']>['savings'] = []) {
+  return grid(
+    'Documented savings',
+    ['Change', 'KB per connection', 'See'],
+    savings.map(({ name, bytes, url }): Cell[] => [SAVINGS[name], amount('kilobytes', bytes), url]),
+  );
 }
 
 const BESIDE = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };

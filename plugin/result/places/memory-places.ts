@@ -1,6 +1,7 @@
 /** What a connection keeps in the workers, by the package and the function that allocated it. */
 import type { MemoryPlaces } from '../../../protocol/result/places-schema.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
+import { knownSavings } from './known-savings.ts';
 import { largest, placeRows } from './place-rows.ts';
 
 type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'>;
@@ -22,6 +23,7 @@ export function memoryPlaces({ heapProfiles, plateaus }: Measured): MemoryPlaces
     growthBytes,
     packages: all.map(({ value, ...row }) => ({ ...row, bytes: value })),
     functions: functions.map(({ value, ...row }) => ({ ...row, bytes: value })),
+    savings: knownSavings(heapProfiles, connections, externalBytes),
     unattributedBytes: growthBytes - all.reduce((sum, { value }) => sum + value, 0),
   };
 }

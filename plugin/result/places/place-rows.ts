@@ -69,12 +69,12 @@ function callerOf(nodes: Node[], index: number): Node | undefined {
 function describe(caller: Node | undefined, folder: string) {
   if (!caller) return { name: NATIVE, place: '', package: NATIVE };
   const { name, url, line } = caller;
-  const path = attempt(() => fileURLToPath(url)) ?? url;
+  const path = pathOf(url);
   const place = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
   return {
     name: printable(name || '(anonymous)', MAX_NAME_LENGTH),
     place: shortPlace(`${place}:${line}`),
-    package: printable(packageOf(path), MAX_NAME_LENGTH),
+    package: printable(packageOfUrl(url), MAX_NAME_LENGTH),
   };
 }
 
@@ -84,7 +84,13 @@ function shortPlace(place: string): string {
   return printable(cut, MAX_NAME_LENGTH);
 }
 
-function packageOf(path: string): string {
+function pathOf(url: string): string {
+  return attempt(() => fileURLToPath(url)) ?? url;
+}
+
+/** @returns `application`, `Node`, or a package in node_modules */
+export function packageOfUrl(url: string): string {
+  const path = pathOf(url);
   if (path.startsWith('node:')) return 'Node';
   const inside = path.split('/node_modules/').at(-1) ?? '';
   if (inside === path) return 'application';

@@ -8,6 +8,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { latency } from '../../../bench/calibrate/calibrate-latency.ts';
 import { memory } from '../../../bench/calibrate/calibrate-memory.ts';
 import { nativeMemory } from '../../../bench/calibrate/calibrate-native-memory.ts';
+import { places } from '../../../bench/calibrate/calibrate-places.ts';
 import { type Comparison, cells, type Section } from '../../../bench/calibrate/comparison.ts';
 import { hogs } from '../../../bench/calibrate/hogs.ts';
 
@@ -39,6 +40,12 @@ describe('calibration', { concurrency: 3 }, () => {
 
   it('memory: the interval contains 8 KB of native memory per connection', async (t) => {
     await assertKept(t, () => nativeMemory({ connections: 400, plateaus: 4, kilobytes: [8], repeats: 1 }));
+  });
+
+  it('by place: functions that keep 2, 8 and 32 KB, and one that uses CPU', async (t) => {
+    await assertKept(t, () =>
+      places({ connections: 200, connectCpuUs: 2000, bound: { share: 0.2 }, cpuBound: { share: 0.5 } }),
+    );
   });
 
   it('latency: by worker', async (t) => {

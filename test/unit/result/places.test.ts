@@ -56,6 +56,32 @@ describe('places of allocation', () => {
     assert.equal(memoryPlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
   });
 
+  it('show documented savings with their size, only where the server has what they save', () => {
+    const [engine, ws] = ['engine.io/build/server.js', 'ws/lib/receiver.js'].map(
+      (one) => `file:///a/node_modules/${one}`,
+    );
+    const savingsOf = (kept: number) => {
+      const nodes = [
+        node('(root)', '', 0, 0, -1),
+        node('parserOnHeadersComplete', 'node:_http_common', 77, 0, 0),
+        node('IncomingMessage', 'node:_http_incoming', 58, kept * KB, 1),
+        node('completeUpgrade', 'file:///a/node_modules/ws/lib/websocket-server.js', 372, 0, 0),
+        node('emit', 'node:events', 489, 0, 3),
+        node('', engine ?? '', 491, 2 * kept * KB, 4),
+        node('Receiver', ws ?? '', 51, 100 * KB, 3),
+        node('Writable', 'node:internal/streams/writable', 300, 50 * KB, 6),
+        node('keep', 'file:///srv/app/session.ts', 88, 500 * KB, 4),
+      ];
+      const places = memoryPlaces({ heapProfiles: [{ ...HEAP, nodes }], plateaus: PLATEAUS });
+      return places?.savings?.map(({ name, bytes }) => [name, bytes]);
+    };
+    assert.deepEqual(savingsOf(80), [
+      ['first-request', 2.4 * KB],
+      ['ws', 1.5 * KB],
+    ]);
+    assert.deepEqual(savingsOf(0), [['ws', 1.5 * KB]]);
+  });
+
   it('are one line at the end of a run', () => {
     const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });

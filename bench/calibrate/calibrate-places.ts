@@ -1,0 +1,56 @@
+/** Calibrates memory and CPU by place: functions of a known server keep known amounts, and use a known CPU time. */
+import { cpuByPlace } from '../../plugin/result/places/cpu-places.ts';
+import { memoryPlaces } from '../../plugin/result/places/memory-places.ts';
+import { readAtRest } from '../../plugin/run/memory/readings.ts';
+import { join, type Setup, samplerOf, warmUp, withSetup } from './calibration-setup.ts';
+import { type Bound, type Comparison, known, near, type Section } from './comparison.ts';
+
+interface PlacesSize {
+  connections: number;
+  /** CPU time of each connect, in microseconds. */
+  connectCpuUs: number;
+  bound: Bound;
+  cpuBound: Bound;
+}
+
+/** Memory per function, in KB. */
+const KEPT = { keep2: 2, keep8: 8, keep32: 32 };
+
+export async function places(size: PlacesSize): Promise<Section> {
+  const rows = await withSetup({ keepsByPlace: true, connectCpuUs: size.connectCpuUs }, async (setup) => {
+    await warmUp(setup, 1);
+    return [...(await memoryRows(setup, size)), await cpuRow(setup, size)];
+  });
+  return {
+    title: 'Memory and CPU by place',
+    text:
+      `${size.connections} connections: three functions of a server keep 2, 8 and 32 KB for each, and one uses ` +
+      `${size.connectCpuUs} µs of CPU at each connect.`,
+    rows,
+  };
+}
+
+async function memoryRows(setup: Setup, { connections, bound }: PlacesSize): Promise<Comparison[]> {
+  const { control, fleet } = setup;
+  const sampler = samplerOf(setup);
+  const read = async (count: number) => ({ connections: count, layers: (await readAtRest(control, sampler)).layers });
+  const first = await read(0);
+  await control.startProfiles('heap');
+  await join(fleet, connections);
+  const last = await read(connections);
+  const found = memoryPlaces({ heapProfiles: await control.takeProfiles(), plateaus: [first, last] });
+  const kept = Object.entries(KEPT).map(([name, kilobytes]) => {
+    const row = found?.functions.find((one) => one.name === name);
+    return near(`a function that keeps ${kilobytes} KB`, 'bytes', kilobytes * 1024, known(row?.bytes), bound);
+  });
+  const sum = known(found?.growthBytes) - known(found?.unattributedBytes);
+  return [...kept, near('sum of all places', 'bytes', known(found?.growthBytes), sum, bound)];
+}
+
+async function cpuRow({ control, fleet }: Setup, { connections, connectCpuUs, cpuBound }: PlacesSize) {
+  await control.startProfiles('cpu');
+  await join(fleet, connections);
+  const connect = { profiles: await control.takeProfiles(), units: connections };
+  const row = cpuByPlace({ connect })?.connect?.functions.find(({ name }) => name === 'burn');
+  return near('a function that uses CPU', 'µs', connectCpuUs, known(row?.us), cpuBound);
+}
