@@ -22,7 +22,7 @@ interface Running {
 
 export interface ProfileModules {
   inspector: { Session: new () => Session };
-  fs: { readFileSync(path: string, encoding: 'utf8'): string };
+  fs: { readFileSync(path: string, encoding: 'utf8'): string; readdirSync(path: string): string[] };
 }
 
 /** Its text names the same modules of a process, in ES modules and in CommonJS. */
@@ -43,13 +43,24 @@ export function profileProcess(
 ): { profile?: Profile; failure?: string } {
   const KEY = Symbol.for('socketio-capacity.profile');
   const slot = process as unknown as { [KEY]?: Running | undefined };
-  /** The thread's time on a CPU, if the kernel tells. */
-  const threadUs = () => {
+  /** A thread's time on a CPU, if the kernel tells. */
+  const threadUs = (thread = 'thread-self') => {
     try {
-      return Number(fs.readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1000;
+      return Number(fs.readFileSync(`/proc/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
     } catch {
       return undefined;
     }
+  };
+  /** CPU time of V8's threads that wake the profiled one, busy or not. */
+  const profilerUs = () => {
+    let sum = 0;
+    try {
+      for (const id of fs.readdirSync('/proc/self/task')) {
+        const isProfiler = fs.readFileSync(`/proc/self/task/${id}/comm`, 'utf8').startsWith('v8:ProfEvnt');
+        if (isProfiler) sum += threadUs(`self/task/${id}`) ?? 0;
+      }
+    } catch {}
+    return sum;
   };
   const processUs = () => {
     const { user, system } = process.cpuUsage();
@@ -95,7 +106,8 @@ export function profileProcess(
   }
 
   function take({ session, ...began }: Running): Profile {
-    const cpu = { processUs: processUs() - began.processUs, threadUs: threadUs() };
+    const cpu = { processUs: processUs() - began.processUs - profilerUs(), threadUs: threadUs() };
+    cpu.processUs = Math.max(0, cpu.processUs);
     if (cpu.threadUs !== undefined) cpu.threadUs -= began.threadUs ?? Number.NaN;
     if (began.kind === 'heap') {
       post(session, 'HeapProfiler.collectGarbage');

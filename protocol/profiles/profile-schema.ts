@@ -37,7 +37,7 @@ export const profileSchema = z
     /** The working directory of the process. */
     folder: text,
     nodes: z.array(nodeSchema).min(1).max(PROFILE_LIMITS.nodes),
-    /** CPU time of the process meanwhile, and of the thread that runs JavaScript, if the kernel tells. */
+    /** CPU time of the process meanwhile, without V8's profiling thread, and of the thread that runs JavaScript, as far as the kernel tells. */
     cpu: z.object({ processUs: figure, threadUs: figure.optional() }).optional(),
   })
   .refine(({ nodes }) => nodes.every(({ parent }, index) => parent < index), 'a caller comes after what it called');

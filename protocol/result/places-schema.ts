@@ -44,7 +44,7 @@ const cpuPlacesSchema = object({
   units: count.describe('connects or copies while it was profiled'),
   us: z
     .number()
-    .describe('per connect or copy: CPU time of the processes, as the kernel counts it, with the profiler’s'),
+    .describe('per connect or copy: CPU time of the processes, as the kernel counts it, without the profiler’s thread'),
   packages: rowsOf({
     name: z.string().describe(`${PACKAGE}; \`garbage collection\`; or \`other threads\``),
     ...us,

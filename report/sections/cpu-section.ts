@@ -50,7 +50,7 @@ function places({ memory, cpuByPlace }: Result) {
     ...placesOf({ memory: { ...memory, places: undefined }, cpuByPlace }).flatMap(placesBlocks),
     lines('note', [
       (connect || copy) &&
-        `By V8’s CPU profiler, with connections of the run after the load had left, so that it is in no other figure. “Together” is what the kernel counts, with the profiler’s own part; “other threads” also collect garbage.${idle ?? ''} \`connects.cpuprofile\` and \`copies.cpuprofile\` have the call trees.`,
+        `By V8’s CPU profiler, with connections of the run after the load had left, so that it is in no other figure. “Together” is what the kernel counts without the profiler’s thread; “other threads” also collect garbage.${idle ?? ''} \`connects.cpuprofile\` and \`copies.cpuprofile\` have the call trees.`,
       absent !== undefined && `CPU by place not measured${connect ? ' per copy' : ''}: ${absent}.`,
     ]),
   ];
