@@ -1,18 +1,15 @@
-/**
- * How a connection to the target is made: the same for the load, for the receivers of the run itself, and for the checks
- * before the load. If each of them read the options, they would sooner or later connect differently.
- */
+/** Options of a connection to the target. The load, the run's own receivers and the checks share them, so that all connect alike. */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Flow } from './load/flow.ts';
 import { changesOf } from './options/connect-options.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
-  /** The namespace of virtual users, unless a step names another one. */
+  /** Namespace of virtual users, unless a step names another. */
   namespace: string;
 }
 
-/** @param flow its connection options apply, too */
+/** @param flow flow whose connection options are applied, too */
 export function connectionTargetOf({ connection, baseNamespace }: EngineOptions, flow?: Flow): ConnectionTarget {
   return { ...connection, ...changesOf(connection, flow?.connect ?? []), namespace: baseNamespace || '/' };
 }

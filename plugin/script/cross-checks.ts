@@ -1,5 +1,4 @@
-/** Settings that are right each by itself, but not together. */
-
+/** Checks settings that are valid by themselves, but not together. */
 import { formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
@@ -8,10 +7,10 @@ import type { Environment, RunOptions } from './options/plugin-options.ts';
 import { hasSources } from './options/worker-sources.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
-/** Settings that have no mistakes of their own. */
-interface Known {
+/** Settings without mistakes of their own. */
+interface ValidSettings {
   script: Script;
-  /** As the variables change them. */
+  /** Options with environment variables applied. */
   options: RunOptions;
   variables: Environment;
   /** The Artillery engine that drives the load. */
@@ -24,7 +23,7 @@ interface Known {
 
 type Rule = [at: Path, isWrong: boolean | undefined, message: string];
 
-export function crossProblems(known: Known): Problem[] {
+export function crossProblems(known: ValidSettings): Problem[] {
   const rules = [...engineRules(known), ...stackRules(known), ...optionRules(known)];
   rules.push(...faultRules(known), ...overTimeRules(known));
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
@@ -34,49 +33,49 @@ const NO_STACK = `write config.plugins.${PLUGIN}.stack: {} to measure that`;
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
-/** What the engine has to be for it. */
-function engineRules({ script, variables, options, engine }: Known): Rule[] {
+/** Rules about the engine. */
+function engineRules({ script, variables, options, engine }: ValidSettings): Rule[] {
   const { TRANSPORTS, COMPRESSION } = variables;
   const { rooms, delivery, fault, overTime } = options;
   const isOther = engine !== ENGINE;
-  const ours = `only engine ${ENGINE} can do that`;
-  // Artillery deals arrivals out at random. Scenarios that never come do not count.
+  const onlyThisEngine = `only engine ${ENGINE} supports this`;
+  // Artillery chooses a scenario for each arrival at random, but never one of weight 0.
   const engines = (script.scenarios ?? []).map(({ engine: own = script.config.engine ?? 'http', weight }) =>
     Number(weight) === 0 ? null : own,
   );
-  const [first, other = null] = new Set(engines.filter((one) => one !== null));
+  const [first, other = null] = new Set(engines.filter((name) => name !== null));
   return [
-    [variable('TRANSPORTS'), isOther && TRANSPORTS !== undefined, ours],
-    [variable('COMPRESSION'), isOther && COMPRESSION !== undefined, ours],
-    [option('rooms'), isOther && rooms.count > 1, ours],
+    [variable('TRANSPORTS'), isOther && TRANSPORTS !== undefined, onlyThisEngine],
+    [variable('COMPRESSION'), isOther && COMPRESSION !== undefined, onlyThisEngine],
+    [option('rooms'), isOther && rooms.count > 1, onlyThisEngine],
     [
       ['config', 'engines'],
-      // Artillery builds the engines that are named there for `before`, too.
+      // Artillery also creates the engines listed there for `before`.
       !isOther && script.config.engines?.[ENGINE] === undefined && JSON.stringify(script.before)?.includes('"capture"'),
       `write ${ENGINE}: {} there, so that the run's own clients get what \`before\` captures`,
     ],
-    [option('delivery'), isOther && delivery !== undefined, ours],
-    [option('fault'), isOther && fault !== undefined, ours],
-    [option('overTime'), isOther && overTime !== undefined, ours],
+    [option('delivery'), isOther && delivery !== undefined, onlyThisEngine],
+    [option('fault'), isOther && fault !== undefined, onlyThisEngine],
+    [option('overTime'), isOther && overTime !== undefined, onlyThisEngine],
     [
       ['scenarios', engines.indexOf(other), 'engine'],
       other !== null,
-      `${other} beside ${first}: a measured run has one engine, since its arrivals are the connections that it expects; run the other scenario by an \`artillery run\` of its own`,
+      `${other} beside ${first}: a measured run can have only one engine, because it expects a connection for each arrival; run the other scenario with a separate \`artillery run\``,
     ],
   ];
 }
 
-/** Settings that only the bundled deployment can obey. */
-function stackRules({ variables, options, hasStack }: Known): Rule[] {
+/** Rules about settings that only the bundled deployment supports. */
+function stackRules({ variables, options, hasStack }: ValidSettings): Rule[] {
   const { TLS = false, REDIS_NODES = 1, REDIS_URL, PROFILE, STACK_PORT } = variables;
   const { control, profile, fault, workers, stack } = options;
-  const isOwn = control !== undefined || (typeof workers === 'object' && hasSources(workers));
+  const isOwnServer = control !== undefined || (typeof workers === 'object' && hasSources(workers));
   const isEmbedded = profile === 'embedded';
   const isFull = hasStack && !isEmbedded;
   const onlyStack = `only for the bundled deployment: ${
     stack ? `without TARGET, and with its address, http://127.0.0.1:${stack.port}, as config.target` : NO_STACK
   }`;
-  const onlyFull = `${isEmbedded ? 'only with nginx and Redis: not with the profile `embedded`' : onlyStack}; for a server of your own, `;
+  const onlyFull = `${isEmbedded ? 'only with nginx and Redis: not with the profile `embedded`' : onlyStack}; for your own server, `;
   const kind = fault?.kind ?? 'command';
   return [
     [variable('STACK_PORT'), STACK_PORT !== undefined && !hasStack, onlyStack],
@@ -91,7 +90,7 @@ function stackRules({ variables, options, hasStack }: Known): Rule[] {
     ],
     [
       option('fault', 'kind'),
-      isStackFault(kind) && (isOwn || !stack || (isEmbedded && ['reload-nginx', 'restart-redis'].includes(kind))),
+      isStackFault(kind) && (isOwnServer || !stack || (isEmbedded && ['reload-nginx', 'restart-redis'].includes(kind))),
       `${onlyFull}write the \`command\` that does it`,
     ],
     [
@@ -102,8 +101,8 @@ function stackRules({ variables, options, hasStack }: Known): Rule[] {
   ];
 }
 
-/** What an option asks of the others. */
-function optionRules({ script, options, hasStack }: Known): Rule[] {
+/** Rules between options. */
+function optionRules({ script, options, hasStack }: ValidSettings): Rule[] {
   const { rooms, clients, delivery, control, workers } = options;
   const named = script.scenarios?.some(({ name }) => name === clients);
   return [
@@ -111,12 +110,12 @@ function optionRules({ script, options, hasStack }: Known): Rule[] {
     [
       option('workers', 'inspect'),
       control !== undefined && typeof workers === 'object' && workers.inspect !== undefined,
-      'with `control`, the workers collect their garbage and report their memory themselves: leave it out',
+      'with `control`, the workers collect garbage and report their memory themselves: leave it out',
     ],
     [
       option('workers', 'profile'),
       typeof workers === 'object' && workers.profile && !workers.inspect && !control && !hasStack,
-      'needs `inspect` beside it, or the control ports of `instrument(io, { profile: true })`',
+      'needs `inspect`, or the control ports of `instrument(io, { profile: true })`',
     ],
     [
       option('rooms', 'perConnection'),
@@ -126,19 +125,19 @@ function optionRules({ script, options, hasStack }: Known): Rule[] {
     [
       option('rooms'),
       rooms.count > 1 && delivery !== undefined,
-      "with `delivery`, the server's own event goes wherever the server sends it",
+      'with `delivery`, the server decides to which rooms its event goes: leave it out',
     ],
     [
       option('delivery', 'audience', 'client'),
       delivery?.audience && (typeof delivery.audience.client === 'string') !== (delivery.join === undefined),
-      'a path is one into the event `delivery.join`; a variable goes without `join`',
+      'with `delivery.join`, expected a path into its arguments or its acknowledgement; without it, the name of a variable',
     ],
     [option('clients'), clients !== undefined && !named, `no scenario has the name ${clients}`],
   ];
 }
 
-/** What a scenario has to be like for a planned fault to tell anything. */
-function faultRules({ engineOptions, flows, options }: Known): Rule[] {
+/** Rules about a planned fault. */
+function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
   const { fault, broadcasts, delivery, overTime } = options;
   if (!fault) return [];
   const { kind, command, at } = fault;
@@ -147,9 +146,9 @@ function faultRules({ engineOptions, flows, options }: Known): Rule[] {
     [
       option('fault'),
       engineOptions.reconnection === undefined,
-      `connections that drop would stay away: write config.engines.${ENGINE}.reconnection: true`,
+      `dropped connections would not reconnect: write config.engines.${ENGINE}.reconnection: true`,
     ],
-    [option('fault'), overTime !== undefined, 'not with `overTime`, whose virtual users come and go by themselves'],
+    [option('fault'), overTime !== undefined, 'not with `overTime`, whose virtual users leave by themselves'],
     [option('fault'), delivery !== undefined, 'not with `delivery`: its publishers would drop, too'],
     [
       option('fault'),
@@ -161,14 +160,14 @@ function faultRules({ engineOptions, flows, options }: Known): Rule[] {
     [
       option('fault', 'at'),
       broadcasts.count > 0 && at >= lastAt,
-      `the last broadcast is at ${lastAt} s: without broadcasts after the fault, nothing shows who missed what`,
+      `the last broadcast is at ${lastAt} s: without broadcasts after the fault, missed copies cannot be counted`,
     ],
   ];
 }
 
-/** Memory over time asks for virtual users that come and go, and for nothing that needs them to stay. */
-function overTimeRules({ script, variables, flows }: Known): Rule[] {
-  // As the user wrote them: what has a default is not in the way.
+/** Rules about memory over time: its virtual users must leave by themselves, so options that need them to stay are refused. */
+function overTimeRules({ script, variables, flows }: ValidSettings): Rule[] {
+  // The options as the user wrote them: defaults do not conflict.
   const given = (script.config.plugins?.[PLUGIN] ?? {}) as Record<string, unknown>;
   const isSet = (name: keyof Environment) => variables[name] !== undefined;
   if (given.overTime === undefined) {
@@ -179,20 +178,20 @@ function overTimeRules({ script, variables, flows }: Known): Rule[] {
       [variable('CONNECTIONS'), isSet('CONNECTIONS') && given.fault === undefined, `${only} or \`fault\``],
     ];
   }
-  const gone = 'with `overTime`, nobody is left for it at the end of the run';
+  const noConnections = 'with `overTime`, no connections are left for it at the end of the run';
   const holding = flows.findIndex(({ holds }) => holds);
   return [
-    ...['hold', 'broadcasts', 'delivery'].map((name): Rule => [option(name), given[name] !== undefined, gone]),
-    ...(['HOLD', 'BROADCASTS'] as const).map((name): Rule => [variable(name), isSet(name), gone]),
+    ...['hold', 'broadcasts', 'delivery'].map((name): Rule => [option(name), given[name] !== undefined, noConnections]),
+    ...(['HOLD', 'BROADCASTS'] as const).map((name): Rule => [variable(name), isSet(name), noConnections]),
     [
       variable('DURATION'),
       isSet('CONNECTIONS') && isSet('DURATION'),
-      'CONNECTIONS is set, too; at a given rate, one follows from the other',
+      'CONNECTIONS is set, too: at a given rate, it determines the duration',
     ],
     [
       ['scenarios', holding, 'flow'],
       holding >= 0,
-      'its virtual users never leave; in place of `hold`, let them `think` for some seconds',
+      'its virtual users never leave: replace `hold` by a `think` of some seconds',
     ],
   ];
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The spellings that Artillery's `ms` accepts, and their milliseconds. */
+/** Units that Artillery's `ms` accepts, in milliseconds. */
 const UNITS: [RegExp, number][] = [
   [/^(ms|msecs?|milliseconds?)$/i, 1],
   [/^(|s|secs?|seconds?)$/i, 1000],
@@ -8,7 +8,7 @@ const UNITS: [RegExp, number][] = [
   [/^(h|hrs?|hours?)$/i, 3_600_000],
 ];
 
-/** @returns milliseconds of `2` (seconds), `0.5`, `"2"`, `"500ms"`, `"2s"`, `"5m"`, `"1h"`; undefined for anything else */
+/** Parses `2` (seconds), `0.5`, `"2"`, `"500ms"`, `"2s"`, `"5m"` or `"1h"` to milliseconds; undefined for anything else. */
 export function durationMs(value: unknown): number | undefined {
   if (typeof value === 'number') return value >= 0 && Number.isFinite(value) ? value * 1000 : undefined;
   const [, amount, unit = ''] = (typeof value === 'string' && /^\s*(\d*\.?\d+)\s*([a-z]*)\s*$/i.exec(value)) || [];
@@ -16,17 +16,17 @@ export function durationMs(value: unknown): number | undefined {
   return amount === undefined || unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
 
-/** Seconds or a duration with its unit, parsed to milliseconds. The reference shows its defaults by `unit`. */
+/** Seconds, or a duration with a unit, parsed to milliseconds. The reference formats defaults by `unit`. */
 export const durationSchema = z
   .unknown()
   .transform((value) => durationMs(value))
   .pipe(z.number({ error: 'expected seconds, or a duration such as "500ms"' }))
   .meta({ unit: 'duration' });
 
-/** Nobody waits that long for a connection or an answer: the number is meant in milliseconds. */
+/** From this number on, a time-out is assumed to be meant in milliseconds. */
 const MILLISECONDS_FROM = 1000;
 
-/** Likewise, for the time to wait for a server; in other programs such times are in milliseconds. */
+/** Schema of a time-out. Refuses numbers that are probably milliseconds, the unit of time-outs in other programs. */
 export const timeoutSchema = z
   .unknown()
   .refine((value) => typeof value !== 'number' || value < MILLISECONDS_FROM, {

@@ -3,7 +3,7 @@ import type { Metric } from '../../protocol/base/metric.ts';
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import type { Script } from './script.ts';
 
-/** @returns its settings in the one of two places that counts, and the place; empty without any */
+/** Returns the settings of `ensure` and their path: `config.ensure`, else `config.plugins.ensure`. Empty without settings. */
 export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
     ? [['config', 'ensure'], config.ensure]
@@ -16,28 +16,28 @@ export function hasThresholds(script: Script): boolean {
   return Object.values(ensureOf(script)[1]).some(isGiven);
 }
 
-/** A metric: names of functions and operators have no dots. */
+/** Matches metrics: names of functions and operators have no dots. */
 const METRIC = /(?<![\w./-])[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 
-/** @returns the metrics in an expression, each once */
+/** Returns the metrics in an expression, each once. */
 export function metricsIn(expression: string): string[] {
   return [...new Set(expression.match(METRIC))];
 }
 
-/** First parts of the names that only this engine and this plugin use. */
-const OWN = ['connections', 'memory', 'socketio'];
-/** The end of each name is the reason of a disconnect. */
+/** Prefixes of metrics that only this engine and plugin use. */
+const OWN_PREFIXES = ['connections', 'memory', 'socketio'];
+/** Prefix of metrics whose last part is a disconnect reason. */
 const DISCONNECTS = 'socketio.disconnect';
 
 /**
- * Returns thresholds on metrics of this engine or plugin that do not exist: `ensure` reports these as missed after the run.
- * @param metrics of the run and of the engine
+ * Returns thresholds on metrics that this engine and plugin do not have. `ensure` would report them as missed after the run.
+ * @param metrics metrics of the run and of the engine
  */
 export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'name'>[]): Problem[] {
   const [at] = ensureOf(script);
   const names = metrics.map(({ name }) => name);
   const isKnown = (metric: string) => [...names, DISCONNECTS].some((name) => `${metric}.`.startsWith(`${name}.`));
-  const isOwn = (metric: string) => didYouMean(metric.split('.')[0] as string, OWN) !== '';
+  const isOwn = (metric: string) => didYouMean(metric.split('.')[0] as string, OWN_PREFIXES) !== '';
   return expressionsIn(script).flatMap(([path, expression]) =>
     metricsIn(expression)
       .filter((metric) => isOwn(metric) && !isKnown(metric))
@@ -48,17 +48,19 @@ export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'n
   );
 }
 
-/** Returns the expressions with their places below `ensure`. */
+/** Returns the expressions with their paths below `ensure`. */
 function expressionsIn(script: Script): (readonly [Path, string])[] {
   const [, { thresholds, conditions }] = ensureOf(script);
   return [
-    ...listed(thresholds).map((one, index) => [['thresholds', index], String(Object.keys(one)[0] ?? '')] as const),
-    ...listed(conditions).map(
-      (one, index) => [['conditions', index, 'expression'], String(one.expression ?? '')] as const,
+    ...objectsIn(thresholds).map(
+      (threshold, index) => [['thresholds', index], String(Object.keys(threshold)[0] ?? '')] as const,
+    ),
+    ...objectsIn(conditions).map(
+      ({ expression = '' }, index) => [['conditions', index, 'expression'], String(expression)] as const,
     ),
   ];
 }
 
-function listed(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'object' && one !== null) : [];
+function objectsIn(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'object' && item !== null) : [];
 }

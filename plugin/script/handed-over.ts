@@ -1,6 +1,6 @@
 /**
- * The settings on their way from Artillery's main thread to its workers: parsed, so that nobody parses or validates them
- * twice. A worker gets what was there when it was created, and Artillery creates its workers after the plugins.
+ * Passes the parsed settings from Artillery's main thread to its workers, so that they are not parsed twice. Uses Node's environment
+ * data, which a worker receives when it is created; Artillery creates its workers after the plugins.
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownRelease } from '../../protocol/base/release.ts';
@@ -22,17 +22,17 @@ export function handOver(settings: Settings): void {
   setEnvironmentData(KEY, handed as never);
 }
 
-/** @throws CapacityError VERSIONS_DIFFER if the plugin that has read the script is of another build, whose settings differ */
+/** @throws CapacityError VERSIONS_DIFFER if a plugin of another build wrote the settings */
 export function handedOver(): Settings {
   const { release = 'an older one', settings } = (getEnvironmentData(KEY) ?? {}) as unknown as Partial<HandedOver>;
   if (settings && release === ownRelease()) return settings;
   throw versionsDiffer(PLUGIN_PACKAGE, release, ENGINE_PACKAGE);
 }
 
-/** Key of the script's own `before`, which Artillery plays in its main thread and whose variables it gives to its workers. */
+/** Key for the variables of the script's `before`, which Artillery runs in its main thread only. */
 const BEFORE = `${KEY} before`;
 
-/** To be called in the main thread, with the copy of the script from which Artillery plays `before`. */
+/** Stores the variables that `before` captures. Must be called in the main thread, with the script from which Artillery runs `before`. */
 export function keepVariablesOfBefore({ before, config }: Script): void {
   if (!before) return;
   const keep = ({ vars }: { vars: object }, _events: unknown, done: () => void) => {
@@ -43,12 +43,12 @@ export function keepVariablesOfBefore({ before, config }: Script): void {
   before.afterScenario = [before.afterScenario ?? [], BEFORE].flat();
 }
 
-/** @returns none if there is no `before`, or if it has not been played here */
+/** Returns the variables that `before` captured; empty if there is no `before`, or if it has not run. */
 export function variablesOfBefore(): Record<string, unknown> {
   return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
 }
 
-/** @param own name of what is of this release */
+/** @param own package of this release, with which `name` should agree */
 export function versionsDiffer(name: string, release: string, own: string): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',

@@ -1,9 +1,9 @@
-/** Names of this engine and this plugin that are misspelt, misplaced or missing: Artillery runs such a scenario without them. */
+/** Finds misspelt, misplaced or missing names of this engine and plugin, with which Artillery would silently run without them. */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { hasThresholds } from './ensure.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
-/** Returns keys of `config` that were meant for the engine or the plugin. Names of Artillery and of other plugins are not checked. */
+/** Returns keys of `config` that are probably misspelt names of the engine or the plugin. */
 export function misspeltNames({ config }: Script): Problem[] {
   const lists = { engines: ENGINE, plugins: PLUGIN };
   const misspelt = Object.entries(lists).flatMap(([list, name]) =>
@@ -16,7 +16,7 @@ export function misspeltNames({ config }: Script): Problem[] {
   return Object.hasOwn(config, ENGINE) ? [...misspelt, { path: formatPath(['config', ENGINE]), message }] : misspelt;
 }
 
-/** Returns what a scenario lacks to be driven, measured and checked. */
+/** Returns missing entries without which Artillery would not use the engine, or not check the thresholds. */
 export function measuringProblems(script: Script): Problem[] {
   const { config, scenarios } = script;
   const problems: Problem[] = [];
@@ -24,7 +24,7 @@ export function measuringProblems(script: Script): Problem[] {
   const engines = Array.isArray(scenarios) ? scenarios.map((scenario) => scenario?.engine ?? config.engine) : [];
   const isNear = Object.keys(config.engines ?? {}).some((name) => didYouMean(name, [ENGINE]) !== '');
   if (engines.includes(ENGINE) && !isNear) {
-    report(['config', 'engines'], `Artillery loads no engine that is not named here: write \`${ENGINE}: {}\``);
+    report(['config', 'engines'], `Artillery loads only engines that are listed here: write \`${ENGINE}: {}\``);
   }
   for (const [index, engine] of engines.entries()) {
     const path = ['scenarios', index, 'engine'];
@@ -33,12 +33,12 @@ export function measuringProblems(script: Script): Problem[] {
       report(path, `unknown engine, did you mean "${ENGINE}"?`);
   }
   if (hasThresholds(script) && config.plugins?.ensure === undefined) {
-    report(['config', 'ensure'], 'nothing evaluates it: write `ensure: {}` into config.plugins, too');
+    report(['config', 'ensure'], 'no plugin evaluates it: write `ensure: {}` into config.plugins, too');
   }
   return problems;
 }
 
-/** @returns whether Artillery would load the plugin */
+/** Returns whether Artillery would load the plugin. */
 export function isMeasured({ config }: Script): boolean {
   return Object.hasOwn(config.plugins ?? {}, PLUGIN);
 }

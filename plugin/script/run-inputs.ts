@@ -1,6 +1,6 @@
 /**
- * Everything that a scenario names, each with a digest of its contents: two hosts bring one load only if all of it is the
- * same on both. Modules that a processor imports, options of the conductor, and the places of files are not compared.
+ * Digests of everything that a scenario reads, to check that all hosts run the same load. Does not cover modules that a processor
+ * imports, options of the conductor, or the paths of files.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -10,50 +10,51 @@ import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
 import { PLUGIN, type Script } from './script.ts';
 
-/** Name, as for people → digest. */
+/** Readable name → digest. */
 export type Inputs = Record<string, string>;
 
-const CONDUCTORS_OPTIONS = ['control', 'layers', 'results', 'live'];
-const CONDUCTORS_VARIABLE = /^(CAPACITY|REDIS)_/;
-/** Artillery adds it to every script that it runs. */
+/** Options and variables that only the conductor uses, so that hosts need not have them. */
+const CONDUCTOR_OPTIONS = ['control', 'layers', 'results', 'live'];
+const CONDUCTOR_VARIABLE = /^(CAPACITY|REDIS)_/;
+/** Plugin that Artillery adds to every script. */
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';
 const TEMPLATE_VARIABLE = /\$(?:env|processEnvironment)\.(\w+)/g;
 const DIGEST_LENGTH = 16;
-/** No path is longer. */
+/** Longer texts are not tried as file names. */
 const MAX_NAME_LENGTH = 255;
 
-/** @param script as Artillery hands it over to plugins, or `readScenario` reads it */
+/** @param script script as Artillery passes it to plugins, or as `readScenario` reads it */
 export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const folder = folderOf(script);
   const { config, scenarios, before, after, _environment: environment } = script;
-  const { payload, processor: _, statsInterval: __, plugins = {}, ...others } = config;
-  const here = JSON.stringify(folder).slice(1, -1);
+  const { payload, processor: _, statsInterval: __, plugins = {}, ...rest } = config;
+  const quotedFolder = JSON.stringify(folder).slice(1, -1);
   const specs = [payload ?? []].flat() as PayloadSpec[];
   const parts: Record<string, unknown> = {
     'config.payload': specs.map(({ path: _path, data: _data, ...spec }) => spec),
     'config.plugins': comparablePlugins(plugins, env),
-    ...Object.fromEntries(Object.entries(others).map(([key, value]) => [`config.${key}`, value])),
+    ...Object.fromEntries(Object.entries(rest).map(([key, value]) => [`config.${key}`, value])),
     ...{ scenarios, before, after, environment },
   };
   const texts = Object.entries(parts).map(([name, value]) => [
     name,
-    (JSON.stringify(value) ?? '').replaceAll(here, '.'),
+    (JSON.stringify(value) ?? '').replaceAll(quotedFolder, '.'),
   ]);
   const inTemplates = texts.flatMap(([, text = '']) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name));
   const variables = [...Object.keys(environmentSchema.shape), ...inTemplates] as string[];
-  const set = variables.filter((name) => !CONDUCTORS_VARIABLE.test(name) && env[name]);
+  const set = variables.filter((name) => !CONDUCTOR_VARIABLE.test(name) && env[name]);
   const values = set.map((name) => [`environment variable ${name}`, env[name]]);
-  // Whatever names a file is taken for one that is read: certificates, parsers, forms.
+  // Treats every text that is the name of a file as an input: certificates, parsers, forms.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
   const paths = new Set([...filesOf(script, specs), ...named].map((name) => resolve(folder, name)));
-  // Artillery reports a file that cannot be read.
+  // Artillery itself reports files that cannot be read.
   const files = [...paths].map((path) => [relative(folder, path), attempt(() => digestOf(readFileSync(path))) ?? '']);
   const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
   return Object.fromEntries([...digests, ...files]);
 }
 
-export function differences(one: Inputs, other: Inputs): string[] {
-  return [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((name) => one[name] !== other[name]);
+export function differences(a: Inputs, b: Inputs): string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => a[name] !== b[name]);
 }
 
 interface PayloadSpec {
@@ -62,16 +63,16 @@ interface PayloadSpec {
 }
 
 function comparablePlugins(plugins: Record<string, unknown>, env: NodeJS.ProcessEnv): [string, unknown][] {
-  // Clouds add some of their own there.
+  // Artillery's cloud platforms add plugins, which they list in this variable.
   const added = [DEFAULT_PLUGIN, ...Object.keys(JSON.parse(env.ARTILLERY_PLUGINS || '{}'))];
   const kept = Object.entries(plugins).filter(([name]) => !added.includes(name));
   return kept.map(([name, options]) => {
     if (name !== PLUGIN) return [name, options];
-    return [name, Object.entries(options ?? {}).filter(([key]) => !CONDUCTORS_OPTIONS.includes(key))];
+    return [name, Object.entries(options ?? {}).filter(([key]) => !CONDUCTOR_OPTIONS.includes(key))];
   });
 }
 
-/** @returns those that decide what virtual users do */
+/** Returns the files that determine what virtual users do. */
 function filesOf({ config, __originalProcessor }: Script, specs: PayloadSpec[]): string[] {
   const named = [...specs.map(({ path }) => path), config.includeFiles, __originalProcessor ?? config.processor];
   return named.flat().filter((name) => typeof name === 'string');

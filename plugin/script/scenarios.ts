@@ -1,4 +1,4 @@
-/** Reads the scenarios of a script, in one pass: what they ask of a run, and all of their mistakes. */
+/** Reads the scenarios of a script in one pass, and collects all of their mistakes. */
 import type { z } from 'zod';
 import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
@@ -7,41 +7,40 @@ import { withHints } from './options/hints.ts';
 import { templatesIn, withScalars } from './options/written-scalars.ts';
 import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
-/** Allowance for all steps that do not wait. */
+/** Time allowed for all steps that do not wait. */
 const STEPS_SECONDS = 10;
 
 const ONE_VALUE =
-  'is the same for all virtual users: write the value, a template of `$env`, or of a variable of `config` with one value';
+  'must be the same for all virtual users: write the value, or a template of `$env` or of a variable in `config` with one value';
 const TEMPLATE = /\{\{\s*([\w$.]+)\s*\}\}/g;
-const OF_ENVIRONMENT = /^\$(?:env|processEnvironment)\.(.+)$/;
+const ENVIRONMENT_NAME = /^\$(?:env|processEnvironment)\.(.+)$/;
 
 interface Scenarios {
-  /** From the scenarios on our engine, or from all if a third-party engine drives the load. */
+  /** Flows of the scenarios on this engine, or of all scenarios if a third-party engine drives the load. */
   flows: Flow[];
-  /** In the scenarios on our engine. */
+  /** Problems of the scenarios on this engine. */
   problems: Problem[];
 }
 
 /**
- * @param script as Artillery hands it over, in the main thread or in a worker: only a worker has the processor's functions,
- *   the main thread has only its path
- * @param steps by verb
+ * @param script script in the main thread or in a worker; only the worker's has the processor's functions
+ * @param steps steps by verb
  */
 export function readScenarios(script: Script, steps: StepTable, env = process.env): Scenarios {
   const scenarios = script.scenarios ?? [];
   const reader = readerOf(steps, script.config, env);
-  const ours = scenarios.flatMap((scenario, index) =>
+  const own = scenarios.flatMap((scenario, index) =>
     usesOurEngine(scenario, script) ? [{ scenario, flow: reader.read(scenario, ['scenarios', index]) }] : [],
   );
   const problems = [...hookProblems(script), ...withHints(reader.problems)];
-  // Those that never come are no load.
-  const coming = ours.filter(({ scenario }) => Number(scenario.weight) !== 0);
-  if (ours.length > 0) return { flows: (coming.length > 0 ? coming : ours).map(({ flow }) => flow), problems };
-  const others = readerOf(steps, {}, env);
-  return { flows: scenarios.map((scenario) => others.read(scenario, [])), problems };
+  // Artillery never runs scenarios of weight 0.
+  const used = own.filter(({ scenario }) => Number(scenario.weight) !== 0);
+  if (own.length > 0) return { flows: (used.length > 0 ? used : own).map(({ flow }) => flow), problems };
+  const externalReader = readerOf(steps, {}, env);
+  return { flows: scenarios.map((scenario) => externalReader.read(scenario, [])), problems };
 }
 
-/** Without an engine of its own, a hook runs on HTTP, whatever `config.engine` says. */
+/** Reports hooks that name this engine. Without `engine`, a hook uses HTTP, even if `config.engine` is set. */
 function hookProblems(script: Script): Problem[] {
   return (['before', 'after'] as const)
     .filter((hook) => script[hook]?.engine === ENGINE)
@@ -54,13 +53,13 @@ function hookProblems(script: Script): Problem[] {
 function readerOf(steps: StepTable, { processor, variables }: Script['config'], env: NodeJS.ProcessEnv) {
   const fill = fillerOf(variables, env);
   const problems: Problem[] = [];
-  const say = (at: Path, message: string) => void problems.push({ path: formatPath(at), message });
+  const report = (at: Path, message: string) => void problems.push({ path: formatPath(at), message });
 
   function read(scenario: Scenario, at: Path): Flow {
     for (const hook of FUNCTION_HOOKS) checkFunctions(scenario[hook], [...at, hook]);
     if (scenario.socketio) fillIn(scenario.socketio, scenarioOptionsSchema);
     const options = check(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], problems);
-    if (!Array.isArray(scenario.flow)) say([...at, 'flow'], 'expected a list of steps');
+    if (!Array.isArray(scenario.flow)) report([...at, 'flow'], 'expected a list of steps');
     const flow = readSteps(scenario.flow, [...at, 'flow'], true);
     return {
       ...flow,
@@ -69,7 +68,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
     };
   }
 
-  /** @param flattens lists among the steps, which YAML references bring in; Artillery flattens one level of them */
+  /** @param flattens accepts lists among the steps, as YAML references produce them; Artillery flattens one level */
   function readSteps(given: unknown, at: Path, flattens: boolean): Flow {
     if (!Array.isArray(given)) return addFlows([]);
     const flows = given.map((step, index) =>
@@ -81,13 +80,13 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
   function readStep(step: unknown, at: Path): Flow {
     const kind = steps[verbOf(step, steps) ?? ''];
     if (!kind) {
-      say(at, unknownStep(step, steps));
+      report(at, unknownStep(step, steps));
       return addFlows([]);
     }
     const fields = step as Record<string, unknown>;
     fillIn(fields, kind.schema);
     const unfilled = templatesIn(kind.schema, step);
-    for (const path of unfilled) say([...at, ...(path as Path)], ONE_VALUE);
+    for (const path of unfilled) report([...at, ...(path as Path)], ONE_VALUE);
     const spec = unfilled.length > 0 ? undefined : check(kind.schema, step, at, problems);
     const { childrenKey = '', functionKeys = [] } = kind;
     const inside = readSteps(fields[childrenKey], [...at, childrenKey], false);
@@ -95,7 +94,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
     return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
   }
 
-  /** In place: whatever plays the flow later reads the same step. */
+  /** Fills templates in place, because the same step is read again when the flow runs. */
   function fillIn(fields: object, schema: z.ZodType): void {
     Object.assign(fields, withScalars(schema, fields, fill));
   }
@@ -103,12 +102,12 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
   function checkFunctions(names: unknown, at: Path): void {
     for (const name of [names ?? []].flat()) {
       if (typeof name !== 'string') continue;
-      if (processor === undefined) say(at, `function "${name}" needs a config.processor`);
+      if (processor === undefined) report(at, `function "${name}" needs a config.processor`);
       if (typeof processor !== 'object') continue;
       const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
-      if (!known.includes(name)) say(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
+      if (!known.includes(name)) report(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
       else if (/\.sockets\b|\bsockets\b[^{}:]*\}\s*[=,)]/.test(String(processor[name]))) {
-        say(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
+        report(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
       }
     }
   }
@@ -116,13 +115,13 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
   return { problems, read };
 }
 
-/** @returns a function that fills those templates of a text which have the same value for all virtual users */
+/** Returns a function that fills the templates of a text that have the same value for all virtual users. */
 function fillerOf(variables: unknown, env: NodeJS.ProcessEnv): (text: string) => string {
   const fixedValue = (name: string) => {
-    const [, key] = OF_ENVIRONMENT.exec(name) ?? [];
+    const [, key] = ENVIRONMENT_NAME.exec(name) ?? [];
     if (key !== undefined) return env[key];
-    const [value, ...others] = [Object(variables)[name] ?? []].flat();
-    return others.length > 0 ? undefined : value;
+    const [value, ...moreValues] = [Object(variables)[name] ?? []].flat();
+    return moreValues.length > 0 ? undefined : value;
   };
   return (text) => text.replace(TEMPLATE, (template, name) => String(fixedValue(name) ?? template));
 }

@@ -12,7 +12,7 @@ export interface Script {
     engines?: Record<string, unknown>;
     plugins?: Record<string, unknown>;
     phases?: ScriptPhase[];
-    /** A path in the main thread, the module's functions by name in a worker. */
+    /** In the main thread a path, in a worker the module's functions by name. */
     processor?: string | Record<string, unknown>;
     defaults?: { think?: { jitter?: number | string } };
     [key: string]: unknown;
@@ -30,15 +30,15 @@ export interface Script {
 
 type PhaseKey = 'duration' | 'pause' | 'arrivalRate' | 'rampTo' | 'arrivalCount' | 'maxVusers';
 
-/** As written by the user; in a worker, that worker's share of it. */
+/** A phase as the user wrote it; in a worker, the worker's share of it. */
 export interface ScriptPhase extends Partial<Record<PhaseKey, number | string>> {
-  /** In a worker only. */
+  /** Set in a worker only. */
   totalWorkers?: number;
   /** Number of the worker, from 1. */
   worker?: number;
 }
 
-/** Keys of a scenario that name functions of the processor; the last three, for its HTTP requests. */
+/** Keys of a scenario that name functions of the processor. The last three are called for its HTTP requests. */
 export const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
 
 export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number], string | string[]>> {
@@ -51,7 +51,7 @@ export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number]
   socketio?: unknown;
 }
 
-/** @returns whether the scenario runs on our engine */
+/** Returns whether the scenario runs on this engine. */
 export function usesOurEngine(scenario: Scenario, script: Script): boolean {
   return (scenario.engine ?? script.config.engine) === ENGINE;
 }

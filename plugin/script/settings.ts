@@ -1,8 +1,7 @@
 /**
- * Reads a scenario once: for the run, the doctor, and the engines, which get it as it is. A few environment variables
- * override it, so that the same file serves another target, rate, hold or number of broadcasts.
+ * Reads a scenario once, for the run, the doctor and the engines. Environment variables override some options, so that the same file
+ * works with another target, rate, hold or number of broadcasts.
  */
-
 import { check, type Problem } from '../../protocol/base/problems.ts';
 import type { TlsOptions } from '../../protocol/wire/connection.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
@@ -31,49 +30,49 @@ import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';
 
-/** `artillery-engine-socketio-v3`. Artillery checks flows of its own engine `socketio`, which cannot have the step `hold`. */
+/** `artillery-engine-socketio-v3`. Artillery's own engine `socketio` is not supported: Artillery refuses the step `hold` for it. */
 const EXTERNAL_ENGINE = 'socketio-v3';
 
 /** Host of the bundled deployment. */
 const HOST = '127.0.0.1';
 
-/** The event of the server's own that is counted, and for how long. */
+/** The server's own event that the run counts. */
 export interface Delivery extends DeliveryOptions {
-  /** From the first intended send to after the last, or while the run listens. */
+  /** Duration of the broadcasts or, without `publish`, of listening. */
   seconds: number;
 }
 
 export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'control' | 'stack'> {
-  /** Port of the bundled deployment; undefined for a server of the user's own. */
+  /** Port of the bundled deployment; undefined for the user's own server. */
   stack: { port: number } | undefined;
-  /** Of the bundled deployment. */
+  /** Number of workers of the bundled deployment. */
   workers: number | undefined;
-  /** What tells of the memory and CPU of the workers, if not they themselves. */
+  /** Sources of the workers' memory and CPU, if the workers do not report them. */
   workerSources: WorkerSources | undefined;
   /** Whether the run looks where the workers allocate and use CPU. */
   places: boolean;
   target: string;
-  /** The bundled deployment speaks TLS, with a certificate that nobody else vouches for. */
+  /** The bundled deployment uses TLS, with a self-signed certificate. */
   tls: boolean;
-  /** In seconds, at the rate in `RATE` if it is set. */
+  /** In seconds, at the rate of `RATE` if it is set. */
   phases: Phase[];
   load: Load;
-  /** In place of the contract's broadcasts; undefined with those, and with none at all. */
+  /** Replaces the contract's broadcasts; undefined if the run counts those, or none. */
   delivery: Delivery | undefined;
-  /** How the load connects, and the run's own receivers and checks. */
+  /** Connection options of the load, of the run's own receivers and of checks. */
   connection: ConnectionTarget;
-  /** How to ask the workers; undefined where nobody may. */
+  /** Access to the workers' control ports; undefined without them. */
   control: ControlSettings | undefined;
   redisUrl: string | undefined;
-  /** For the Redis that a stack starts. */
+  /** Nodes of the Redis that a stack starts. */
   redisNodes: number | undefined;
   /** Name of the Artillery engine that drives the load. */
   engine: string;
   /** Undefined if a third-party engine drives the load. */
   engineOptions: EngineOptions | undefined;
-  /** The flow was written for our engine, but runs on a third-party one. */
+  /** A third-party engine drives the load. */
   external: boolean;
-  /** Which part of the scenario's load this host brings; `phases` and `load` are of that part. */
+  /** This host's share of the load; `phases` and `load` are already reduced to it. */
   share: Share;
 }
 
@@ -84,57 +83,57 @@ export interface ControlSettings {
 }
 
 /**
- * @param script as Artillery hands it over to plugins
- * @param steps of our engine, by verb
+ * @param script script as Artillery passes it to plugins
+ * @param steps steps of this engine, by verb
  * @param env process.env
- * @param share of the load that this host brings
- * @param further problems that were found before
- * @throws CapacityError CONFIG_INVALID, which lists every problem with its place; RATE_IMPOSSIBLE
+ * @param share this host's share of the load
+ * @param earlierProblems problems that were found before
+ * @throws CapacityError CONFIG_INVALID, which lists every problem with its path; RATE_IMPOSSIBLE
  */
 export function readSettings(
   script: Script,
   steps: StepTable,
   env: NodeJS.ProcessEnv,
   share = WHOLE,
-  further: Problem[] = [],
+  earlierProblems: Problem[] = [],
 ): Settings {
   requireBounds(script);
   knowSecretsOf(script, env);
   const { config } = script;
-  const problems = [...misspeltNames(script), ...further];
+  const problems = [...misspeltNames(script), ...earlierProblems];
   const given = checkConfig(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
-  const written = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems);
+  const scriptPhases = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems);
   const variables = readVariables(env, problems);
   const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, BROADCASTS } = variables;
   const options = given && withVariables(given, variables);
-  const driver = engineOf(script);
-  const ours = driver.engine === ENGINE;
+  const loadEngine = engineOf(script);
+  const isOwnEngine = loadEngine.engine === ENGINE;
   const scenarios = readScenarios(script, steps, env);
-  if (ours) problems.push(...scenarios.problems);
+  if (isOwnEngine) problems.push(...scenarios.problems);
   const { flows } = scenarios;
   const stack = given && stackTargetOf(config.target, given, variables);
   const target = stack?.url ?? variables.TARGET ?? config.target;
-  const engineOptions = parseEngineOptions(ours ? script : withKnownOptions(script), problems, {
+  const engineOptions = parseEngineOptions(isOwnEngine ? script : withKnownOptions(script), problems, {
     ...{ target, transports, compression },
-    ownTls: tls,
+    selfSigned: tls,
   });
-  // Control ports are other hosts than the target: how the load speaks TLS counts there, too, except for the target's name.
+  // The engine's TLS options also apply to control ports, except for the target's name and session resumption.
   const { servername: _, resume: __, ...sharedTls } = engineOptions?.connection.tls ?? {};
   const at = ['config', 'plugins', PLUGIN, 'control', 'tls'];
   const controlTls = { ...sharedTls, ...readTlsFiles(given?.control?.tls ?? {}, folderOf(script), at, problems) };
   if (options && engineOptions && problems.length === 0) {
     const hasStack = stack !== undefined;
-    problems.push(...crossProblems({ script, options, variables, ...driver, flows, engineOptions, hasStack }));
+    problems.push(...crossProblems({ script, options, variables, ...loadEngine, flows, engineOptions, hasStack }));
   }
-  if (problems.length > 0 || !options || !written || !engineOptions || !target) throw invalidSettings(problems);
-  const { workers, control, ...others } = options;
-  const planned = deliveryOf(options, BROADCASTS);
-  const { client } = planned?.audience ?? {};
+  if (problems.length > 0 || !options || !scriptPhases || !engineOptions || !target) throw invalidSettings(problems);
+  const { workers, control, ...rest } = options;
+  const delivery = deliveryOf(options, BROADCASTS);
+  const { client } = delivery?.audience ?? {};
   if (typeof client === 'string') engineOptions.roomsVariable = client;
-  const phases = sharedPhases(resizedPhases(written, variables), share, options.rooms.count);
+  const phases = sharedPhases(resizedPhases(scriptPhases, variables), share, options.rooms.count);
   return {
-    ...others,
-    ...driver,
+    ...rest,
+    ...loadEngine,
     share,
     stack: stack && { port: stack.port },
     workers: typeof workers === 'number' ? workers : undefined,
@@ -145,10 +144,10 @@ export function readSettings(
     phases,
     load: loadOf(phases, flows),
     connection: connectionTargetOf(engineOptions, flows[0]),
-    engineOptions: ours ? engineOptions : undefined,
+    engineOptions: isOwnEngine ? engineOptions : undefined,
     redisUrl: variables.REDIS_URL,
     redisNodes: variables.REDIS_NODES,
-    delivery: planned,
+    delivery,
     control: control && { ...control, tls: controlTls },
   };
 }
@@ -160,8 +159,8 @@ function deliveryOf(
   if (!delivery) return undefined;
   const { publish } = delivery;
   if (!publish) return { ...delivery, seconds: (count ?? broadcasts.count) * broadcasts.interval };
-  const planned = { ...publish, count: count ?? publish.count };
-  return { ...delivery, publish: planned, seconds: planned.count * planned.every };
+  const publishes = { ...publish, count: count ?? publish.count };
+  return { ...delivery, publish: publishes, seconds: publishes.count * publishes.every };
 }
 
 function engineOf(script: Script): Pick<Settings, 'engine' | 'external'> {
@@ -176,27 +175,27 @@ interface StackTarget {
 }
 
 /**
- * Decides by the scenario alone, never by what listens where: it has the option `stack`, its target is that address, and
+ * Returns the address of the bundled deployment; undefined for the user's own server. Depends on the scenario alone, never on which
+ * ports are in use: the bundled deployment is measured if the scenario has the option `stack`, its target is that address, and
  * neither `TARGET` nor an option names another server.
- * @param target as in the scenario, or as `artillery run --target` or an environment of the scenario set it
- * @returns where the bundled deployment listens; undefined for a server of the user's own
+ * @param target target of the scenario, also as set by `artillery run --target` or by an environment of the scenario
  */
 function stackTargetOf(
   target: unknown,
   { stack, control, workers, delivery, layers }: PluginOptions,
   { TARGET, STACK_PORT, TLS = false, CAPACITY_CONTROL }: Environment,
 ): StackTarget | undefined {
-  const isOwn =
+  const ownServer =
     control ??
     CAPACITY_CONTROL ??
     delivery ??
     layers ??
     ((typeof workers === 'object' && hasSources(workers)) || undefined);
-  const written = URL.canParse(String(target)) ? new URL(String(target)) : undefined;
-  if (!stack || !written || TARGET !== undefined || isOwn !== undefined) return undefined;
-  const isItsAddress = written.hostname === HOST && (Number(written.port) || 80) === stack.port;
-  if (!isItsAddress || !/^(http|ws):$/.test(written.protocol)) return undefined;
+  const given = URL.canParse(String(target)) ? new URL(String(target)) : undefined;
+  if (!stack || !given || TARGET !== undefined || ownServer !== undefined) return undefined;
+  const isStackAddress = given.hostname === HOST && (Number(given.port) || 80) === stack.port;
+  if (!isStackAddress || !/^(http|ws):$/.test(given.protocol)) return undefined;
   const port = STACK_PORT ?? stack.port;
-  const path = `${written.pathname.replace(/\/$/, '')}${written.search}`;
+  const path = `${given.pathname.replace(/\/$/, '')}${given.search}`;
   return { port, url: `${TLS ? 'https' : 'http'}://${HOST}:${port}${path}` };
 }

@@ -1,66 +1,66 @@
 /**
- * What a step declares of itself, and what follows from that for a whole flow: how long its virtual user stays, and how
- * it connects. Nothing here depends on the name of a step.
+ * Declarations of steps, and what follows from them for a whole flow: how long its virtual users stay, and how they connect. Does not
+ * depend on the names of steps.
  */
 import type { z } from 'zod';
 import type { ConnectOptions } from '../options/connect-options.ts';
 
-/** What each connection of a flow sends again and again. */
+/** Message that each connection of a flow sends periodically. */
 export interface Repeated {
-  /** If the step names one. */
+  /** Missing if the step names none. */
   namespace?: string;
   event: string;
   seconds: number;
-  /** Messages each time. */
+  /** Messages per period. */
   count: number;
-  /** In each message. */
+  /** Events per message. */
   events: number;
   acknowledge: boolean;
 }
 
-/** What a step declares of itself, for the validation of a script and for the plan of its load. */
+/** Declaration of a step, for validating a script and planning its load. */
 export interface StepDeclaration<Spec = unknown> {
   schema: z.ZodType;
   /**
-   * @param childSeconds of the steps inside, for one iteration
-   * @returns an upper estimate of the seconds that a virtual user spends in the step, 0 if left out; infinite if the script
-   *   leaves it open
+   * Returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script does not bound it. A step
+   * without this function takes 0 s.
+   * @param childSeconds estimate for one iteration of the steps inside
    */
   staySeconds?(spec: Spec, childSeconds: number): number;
   /** The step keeps the virtual user until the run releases it. */
   holds?: boolean;
-  /** The step lets time pass, with whatever is connected. */
+  /** The step only waits. If all steps of a flow do, its virtual users open a connection first. */
   waits?: boolean;
   /** Key of the list of steps inside. */
   childrenKey?: string;
-  /** Verbs of other steps that can be in the same list item as this step's. */
+  /** Verbs of other steps that can be in the same list item. */
   besideKeys?: string[];
   /** Keys whose values name functions of `config.processor`. */
   functionKeys?: string[];
-  /** What the step lets its connections send until they end. */
+  /** Returns the message that the step makes its connections send until they close. */
   repeated?(spec: Spec): Repeated;
-  /** Connection options that the step has, except for values that come from templates. */
+  /** Returns the step's connection options, without templates. */
   connect?(spec: Spec): ConnectOptions;
   /** The step sends HTTP requests. */
   http?: boolean;
 }
 
-/** By verb. */
+/** Steps by verb. */
 export type StepTable = Record<string, StepDeclaration>;
 
 export interface Flow {
-  /** An upper estimate of how long a virtual user keeps its connections; infinite if the script leaves it open. */
+  /** Upper estimate of the time for which a virtual user keeps its connections; infinite if the script does not bound it. */
   staySeconds: number;
-  /** It keeps its connections until the run releases it. */
+  /** Virtual users keep their connections until the run releases them. */
   holds: boolean;
   repeated: Repeated[];
-  /** Connection options of the scenario, and of the first step that has any; later ones win. */
+  /** Connection options of the scenario, then of the first step that has any; later ones take precedence. */
   connect: ConnectOptions[];
-  /** It sends HTTP requests. */
+  /** The flow sends HTTP requests. */
   http: boolean;
 }
 
-/** @returns the step's verb; undefined unless it is the only one, or the others are in its `besideKeys` */
+/** Returns the step's verb; undefined if it has several, except for those in its `besideKeys`. */
 export function verbOf(step: unknown, table: StepTable): string | undefined {
   if (typeof step !== 'object' || step === null) return undefined;
   const verbs = Object.keys(step).filter((key) => Object.hasOwn(table, key));
@@ -68,7 +68,7 @@ export function verbOf(step: unknown, table: StepTable): string | undefined {
   return verbs.find((verb) => verbs.every((other) => other === verb || table[verb]?.besideKeys?.includes(other)));
 }
 
-/** @returns what steps add up to, one after the other */
+/** Combines the flows of consecutive steps. */
 export function addFlows(flows: Flow[]): Flow {
   return {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
@@ -79,7 +79,7 @@ export function addFlows(flows: Flow[]): Flow {
   };
 }
 
-/** @param inside what the steps inside the step add up to */
+/** @param inside combined flow of the steps inside the step */
 export function flowOfStep(step: StepDeclaration, spec: unknown, inside: Flow): Flow {
   const options = step.connect?.(spec) ?? {};
   return {

@@ -1,4 +1,4 @@
-/** The phases of a scenario, also at another rate. They are validated before the load: Artillery does so only when its workers are running. */
+/** The phases of a scenario: validates and resizes them. Artillery itself validates them only when its workers are running. */
 import { z } from 'zod';
 import { durationSchema } from '../duration.ts';
 import type { Environment } from '../options/plugin-options.ts';
@@ -8,7 +8,7 @@ const seconds = durationSchema.pipe(z.number().positive('must be longer than 0')
 const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
-/** What Artillery knows of a phase; the last two it adds itself, for a worker. */
+/** Artillery's properties of a phase. It adds the last two itself, for a worker. */
 const phaseShape = z.strictObject({
   duration: seconds.optional(),
   pause: seconds.optional(),
@@ -20,7 +20,7 @@ const phaseShape = z.strictObject({
   ...{ worker: z.number().optional(), totalWorkers: z.number().optional() },
 });
 
-/** A phase of Artillery's `config.phases`, in seconds. */
+/** A phase of Artillery's `config.phases`, with times in seconds. */
 export type Phase = z.output<typeof phaseShape>;
 
 const phaseSchema = phaseShape.superRefine((phase, context) => {
@@ -32,7 +32,7 @@ const phaseSchema = phaseShape.superRefine((phase, context) => {
     return problem('a phase needs an `arrivalRate`, a `rampTo` or an `arrivalCount`');
   }
   if (!arrivalRate && !rampTo && !arrivalCount) {
-    return problem('Artillery leaves out a phase without arrivals; use `pause` instead of `duration`');
+    return problem('Artillery skips a phase without arrivals; use `pause` instead of `duration`');
   }
   if (rampTo === undefined && arrivalRate !== undefined && !Number.isInteger(arrivalRate)) {
     problem('Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value');
@@ -43,7 +43,7 @@ export const phasesSchema = z
   .array(phaseSchema)
   .refine((phases) => totalArrivals(phases) > 0, 'no phase creates virtual users');
 
-/** @returns arrivals of the phase; 0 for a pause */
+/** Returns the arrivals of a phase; 0 for a pause. */
 export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
   if (pause !== undefined) return 0;
   if (rampTo !== undefined) return rampArrivals(duration, arrivalRate, rampTo);
@@ -51,7 +51,7 @@ export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arriv
   return arrivalCount ?? 0;
 }
 
-/** Artillery rounds the arrivals of each second of a ramp, for all workers together. */
+/** Returns the arrivals of a ramp. Artillery rounds the arrivals of each second, for all workers together. */
 function rampArrivals(duration: number, arrivalRate: number, rampTo: number): number {
   if (duration === 1) return Math.round((arrivalRate + rampTo) / 2);
   const perSecond = (rampTo - arrivalRate) / (duration - 1);
@@ -68,38 +68,37 @@ export function totalSeconds(phases: Phase[]): number {
   return phases.reduce((total, { duration, pause }) => total + (pause ?? duration ?? 0), 0);
 }
 
-/** @returns a worker's share of the phases, in seconds; without those in which Artillery itself reports mistakes */
+/** Parses a worker's share of the phases. Leaves out invalid phases, which Artillery reports itself. */
 export function phasesOfShare(phases: ScriptPhase[]): Phase[] {
   return phases.flatMap((phase) => phaseShape.strip().safeParse(phase).data ?? []);
 }
 
-/** @returns an upper bound of the arrivals in a worker's share of a phase: Artillery rounds the whole, not the share */
-export function mostArrivalsOf(phase: Phase): number {
+/** Returns an upper bound of the arrivals in a worker's share of a phase: Artillery rounds the whole phase, not the share. */
+export function maxArrivalsOf(phase: Phase): number {
   const { duration = 0, rampTo } = phase;
   return arrivalsOf(phase) + (rampTo === undefined ? 0 : Math.ceil(duration));
 }
 
 /**
- * Any number of virtual users at at most about a rate: a ramp (docs/method.md#rate) over whole seconds
- * whose arrivals Artillery rounds to the same whole number in each second, or to that and, later, to one more.
- * Lasts at least two seconds, since Artillery spaces the arrivals of a single one by 1 ms.
- * @returns the fields of a phase that concern arrivals
+ * Returns the fields of a phase with exactly `arrivals` virtual users at about `ratePerSec`: a ramp (docs/method.md#rate) over whole
+ * seconds, in which Artillery rounds the arrivals of each second to the same number, or from some second on to one more. Lasts at
+ * least two seconds, because Artillery spaces the arrivals of a single second by 1 ms.
  */
 export function exactRamp(
   arrivals: number,
   ratePerSec: number,
 ): Required<Pick<Phase, 'duration' | 'arrivalRate' | 'rampTo'>> {
-  // 100 arrivals at 100 ÷ 3 a second take 3 seconds, not 4.
+  // Tolerates rounding errors: 100 arrivals at 100 ÷ 3 a second take 3 seconds, not 4.
   const duration = Math.max(2, Math.ceil(arrivals / ratePerSec - 1e-9));
   const fewer = Math.floor(arrivals / duration);
   const seconds = arrivals - fewer * duration;
   if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
-  // Rises by 1 in all, and passes the middle between both numbers half a second before the first second with one more.
+  // Rises by 1 in all, and crosses the midpoint of both numbers half a second before the first second with one more.
   const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }
 
-/** @returns the phases as `CONNECTIONS`, `DURATION` and `RATE` change them; each keeps what they do not name */
+/** Applies `CONNECTIONS`, `DURATION` and `RATE` to the phases. */
 export function resizedPhases(phases: Phase[], variables: Environment): Phase[] {
   const { CONNECTIONS, DURATION, RATE } = variables;
   const largest = Math.max(...phases.map(arrivalsOf));

@@ -1,5 +1,4 @@
 /** One host's share of a scenario's phases. The shares of all hosts add up to exactly the scenario's arrivals. */
-
 import { problemsOf } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { invalidSettings } from '../invalid-settings.ts';
@@ -8,19 +7,19 @@ import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
 export interface Share {
   hosts: number;
-  /** From 0; undefined where the hosts do not know which one they are, so that all must have the same share. */
+  /** Number of this host, from 0; undefined if hosts are not numbered, so that all must have the same share. */
   index: number | undefined;
 }
 
 export const WHOLE: Share = { hosts: 1, index: undefined };
 
 /**
- * @param rooms over which the connections are spread
- * @throws CapacityError RATE_IMPOSSIBLE, with the nearest numbers of hosts that are possible
+ * @param rooms number of rooms over which the connections are spread
+ * @throws CapacityError RATE_IMPOSSIBLE if the phases cannot be divided in this way
  */
 export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] {
   if (rooms > 1 && share.hosts > 1 && share.index === undefined) {
-    const message = 'connections are spread over rooms by their numbers, which only numbered hosts can give them';
+    const message = 'connections are assigned to rooms by their numbers, which requires numbered hosts';
     throw new CapacityError('RATE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
   }
   return phases.map((phase, number) => {
@@ -30,34 +29,34 @@ export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] 
   });
 }
 
-/** @returns undefined if the phase cannot be divided so */
+/** Returns the share of one phase; undefined if it cannot be divided in this way. */
 function shareOf(phase: Phase, share: Share): Phase | undefined {
   const { arrivalRate = 0, rampTo, maxVusers } = phase;
   const arrivals = arrivalsOf(phase);
   if (arrivals === 0 || share.hosts === 1) return phase;
-  const most = maxVusers === undefined ? {} : { maxVusers: partOf(maxVusers, share) };
-  if (Object.values(most).some((users) => !users)) return undefined;
-  const counted = (change: Partial<Phase> | undefined) => change && { ...phase, ...most, ...change };
+  const limit = maxVusers === undefined ? {} : { maxVusers: partOf(maxVusers, share) };
+  if (Object.values(limit).some((users) => !users)) return undefined;
+  const withShare = (change: Partial<Phase> | undefined) => change && { ...phase, ...limit, ...change };
   if (rampTo === undefined) {
     const key = arrivalRate > 0 ? 'arrivalRate' : 'arrivalCount';
     const part = partOf(phase[key] ?? 0, share);
-    return counted(part ? { [key]: part } : undefined);
+    return withShare(part ? { [key]: part } : undefined);
   }
   if (rampTo === arrivalRate && Number.isInteger(rampTo)) {
     const rate = partOf(rampTo, share);
-    return counted(rate ? { arrivalRate: rate, rampTo: rate } : undefined);
+    return withShare(rate ? { arrivalRate: rate, rampTo: rate } : undefined);
   }
-  // A flat ramp of a fractional rate rises by one at most.
+  // `exactRamp` writes a constant fractional rate as a ramp that rises by at most one.
   if (Math.abs(rampTo - arrivalRate) <= 1) {
     const part = partOf(arrivals, share);
-    return counted(part ? exactRamp(part, part / (phase.duration ?? 1)) : undefined);
+    return withShare(part ? exactRamp(part, part / (phase.duration ?? 1)) : undefined);
   }
-  // Artillery rounds the arrivals of each second of a slope: divided, they must still add up.
-  const slope = counted({ arrivalRate: arrivalRate / share.hosts, rampTo: rampTo / share.hosts });
+  // Artillery rounds the arrivals of each second of a ramp, so the shares may not add up.
+  const slope = withShare({ arrivalRate: arrivalRate / share.hosts, rampTo: rampTo / share.hosts });
   return slope && arrivalsOf(slope) * share.hosts === arrivals ? slope : undefined;
 }
 
-/** @returns undefined if it cannot be divided into whole numbers, without an index into equal ones; or nothing is left for a host */
+/** Returns the host's part of a whole number; undefined if a host would get none, or if parts would have to differ without an index. */
 function partOf(whole: number, { hosts, index }: Share): number | undefined {
   const part = Math.floor(whole / hosts);
   const rest = whole - part * hosts;
@@ -77,7 +76,7 @@ function impossible(phase: Phase, number: number, { hosts, index }: Share): Capa
 }
 
 /**
- * @returns as the environment names it; undefined on a host that conducts its run itself
+ * Reads the variables of a generator host; undefined if this host conducts its run itself.
  * @throws CapacityError CONFIG_INVALID
  */
 export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {

@@ -1,4 +1,4 @@
-/** The options of a connection that the engine has for all, a scenario for its own, and a `connect` step for one. */
+/** Connection options: the engine's for all connections, a scenario's for its virtual users, and those of a `connect` step. */
 import { z } from 'zod';
 import { mergeHeaders } from '../../../protocol/wire/basic-auth.ts';
 import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
@@ -20,8 +20,8 @@ export const connectionShape = {
     .union([values, z.string()], { error: 'expected names and values' })
     .optional()
     .describe('query parameters of the handshake, also as `a=1&b=2`; added to those of the target or the engine'),
-  extraHeaders: texts.optional().describe('HTTP headers of the handshake, by the name that `socket.io-client` uses'),
-  headers: texts.optional().describe('the same; takes precedence'),
+  extraHeaders: texts.optional().describe('HTTP headers of the handshake; the option’s name in `socket.io-client`'),
+  headers: texts.optional().describe('the same as `extraHeaders`, and takes precedence'),
   path: z.string().optional().describe('Engine.IO path; default: `/socket.io/`'),
   transports: z
     .array(z.enum(['websocket', 'polling']), {
@@ -29,10 +29,10 @@ export const connectionShape = {
     })
     .min(1)
     .optional()
-    .describe('`[websocket]`, the default; `[polling, websocket]`, as `socket.io-client`; or `[polling]`'),
+    .describe('`[websocket]` (the default), `[polling, websocket]` (as in `socket.io-client`) or `[polling]`'),
 };
 
-/** The server takes all of a namespace's name literally. */
+/** Refuses a query in a namespace: the server would take it as part of the name. */
 export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*?\}\}/g, '').includes('?'), {
   error: ({ input }) => {
     const [name] = String(input).split('?');
@@ -40,24 +40,23 @@ export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*
   },
 });
 
-/** A scenario's `socketio`. */
+/** Schema of a scenario's `socketio`. */
 export const scenarioOptionsSchema = z.strictObject(connectionShape);
 
 export type ConnectOptions = z.output<typeof scenarioOptionsSchema>;
 
-/** @returns the Engine.IO path with one slash at each end, as servers expect it */
+/** Returns the Engine.IO path with one slash at each end, as servers expect it. */
 export function enginePath(path: string): string {
   return `/${path.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/');
 }
 
-/** @returns the options that are the same for all virtual users: all but those with templates */
+/** Returns the options without templates, which are the same for all virtual users. */
 export function fixedOptions(options: ConnectOptions): ConnectOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && !isTemplate(value)));
 }
 
 /**
- * @param layers of options, of which later ones win
- * @returns what they change; query and headers are added to those that there are
+ * Returns the changes that layers of options make to `base`. Later layers take precedence; query parameters and headers are added.
  */
 export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
   const changes: Partial<ConnectionOptions> = {};
@@ -73,7 +72,7 @@ export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Pa
   return changes;
 }
 
-/** @param given names and values, also as the text of a query */
+/** @param given names and values, or the text of a query */
 export function valuesOf(given: Record<string, string> | string | undefined): Record<string, string> {
   return typeof given === 'string' ? Object.fromEntries(new URLSearchParams(given)) : { ...given };
 }

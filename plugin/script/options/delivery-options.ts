@@ -1,4 +1,4 @@
-/** The option `delivery`: which event of the server's own is counted in place of the contract's broadcast. */
+/** The option `delivery`: counts the server's own event instead of the contract's broadcast. */
 import { z } from 'zod';
 import { parseJsonPath } from '../../../protocol/base/json-path.ts';
 
@@ -18,7 +18,7 @@ export const emissionSchema = z
   .refine(([event]) => typeof event === 'string' && event !== '', 'expected [event, ...arguments]')
   .transform(([event, ...args]) => ({ event: event as string, args }));
 
-/** Which rooms each connection is in. */
+/** Rooms of a connection: the name of a variable, or a path. */
 const roomsOfClient = z
   .string({ error: 'expected the name of a variable, without {{ }}, or a path into the join' })
   .transform((text, context) => {
@@ -32,7 +32,7 @@ const roomsOfClient = z
 export const deliverySchema = z.strictObject({
   event: z.string().min(1).describe('event of the server whose copies are counted'),
   id: jsonPath.describe(
-    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id`: several in one event (so a key `*` cannot be named alone)',
+    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id` for several broadcasts in one event (a key `*` cannot be addressed)',
   ),
   sentAt: jsonPath.optional().describe('path of the time at which the server sent it'),
   bytes: z.number().int().positive().optional().describe('bytes of the event’s JSON, if all copies have the same'),
@@ -40,29 +40,31 @@ export const deliverySchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('event whose acknowledgement makes a connection a receiver; by default, all are'),
+    .describe('event whose acknowledgement makes a connection a receiver; default: all connections are receivers'),
   audience: z
     .strictObject({
       event: jsonPath.describe('path of the room in `event`'),
       client: roomsOfClient.describe(
-        'the rooms of a connection: a variable that has one or a list, or a path into the arguments of its `join` or into the answer',
+        'rooms of a connection: a variable with one room or a list, or a path into the arguments of its `join` or into the acknowledgement',
       ),
     })
     .optional()
     .describe('rooms, such as documents or users: only a room’s connections are expected to receive its broadcasts'),
   publish: z
     .strictObject({
-      emit: emissionSchema.describe('`[event, ...arguments]`; `$id`, `$sentAt` and `$room` stand for the broadcast’s'),
+      emit: emissionSchema.describe(
+        '`[event, ...arguments]`; the broadcast’s values replace `$id`, `$sentAt` and `$room`',
+      ),
       acknowledge: z
         .boolean()
         .optional()
-        .describe('asks for its acknowledgement; default: as the flow does for this event, else true'),
+        .describe('requests an acknowledgement; default: as the flow does for this event, else true'),
       every: z.number().positive().default(1).describe('seconds between two intended send times'),
-      count: z.number().int().nonnegative().default(20).describe('how many broadcasts'),
+      count: z.number().int().nonnegative().default(20).describe('number of broadcasts'),
       users: z.number().int().positive().default(1).describe('publishers, which take turns'),
     })
     .optional()
-    .describe('clients that make the server send the event; by default, it sends by itself'),
+    .describe('clients that make the server send the event; default: it sends by itself'),
 });
 
 export type Emission = z.infer<typeof emissionSchema>;

@@ -1,4 +1,4 @@
-/** The engine's options: `config.engines.socketio-capacity`, and the older places that existing scripts use. */
+/** The engine's options, from `config.engines.socketio-capacity` and from the older keys that existing scripts use. */
 import { z } from 'zod';
 import { check, formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
@@ -18,14 +18,14 @@ import { findParser, folderOf, readTlsFiles, tlsSchema as sharedTlsSchema } from
 import { withHints } from './hints.ts';
 
 export interface EngineOptions {
-  /** Variable with the rooms of a virtual user, where an own event goes to rooms. */
+  /** Variable with the rooms of a virtual user, if an own event goes to rooms. */
   roomsVariable?: string;
   client: ClientKind;
-  /** The same for all connections. */
+  /** Options that are the same for all connections. */
   connection: ConnectionOptions;
   /** Namespace in the path of the target; '' without one. */
   baseNamespace: string;
-  /** For acknowledgements, responses and `waitFor`. */
+  /** Time-out of acknowledgements, responses and `waitFor`. */
   timeoutMs: number;
   retry: Backoff | undefined;
   reconnection: Backoff | undefined;
@@ -40,7 +40,7 @@ const tlsSchema = sharedTlsSchema.extend({
 
 const backoffSchema = z.strictObject({
   attempts: z.int().positive().default(10).describe('attempts after the first'),
-  delay: timeoutSchema.default(1000).describe('delay before the first attempt; doubles each time'),
+  delay: timeoutSchema.default(1000).describe('delay before the first repeated attempt; doubles each time'),
   maxDelay: timeoutSchema.default(5000).describe('the longest delay'),
   jitter: z.number().min(0).max(1).default(0.5).describe('share of the delay that is random'),
 });
@@ -50,7 +50,9 @@ export const optionsSchema = z.strictObject({
   client: z
     .enum(['light', 'official'])
     .default('light')
-    .describe('our own client, a few KB per connection; or `socket.io-client`, several times more expensive'),
+    .describe(
+      '`light`: a client of its own, a few KB per connection; `official`: `socket.io-client`, which costs several times as much',
+    ),
   parser: z
     .string()
     .optional()
@@ -60,13 +62,15 @@ export const optionsSchema = z.strictObject({
       error: 'expected false, or a list: the arguments of the answer',
     })
     .default([])
-    .describe('arguments of the acknowledgement that a server asks for; `false` gives none'),
+    .describe('arguments with which events of the server are acknowledged; `false`: no acknowledgement'),
   compression: z.boolean().default(false).describe('offers permessage-deflate, and compresses from 1,024 bytes on'),
   tls: tlsSchema.optional().describe('for `https` and `wss`; `config.tls` is also read'),
   timeout: timeoutSchema
     .optional()
-    .describe('for acknowledgements, responses and `waitFor`; default: `config.timeout`, or 10 s'),
-  connectTimeout: timeoutSchema.default(20_000).describe('for the whole connection setup, from TCP to the namespace'),
+    .describe('time-out of acknowledgements, responses and `waitFor`; default: `config.timeout`, or 10 s'),
+  connectTimeout: timeoutSchema
+    .default(20_000)
+    .describe('time-out of the whole connection setup, from TCP to the namespace'),
   maxPayload: z
     .int()
     .positive()
@@ -75,56 +79,60 @@ export const optionsSchema = z.strictObject({
   reconnection: z
     .union([z.boolean(), backoffSchema])
     .default(false)
-    .describe('brings dropped connections back; sends each `join_room` again, unless the server restored the session'),
-  retry: z.union([z.boolean(), backoffSchema]).default(false).describe('tries a first connection that failed again'),
+    .describe('reconnects dropped connections; sends each `join_room` again, unless the server restored the session'),
+  retry: z.union([z.boolean(), backoffSchema]).default(false).describe('repeats a failed first attempt to connect'),
   localAddresses: z
     .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
     .default([])
-    .describe('source addresses, used in turn; on loopback, the engine adds others itself above 10,000 connections'),
-  disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections leave'),
+    .describe('source addresses, used in turn; on loopback, the engine adds addresses itself above 10,000 connections'),
+  disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections close'),
 });
 
-/** What a run sets in place of the script's own, by environment variables. */
-interface Given {
+/** Values of environment variables, which override the script's. */
+interface Overrides {
   target?: string | undefined;
-  /** The stack of the run speaks TLS, with a certificate that nobody vouches for. */
-  ownTls?: boolean;
+  /** The stack of the run uses TLS with a self-signed certificate, which is accepted. */
+  selfSigned?: boolean;
   transports?: readonly Transport[] | undefined;
   compression?: boolean | undefined;
 }
 
-const OWN_PLACE: Path = ['config', 'engines', ENGINE];
+const OPTIONS_PATH: Path = ['config', 'engines', ENGINE];
 
 /**
- * Merges two places, of which the later one wins: `config.socketio`, `config.engines.socketio-capacity`.
- * @param problems gets every mistake with its place in the YAML
+ * Reads the options. `config.engines.socketio-capacity` takes precedence over `config.socketio`.
+ * @param problems receives every mistake with its path in the YAML
  * @returns the options with units in their names; undefined if there are mistakes
  */
-export function parseEngineOptions(script: Script, problems: Problem[], given: Given = {}): EngineOptions | undefined {
+export function parseEngineOptions(
+  script: Script,
+  problems: Problem[],
+  overrides: Overrides = {},
+): EngineOptions | undefined {
   const { config } = script;
   const found: Problem[] = [];
   const folder = folderOf(script);
-  const places: [Path, unknown][] = [
+  const sources: [Path, unknown][] = [
     [['config', 'socketio'], config.socketio ?? {}],
-    [OWN_PLACE, config.engines?.[ENGINE] ?? {}],
+    [OPTIONS_PATH, config.engines?.[ENGINE] ?? {}],
   ];
-  const written = places.map(([path, value]) => checkConfig(optionsSchema.partial(), value, path, found) && value);
+  const layers = sources.map(([path, value]) => checkConfig(optionsSchema.partial(), value, path, found) && value);
   const timeout = check(timeoutSchema.optional(), config.timeout, ['config', 'timeout'], found);
   const sharedTls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
-  const target = parseTarget(given.target ?? config.target);
+  const target = parseTarget(overrides.target ?? config.target);
   if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
-  // Each of them is right, so all of them are.
-  const options = found.length === 0 ? optionsSchema.parse(Object.assign({}, ...written)) : undefined;
+  // Each layer is valid, so the merged options are valid, too.
+  const options = found.length === 0 ? optionsSchema.parse(Object.assign({}, ...layers)) : undefined;
   if (options?.client === 'official' && { ...sharedTls, ...options.tls }.resume) {
     const message = 'only the light client resumes TLS sessions: write client: light';
-    found.push({ path: formatPath([...OWN_PLACE, 'tls', 'resume']), message });
+    found.push({ path: formatPath([...OPTIONS_PATH, 'tls', 'resume']), message });
   }
   const tls = {
     ...readTlsFiles(sharedTls, folder, ['config', 'tls'], found),
-    ...readTlsFiles(options?.tls ?? {}, folder, [...OWN_PLACE, 'tls'], found),
-    ...(given.ownTls && { rejectUnauthorized: false }),
+    ...readTlsFiles(options?.tls ?? {}, folder, [...OPTIONS_PATH, 'tls'], found),
+    ...(overrides.selfSigned && { rejectUnauthorized: false }),
   };
-  const parser = options?.parser && findParser(options.parser, folder, [...OWN_PLACE, 'parser'], found);
+  const parser = options?.parser && findParser(options.parser, folder, [...OPTIONS_PATH, 'parser'], found);
   problems.push(...withHints(found));
   if (found.length > 0 || !options || !target) return undefined;
   return {
@@ -132,12 +140,12 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
     connection: {
       url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
       path: enginePath(options.path ?? 'socket.io'),
-      transports: given.transports ?? options.transports ?? TRANSPORTS.websocket,
+      transports: overrides.transports ?? options.transports ?? TRANSPORTS.websocket,
       query: { ...Object.fromEntries(target.searchParams), ...valuesOf(options.query) },
       headers: mergeHeaders(splitUserInfo(target).headers, valuesOf(options.extraHeaders), valuesOf(options.headers)),
       auth: typeof options.auth === 'object' ? options.auth : undefined,
       tls,
-      compression: given.compression ?? options.compression,
+      compression: overrides.compression ?? options.compression,
       parser,
       acknowledge: options.acknowledge === false ? undefined : options.acknowledge,
       connectTimeoutMs: options.connectTimeout,
@@ -155,16 +163,16 @@ export function parseEngineOptions(script: Script, problems: Problem[], given: G
 }
 
 /**
- * @returns the script with only the valid options of our engine, for a load that a third-party engine drives: its own
- *   options are in the same places, and are not ours to validate
+ * Returns the script with only the valid connection options of this engine. Used if a third-party engine drives the load: it keeps
+ * its own options in the same keys, which are not validated here.
  */
 export function withKnownOptions(script: Script): Script {
   const { target, tls, socketio, engines } = script.config;
   const schemas = Object.entries(connectionShape).map(([key, schema]) => [key, (schema as z.ZodType).catch(undefined)]);
   const own = engines?.[ENGINE] as object | undefined;
   const read = z.object(Object.fromEntries(schemas)).parse({ ...(socketio as object | undefined), ...own });
-  const known = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
-  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: known } };
+  const valid = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: valid } };
   return { ...script, config };
 }
 

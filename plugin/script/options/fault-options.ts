@@ -1,15 +1,19 @@
-/** The option `fault`: what happens to the deployment, or to the connections, while broadcasts go on. */
+/** The option `fault`: a planned fault of the deployment, or of the connections, during the broadcasts. */
 import { z } from 'zod';
 import { FAULT_KINDS } from '../../../protocol/wire/fault-kinds.ts';
 
 export const faultSchema = z.strictObject({
-  kind: z.enum(FAULT_KINDS).default('command').describe('what happens; the first four need the bundled deployment'),
+  kind: z.enum(FAULT_KINDS).default('command').describe('kind of fault; the first four need the bundled deployment'),
   command: z
     .array(z.string())
     .min(1)
     .optional()
     .describe('for `command`: program and arguments; stopped if it has not ended after five minutes'),
-  at: z.number().nonnegative().default(10.5).describe('seconds after the first broadcast; without one, after the hold'),
+  at: z
+    .number()
+    .nonnegative()
+    .default(10.5)
+    .describe('seconds after the first broadcast, or after the hold if there are no broadcasts'),
 });
 
 export type FaultOptions = z.infer<typeof faultSchema>;

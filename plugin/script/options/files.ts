@@ -1,4 +1,4 @@
-/** What options name by file or module: read and found from the folder of the scenario, as Artillery does. */
+/** Files and modules named in options. Paths are relative to the folder of the scenario, as in Artillery. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -9,32 +9,32 @@ import type { TlsOptions } from '../../../protocol/wire/connection.ts';
 import type { Script } from '../script.ts';
 
 const PEM = '-----BEGIN ';
-/** The short name that artillery-engine-socketio-v3 gives to the other parser of Socket.IO's own. */
+/** Short names of parsers, as in artillery-engine-socketio-v3. */
 const PARSERS: Record<string, string> = { msgpack: 'socket.io-msgpack-parser' };
 
 export function folderOf({ _scriptPath }: Script): string {
   return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
 }
 
-/** For `config.tls`, the engine's `tls`, and that of `control`. */
+/** Schema of `config.tls`, of the engine's `tls` and of `control.tls`. */
 export const tlsSchema = z.strictObject({
   rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
   servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),
   ca: z.string().optional().describe('certificate authority: PEM text, or a file beside the scenario'),
-  cert: z.string().optional().describe('client certificate, likewise'),
-  key: z.string().optional().describe('its key, likewise'),
+  cert: z.string().optional().describe('client certificate: PEM text, or a file beside the scenario'),
+  key: z.string().optional().describe('its private key: PEM text, or a file beside the scenario'),
 });
 
-/** @returns the options with the contents of the files that they name; adds a problem for each that cannot be read */
+/** Returns the options with file names replaced by the files' contents. Adds a problem for each file that cannot be read. */
 export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems: Problem[]): TlsOptions {
   const read = { ...tls };
   for (const key of ['ca', 'cert', 'key'] as const) {
     const value = tls[key];
     if (value === undefined || value.includes(PEM)) continue;
-    // Not quoted, as Node's own message would: what is no file can be a key.
+    // Error messages do not quote the value: it may be a private key.
     try {
       read[key] = readFileSync(resolve(folder, value), 'utf8');
-      if (!read[key].includes(PEM)) problems.push(notPem([...at, key], 'the file has none'));
+      if (!read[key].includes(PEM)) problems.push(notPem([...at, key], 'the file has no PEM text'));
     } catch (error) {
       problems.push(notPem([...at, key], `it cannot be read as a file (${(error as NodeJS.ErrnoException).code})`));
     }
@@ -43,10 +43,10 @@ export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems
 }
 
 function notPem(at: Path, why: string): Problem {
-  return { path: formatPath(at), message: `expected PEM text, or a file of it beside the scenario: ${why}` };
+  return { path: formatPath(at), message: `expected PEM text, or the name of a PEM file beside the scenario: ${why}` };
 }
 
-/** @returns the file of a parser: a module that is installed beside the scenario or the engine, or a relative file */
+/** Returns the path of a parser: a relative file, or a module installed beside the scenario or the engine. */
 export function findParser(name: string, folder: string, at: Path, problems: Problem[]): string | undefined {
   const module = PARSERS[name] ?? name;
   for (const from of [resolve(folder, 'scenario.yml'), import.meta.filename]) {

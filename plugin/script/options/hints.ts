@@ -1,4 +1,4 @@
-/** Where to write what other engines and clients call otherwise, or that nothing takes its place. */
+/** Hints for options of other engines and clients: the equivalent here, or that there is none. */
 import type { Problem } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';
 
@@ -7,13 +7,13 @@ const FOR_ALL = `the same for all connections: write it in ${ENGINE_OPTIONS}`;
 const HTTP_ONLY = 'remove it: only HTTP requests have it';
 const IN_TARGET = 'write it in config.target';
 const OWN_CONNECTION = 'remove it: every virtual user has its own connection anyway';
-const NOTHING = 'remove it: nothing here takes its place';
+const NOTHING = 'remove it: there is no equivalent';
 const PEM = 'write `cert` and `key` into `tls`, as PEM without a passphrase';
 
-/** @returns the hint for each of these names */
+/** Assigns one hint to several names. */
 const all = (hint: string, ...names: string[]) => Object.fromEntries(names.map((name) => [name, hint]));
 
-/** By the name, or by the last two of the place. */
+/** Hints by option name, or by the last two keys of its path. */
 const HINTS: Record<string, string> = {
   ifTrue: 'only HTTP requests have conditions; a `loop` that goes `over` an empty list does nothing',
   ...all(HTTP_ONLY, 'probability', 'afterResponse', 'onError', 'expect'),
@@ -43,7 +43,7 @@ const HINTS: Record<string, string> = {
   ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };
 
-/** @returns the problems, of which unknown options say what to write instead */
+/** Adds hints to the problems of unknown options. */
 export function withHints(problems: Problem[]): Problem[] {
   return problems.map((problem) => {
     const [name = '', within] = problem.path.split('.').reverse();

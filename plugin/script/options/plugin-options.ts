@@ -15,12 +15,12 @@ import { layersSchema, workerSourcesSchema } from './worker-sources.ts';
 const seconds = z.number().nonnegative();
 const whole = z.int().nonnegative();
 const positive = z.int().positive();
-/** A whole number in the environment. */
-const written = z.coerce.number().int();
+/** A whole number in an environment variable. */
+const envInteger = z.coerce.number().int();
 const onOff = z.stringbool({ error: 'must be on or off' }).optional();
 const profile = z.enum(['full', 'embedded']);
 const MAX_PORT = 65_535;
-const NO_USER_INFO = 'a control address has no user info: its authorization is the control token (`control.token`)';
+const NO_USER_INFO = 'a control address cannot have user info: it is authorized by the control token (`control.token`)';
 const controlUrl = z.url().refine((url) => !hasUserInfo(url), NO_USER_INFO);
 
 export const optionsSchema = z.strictObject({
@@ -31,7 +31,7 @@ export const optionsSchema = z.strictObject({
     .describe('room of the broadcasts, which the flow joins and `rooms` of `instrument(io)` allows'),
   broadcasts: z
     .strictObject({
-      count: whole.default(20).describe('how many'),
+      count: whole.default(20).describe('number of broadcasts'),
       interval: z.number().positive().default(1).describe('seconds between two intended send times'),
       bytes: positive
         .max(MAX_BROADCAST_BYTES, `expected at most ${MAX_BROADCAST_BYTES}`)
@@ -40,87 +40,86 @@ export const optionsSchema = z.strictObject({
       binary: z.boolean().default(false).describe('sends that many bytes as an attachment, not characters'),
     })
     .prefault({})
-    .describe('what the run publishes once all are connected'),
+    .describe('broadcasts that the run publishes once all are connected'),
   rooms: z
     .strictObject({
-      count: positive.default(1).describe('how many rooms: `<room>:0`, `<room>:1`, …'),
-      perConnection: positive.default(1).describe('how many rooms each connection joins'),
+      count: positive.default(1).describe('number of rooms: `<room>:0`, `<room>:1`, …'),
+      perConnection: positive.default(1).describe('number of rooms that each connection joins'),
       order: z.enum(ROOM_ORDERS).default('turn').describe('order in which broadcasts go to the rooms'),
-      seed: whole.default(1).describe('for the random order'),
+      seed: whole.default(1).describe('seed of the random order'),
     })
     .prefault({})
-    .describe('several rooms in place of one; each broadcast goes to one of them'),
+    .describe('several rooms instead of one; each broadcast goes to one of them'),
   delivery: deliverySchema
     .optional()
-    .describe('an [event of your own server](../method/delivery.md) to count in place of these broadcasts'),
+    .describe('an [event of your own server](../method/delivery.md) to count instead of these broadcasts'),
   clients: z
     .string()
     .optional()
-    .describe('scenario that the [run’s own clients](../guide/own-server.md#logins) play; default: the first'),
+    .describe('scenario that the [run’s own clients](../guide/own-server.md#logins) run; default: the first'),
   overTime: z
     .strictObject({
       collect: z.boolean().default(true).describe('the workers collect their garbage before each reading'),
       every: z.number().min(2).optional().describe('seconds between readings; by default, one after each wave'),
     })
     .optional()
-    .describe('[memory over time](../method/memory.md), in place of `hold`, `broadcasts` and `delivery`'),
-  fault: faultSchema.optional().describe('what breaks while broadcasts go on; needs `reconnection` and `hold: true`'),
+    .describe('[memory over time](../method/memory.md), instead of `hold`, `broadcasts` and `delivery`'),
+  fault: faultSchema
+    .optional()
+    .describe('a planned fault during the broadcasts; needs `reconnection` and `hold: true`'),
   hold: seconds
     .default(10)
-    .describe('seconds with all connected, to measure idle connections, or the messages of `every`'),
+    .describe('seconds with all connected, to measure idle connections or the messages of `every`'),
   warmUp: whole
     .default(1000)
     .describe(
       'short connections before the baseline: per worker with `instrument(io)`, else at most as many as the load has; 0 if they have side effects',
     ),
-  singleRoundTrips: whole.default(20).describe('round trips with nobody else connected'),
+  singleRoundTrips: whole.default(20).describe('round trips without other connections'),
   drain: z
     .strictObject({
-      quiet: seconds.default(1).describe('seconds without a receipt, once none is missing'),
+      quiet: seconds.default(1).describe('seconds without a receipt, once no receipt is missing'),
       deadline: z
         .number()
         .positive()
         .default(15)
-        .describe('seconds without progress while some are missing; ten times as long in all'),
+        .describe('seconds without progress while receipts are missing; at most ten times as long in all'),
     })
     .prefault({})
     .describe('when the run closes the ledger of the broadcasts'),
   stack: z
     .strictObject({
-      port: positive
-        .max(MAX_PORT)
-        .default(8080)
-        .describe('its port on 127.0.0.1; any other target is a server of your own'),
+      port: positive.max(MAX_PORT).default(8080).describe('its port on 127.0.0.1; any other target is your own server'),
     })
     .optional()
     .describe('measures the [bundled deployment](../guide/getting-started.md#the-stack), which the run starts'),
-  /** Where the workers' control namespace listens. If set, the target is a server of the user's own. */
+  /** If set, the target is the user's own server. */
   control: z
     .strictObject({
       urls: z
         .array(controlUrl)
         .min(1)
-        .describe('`http://host:port` of each worker; a name stands for all its addresses'),
-      token: z.string().min(16).optional().describe('the server’s'),
-      tls: tlsSchema.optional().describe('for `https` control ports, where it differs from the engine’s'),
+        .describe('`http://host:port` of each worker; a host name stands for all of its addresses'),
+      token: z.string().min(16).optional().describe('control token of the server'),
+      tls: tlsSchema.optional().describe('TLS options of `https` control ports that differ from the engine’s'),
     })
     .optional()
     .describe('the control ports of [your own server](../guide/own-server.md)'),
   profile: profile
     .optional()
     .describe(
-      'bundled deployment: nginx, PM2 and Redis; or one worker alone. Default: `full`, or `embedded` if nginx or Redis is not installed',
+      'bundled deployment: nginx, PM2 and Redis, or a single worker. Default: `full`, or `embedded` if nginx or Redis is not installed',
     ),
   workers: z
     .union([positive, workerSourcesSchema])
     .optional()
-    .describe('number of workers of the bundled deployment; or where to read memory and CPU of your own server'),
+    .describe('number of workers of the bundled deployment, or sources of memory and CPU of your own server'),
   layers: layersSchema
     .optional()
     .describe(`the same for parts of your own deployment: ${LAYER_NAMES.map((name) => `\`${name}\``).join(', ')}`),
   memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
   live: z
-    .union([z.boolean(), z.strictObject({ port: whole.max(MAX_PORT).default(0).describe('0 takes a free one') })])
+    .union([z.boolean(), z.strictObject({ port: whole.max(MAX_PORT).default(0).describe('0: a free port') })])
     .default(false)
     .describe('a page on 127.0.0.1 that shows the run in progress'),
   results: z.string().min(1).default('results').describe('parent of the runs’ folders'),
@@ -130,39 +129,39 @@ export const environmentSchema = z.object({
   TARGET: z
     .url({ protocol: /^(https?|wss?)$/ })
     .optional()
-    .describe('in place of `config.target`: a server of your own; `user:password@` is sent as basic authorization'),
-  STACK_PORT: written.min(1).max(MAX_PORT).optional().describe('in place of `stack.port`'),
-  RATE: written.positive().optional().describe('connections per second; each phase keeps its number of connections'),
+    .describe('in place of `config.target`: your own server; `user:password@` is sent as basic authorization'),
+  STACK_PORT: envInteger.min(1).max(MAX_PORT).optional().describe('in place of `stack.port`'),
+  RATE: envInteger.positive().optional().describe('connections per second; each phase keeps its number of connections'),
   HOLD: z.coerce.number().nonnegative().optional().describe('in place of `hold`'),
-  BROADCASTS: written.nonnegative().optional().describe('in place of `broadcasts.count`'),
-  ROOMS: written.positive().optional().describe('in place of `rooms.count`'),
+  BROADCASTS: envInteger.nonnegative().optional().describe('in place of `broadcasts.count`'),
+  ROOMS: envInteger.positive().optional().describe('in place of `rooms.count`'),
   COLLECT: onOff.describe('in place of `overTime.collect`'),
-  CONNECTIONS: written
+  CONNECTIONS: envInteger
     .positive()
     .optional()
-    .describe('with `overTime` or `fault`: connections of the largest phase; others in proportion'),
+    .describe('with `overTime` or `fault`: connections of the largest phase; other phases in proportion'),
   DURATION: durationSchema.optional().describe('with `overTime`: length of each phase with arrivals, such as `8h`'),
   PROFILE: profile.optional().describe('in place of `profile`'),
   TRANSPORTS: z
     .enum(Object.keys(TRANSPORTS) as TransportsName[])
     .transform((name): readonly Transport[] => TRANSPORTS[name])
     .optional()
-    .describe('in place of the engine’s `transports`; `default` is polling, then WebSocket'),
+    .describe('in place of the engine’s `transports`; `default`: polling, then WebSocket'),
   COMPRESSION: onOff.describe('in place of the engine’s `compression`, and for the bundled deployment'),
-  TLS: onOff.describe('`on`: the bundled deployment speaks TLS'),
+  TLS: onOff.describe('`on`: the bundled deployment uses TLS'),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()
-    .describe('a Redis in place of the stack’s; with a remote target, the one to read'),
-  REDIS_NODES: written
+    .describe('a Redis in place of the stack’s; with a remote target, the Redis whose memory is read'),
+  REDIS_NODES: envInteger
     .refine((count) => count === 1 || (count >= 3 && count <= 16), 'expected 1, or 3 to 16 nodes of a Redis Cluster')
     .optional()
     .describe('nodes of the stack’s Redis: 1, or 3 to 16 of a Redis Cluster'),
-  CAPACITY_LIVE: written
+  CAPACITY_LIVE: envInteger
     .min(0)
     .max(MAX_PORT)
     .optional()
-    .describe('in place of `live`: 0 for none, 1 for a free port, or the port'),
+    .describe('in place of `live`: 0 for no page, 1 for a free port, or a port'),
   CAPACITY_RESULTS: z.string().optional().describe('in place of `results`'),
   CAPACITY_CONTROL: z
     .string()
@@ -173,17 +172,17 @@ export const environmentSchema = z.object({
   CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
 });
 
-/** For a host that brings its share of a load; the others count only with the first. */
+/** Variables of a generator host. The others have no effect without the first. */
 export const hostSchema = z.object({
-  CAPACITY_CONDUCTOR: z.string().describe('the line that [`conduct`](../guide/several-hosts.md) prints'),
-  CAPACITY_HOSTS: written.positive().default(1).describe('how many hosts share the load'),
-  CAPACITY_HOST: written
+  CAPACITY_CONDUCTOR: z.string().describe('the join token that [`conduct`](../guide/several-hosts.md) prints'),
+  CAPACITY_HOSTS: envInteger.positive().default(1).describe('number of hosts that share the load'),
+  CAPACITY_HOST: envInteger
     .nonnegative()
     .optional()
-    .describe('number of this host, from 0; without it, all have the same share'),
+    .describe('number of this host, from 0; without it, all hosts have the same share'),
 });
 
-/** How the terminal's environment changes the output; it does not affect what is measured. */
+/** Variables that change the output, but not the measurement. */
 export const terminalSchema = z.object({
   CI: z.string().optional().describe('any value: no progress line'),
   TERM: z.string().optional().describe('`dumb`: no progress line'),
@@ -198,18 +197,18 @@ export type PluginOptions = z.infer<typeof optionsSchema>;
 export type Environment = z.infer<typeof environmentSchema>;
 export type OverTime = NonNullable<PluginOptions['overTime']>;
 
-/** @returns those that are set, with defaults; only defaults if one of them is wrong */
+/** Returns the variables with defaults; only defaults if one of them is invalid. */
 export function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {
   const read = check(environmentSchema, withoutEmpty(env), ['environment variable'], problems);
   return read ?? environmentSchema.parse({});
 }
 
-/** `RATE= npx artillery …` means "not set". */
+/** Removes empty variables: `RATE= npx artillery …` means "not set". */
 export function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** The options as the environment variables change them. */
+/** Applies the environment variables to the options. */
 export function withVariables({ live, ...options }: PluginOptions, variables: Environment) {
   const { overTime, broadcasts, rooms, control } = options;
   const { CAPACITY_CONTROL, CAPACITY_TOKEN, CAPACITY_LIVE } = variables;
@@ -221,7 +220,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
     overTime: overTime && { ...overTime, collect: variables.COLLECT ?? overTime.collect },
     hold: overTime ? 0 : (variables.HOLD ?? options.hold),
     broadcasts: { ...broadcasts, count: overTime ? 0 : (variables.BROADCASTS ?? broadcasts.count) },
-    // Where the broadcasts go; a single room is `room`.
+    // A single room is `room` itself.
     rooms: { name: options.room, ...rooms, count: variables.ROOMS ?? rooms.count },
     control: urls && { urls, token: CAPACITY_TOKEN ?? control?.token ?? '' },
     livePort: livePortOf(live, CAPACITY_LIVE),
@@ -230,7 +229,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
 
 export type RunOptions = ReturnType<typeof withVariables>;
 
-/** @returns 0 for a free port; undefined for no live view */
+/** Returns the port of the live view: 0 for a free port, undefined for no live view. */
 function livePortOf(option: PluginOptions['live'], variable: number | undefined): number | undefined {
   if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
   if (option === false) return undefined;

@@ -1,4 +1,4 @@
-/** Numbers, booleans and durations that arrive as text: Artillery fills templates, such as `{{ $env.PID }}`, with text. */
+/** Parses numbers, booleans and durations given as text: Artillery fills templates such as `{{ $env.PID }}` with text. */
 import type { z } from 'zod';
 import { isTemplate } from '../is-template.ts';
 
@@ -15,8 +15,8 @@ const NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
 const asWritten = (text: string) => text;
 
 /**
- * @param fill fills the templates of a text; one without a value stays
- * @returns the value with each text parsed where the schema accepts only a number or a boolean
+ * Returns the value with each text parsed where the schema accepts only a number or a boolean.
+ * @param fill fills the templates of a text, and keeps templates without a value
  */
 export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten): unknown {
   return textsOf(schema, value).reduce((all, { path, text, isNumber }) => {
@@ -25,7 +25,7 @@ export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten)
   }, value);
 }
 
-/** @returns places of templates where the schema accepts only a number, a duration or a boolean */
+/** Returns the paths of templates where the schema accepts only a number, a duration or a boolean. */
 export function templatesIn(schema: z.ZodType, value: unknown): Path[] {
   return textsOf(schema, value).flatMap(({ path, text }) => (isTemplate(text) ? [path] : []));
 }
