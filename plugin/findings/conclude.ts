@@ -20,7 +20,11 @@ type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sou
 /** @returns the result with its findings in the order of the answer, and with what follows from them */
 export function conclude(measurements: Measurements, figures: Measured): Result {
   const folded = foldedFindings(findAll(measurements, figures));
-  const findings = folded.flatMap(({ cause, consequences }) => [cause, ...consequences]);
+  // A consequence goes away with its cause: it has no fix of its own.
+  const findings = folded.flatMap(({ cause, consequences }) => [
+    cause,
+    ...consequences.map((one) => ({ ...one, fix: cause.fix })),
+  ]);
   const judged = { ...figures, findings, verdict: { status: verdictOf(findings) } };
   const decided = { ...judged, outcome: outcomeOf(judged) };
   return mapTexts({ ...decided, answer: answerOf(decided) }, withoutCredentials);

@@ -9,6 +9,8 @@ export interface Problem {
   /** Place in the YAML: `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
+  /** The path leads to a key that no schema knows. */
+  isUnknownKey?: true;
 }
 
 export type Path = readonly (string | number)[];
@@ -58,15 +60,16 @@ export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Pro
   const known = schema ? keysIn(schema) : [];
   return error.issues
     .flatMap((issue) => issueProblems(issue, [], known))
-    .map(({ path, message }) => ({ path: formatPath([...at, ...path]), message }));
+    .map(({ path, ...problem }) => ({ path: formatPath([...at, ...path]), ...problem }));
 }
 
-function issueProblems(issue: Issue, at: Path, known: Known[]): { path: Path; message: string }[] {
+function issueProblems(issue: Issue, at: Path, known: Known[]): (Omit<Problem, 'path'> & { path: Path })[] {
   const path = [...at, ...(issue.path as (string | number)[])];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
       message: `unknown option${suggestion(key, path, known)}`,
+      isUnknownKey: true,
     }));
   }
   if (issue.code === 'invalid_union') {

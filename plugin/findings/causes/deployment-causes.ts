@@ -1,4 +1,5 @@
 /** What the processes of the deployment and its machine explain. */
+import type { Finding } from '../../../protocol/result/findings.ts';
 import { STANDSTILL } from '../../../report/figures/stalls.ts';
 import type { ChangedPart } from '../../run/measurements/deployment-parts.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../../run/measurements/observations.ts';
@@ -37,10 +38,16 @@ const carriesConnections = ({ measurements: { observations, silentWorkers } }: C
   silentWorkers.length > 0 ||
   observations.of('partsChanged').some(({ parts }) => parts.some(({ layer }) => layer !== 'redis'));
 
+/** A shorter one does not outlast the wait for a confirmation or a round trip. */
+const UNANSWERED_STANDSTILL_SECONDS = 10;
+
+const standstillSeconds = ({ values = [] }: Pick<Finding, 'values'>) =>
+  Math.max(0, ...values.filter(({ name }) => name === STANDSTILL).map(({ value }) => value));
+
 /** Returns whether every lost connection missed a ping, which came later than the standstill that caused it was long. */
 function missedPingsInIt({ cause, result }: Evidence): boolean {
   const { lost } = result.connections;
-  const standstillMs = 1000 * (cause.values?.find(({ name }) => name === STANDSTILL)?.value ?? 0);
+  const standstillMs = 1000 * standstillSeconds(cause);
   const timeoutMs = missedCycle(result)?.timeoutMs ?? Number.POSITIVE_INFINITY;
   return standstillMs >= timeoutMs && noneOther(lost, (reason) => reason === PING_TIMEOUT);
 }
@@ -155,6 +162,12 @@ export const DEPLOYMENT_CAUSES: Causes = {
   ],
   WORKER_STALLED: [
     { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
+    {
+      effects: ['BROADCASTS_UNCONFIRMED', 'PROBE_INCOMPLETE'],
+      evidence: 'a worker stood still for 10 s or longer in the same window',
+      holds: ({ cause, effect }) =>
+        cause.window === effect.window && standstillSeconds(cause) >= UNANSWERED_STANDSTILL_SECONDS,
+    },
     {
       effects: ['CONNECTIONS_DROPPED'],
       evidence:

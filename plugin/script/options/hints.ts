@@ -48,8 +48,6 @@ export function withHints(problems: Problem[]): Problem[] {
   return problems.map((problem) => {
     const [name = '', within] = problem.path.split('.').reverse();
     const hint = HINTS[`${within}.${name}`] ?? HINTS[name];
-    return hint && problem.message.startsWith('unknown option')
-      ? { ...problem, message: `unknown option: ${hint}` }
-      : problem;
+    return hint && problem.isUnknownKey ? { ...problem, message: `unknown option: ${hint}` } : problem;
   });
 }

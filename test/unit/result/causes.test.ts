@@ -2,11 +2,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
+import { withCauses } from '../../../plugin/findings/find.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { SERVER_PROCESSES } from '../../../plugin/run/measurements/observations.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { standstill } from '../../../report/figures/stalls.ts';
+import { finding } from '../../helpers/findings.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -127,6 +130,19 @@ const mostFailed: Change = (result, measured) => {
   measured.observations.note('plateauMoved', { from: 2000, to: 1999 });
 };
 
+/** The server stood still until all copies arrived together, and one broadcast was never confirmed. */
+const stalledFor =
+  (seconds: number): Change =>
+  ({ delivery }, measured) => {
+    for (const [index, batch] of (delivery?.batches ?? []).entries()) {
+      const [t, firstMs] = [90 + index / 5, 1000 * seconds - 200 * index];
+      Object.assign(batch, { t, firstMs, lastMs: firstMs + 1, broadcasts: 1 });
+    }
+    delivery?.batches.splice(5);
+    const order = { room: 'capacity', via: 0, intendedAtUs: 1000, orderedAtUs: 900 };
+    measured.unknown.push({ ...order, seq: 6, message: 'no confirmation within 15.0 s' });
+    measured.samplesBeganAtUs = 0;
+  };
 /** All 60 were lost, with a code of the application, before anything was sent. */
 const nobodyLeft =
   (count: number): Change =>
@@ -184,6 +200,7 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', false, 'a connection was left', [nobodyLeft(59)]],
   ['CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', true, "the run's own were lost like all others", [nobodyLeft(60)]],
   ['CONNECTIONS_FAILED', 'PLATEAUS_UNUSABLE', true, 'as many failed as are missing', [mostFailed]],
+  ['WORKER_STALLED', 'BROADCASTS_UNCONFIRMED', false, 'it stood still for a moment', [stalledFor(2)]],
   ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
   ['REDIS_BEHIND', 'COPIES_LOST', false, 'its output waited later', [redisWaits(99), missing(3)]],
   [
@@ -225,6 +242,20 @@ describe('the causal graph', () => {
       assert.equal(explains(cause, effect, ...changes), holds);
     });
   }
+});
+
+it('a consequence has the fix of its cause', () => {
+  const findings = found(ends(91), missing(3));
+  const fixes = ['PROCESS_ENDED', 'COPIES_LOST'].map((code) => findings.find((one) => one.code === code)?.fix);
+  assert.match(fixes[0] ?? '', /see its log for what ended it/);
+  assert.equal(fixes[1], fixes[0]);
+});
+
+it('broadcasts stay unconfirmed while a worker stands still for long', () => {
+  const stall = { window: 'broadcasts', values: [standstill(41)] };
+  const effects = [finding('BROADCASTS_UNCONFIRMED', '', { window: 'broadcasts' }), finding('PROBE_INCOMPLETE')];
+  const [cause] = withCauses([finding('WORKER_STALLED', '', stall), ...effects], perfectResult(), measurements());
+  assert.deepEqual(cause?.explains, ['BROADCASTS_UNCONFIRMED'], 'not a probe of another time');
 });
 
 describe('a worker on another host', () => {

@@ -40,6 +40,7 @@ export const broadcasts: Check[] = [
     return {
       message: `${which} were not confirmed, and no copy of them came; the first because: ${first.message}`,
       values: valuesOf({ 'unconfirmed broadcasts': unknown.length }),
+      window: 'broadcasts',
     };
   }),
   checkUnless('abort', 'TAIL_CUT', (_, { tailCut }) => {

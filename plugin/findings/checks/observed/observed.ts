@@ -63,6 +63,7 @@ const OF_CLIENTS = {
     return {
       code: 'PROBE_INCOMPLETE',
       message: `${missing} of ${asked} ${trips} are missing: ${why}`,
+      ...(load !== 'single' && { window: 'broadcasts' }),
       fix: ROUND_TRIPS_FIX,
     };
   },

@@ -17,6 +17,7 @@ export const stalls: Check[] = [checkUnless('abort', 'WORKER_STALLED', (result) 
 interface Stall {
   /** Time at which the first copies arrived, in seconds. */
   end: number;
+  /** From the first of its broadcasts: the server may have stood still before. */
   lengthMs: number;
   broadcasts: number;
   /** Seconds between its broadcasts. */
@@ -29,13 +30,13 @@ export function stalledServer(result: Measured): Found {
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
   if (found.length === 0) return undefined;
   const longest = Math.max(...found.map(({ lengthMs }) => lengthMs)) / 1000;
-  const times = found.length === 1 ? 'once, for' : `${found.length} times, for up to`;
+  const times = found.length === 1 ? 'once, for' : `${found.length} times, the longest for`;
   const ends = found.map(({ end }) => end);
   const apart = ends.slice(1).map((end, index) => end - (ends[index] as number));
   const period = apart.length > 1 && Math.max(...apart) < 1.2 * Math.min(...apart);
   const every = period ? `, every ${decimals(Math.min(...apart), 1)} s` : '';
   return {
-    message: `the server stood still ${times} ${decimals(longest, 1)} s${every}: copies of up to ${Math.max(...found.map(({ broadcasts }) => broadcasts))} consecutive broadcasts arrived together`,
+    message: `the server stood still ${times} at least ${decimals(longest, 1)} s${every}: copies of up to ${Math.max(...found.map(({ broadcasts }) => broadcasts))} consecutive broadcasts arrived together`,
     window: 'broadcasts',
     values: [standstill(longest)],
     fix: 'find what blocks its event loop for so long: a loop, synchronous I/O or a large `JSON.parse`; a CPU profile shows it',
