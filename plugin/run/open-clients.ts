@@ -96,11 +96,11 @@ export async function openDelivery(
     const otherEvents = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
     if (otherEvents === undefined) return publishers;
     measurements.ownEvent.others = otherEvents;
-    measurements.ownEvent.toPublisher = [...(publishers?.heard ?? [])];
+    measurements.ownEvent.toPublisher = [...(publishers?.received ?? [])];
     const instead = otherEvents.length > 0 ? `; it received ${otherEvents.join(', ')}` : '';
-    const [heard] = publishers?.heard ?? [];
-    const answer = heard ? ` The publisher received ${heard.event} ${heard.text}.` : '';
-    const rooms = publishers && !audience && !heard ? ' If it goes to rooms, set `delivery.audience`.' : '';
+    const [received] = publishers?.received ?? [];
+    const answer = received ? ` The publisher received ${received.event} ${received.text}.` : '';
+    const rooms = publishers && !audience && !received ? ' If it goes to rooms, set `delivery.audience`.' : '';
     log(`A client of the run received no \`${event}\` before the load${instead}.${answer}${rooms}`);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;

@@ -1,23 +1,23 @@
-/** A reading is a value or an absence. Only this file names the reasons of absences, and what each of them means. */
+/** Reasons why a reading is absent, and their texts and fixes. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
 
 /**
- * `refused`: the source answers, and this run may not read it. `gone`: it says that it is no longer there. `unanswered`: it says
- * nothing, or that it cannot answer now. `unsupported`: its answer has no such figure.
+ * `refused`: the run is not permitted to read the source. `gone`: the source no longer exists. `unanswered`: it does not answer, or
+ * says that it cannot answer now. `unsupported`: its answer does not have the figure.
  */
 export type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
 
 export interface Absence {
   reason: AbsenceReason;
-  /** Status, error code or words of the source. */
+  /** HTTP status, error code or message. */
   detail: string;
-  /** First reading that failed, on the monotonic clock; undefined for a source that has never answered. */
+  /** Time of the first failed reading, on CLOCK_MONOTONIC; undefined for a source that has never answered. */
   sinceUs: number | undefined;
   fix: string;
 }
 
-/** Statuses of HTTP, error codes of the system, of this project and of Redis. Any other failure is `unsupported`. */
+/** Reasons by HTTP status and by the error codes of the system, this project and Redis. Any other failure is `unsupported`. */
 const REASONS: Record<string, AbsenceReason> = {
   ...Object.fromEntries(['EACCES', 'EPERM', 'HTTP 401', 'HTTP 403', 'HTTP 407'].map((code) => [code, 'refused'])),
   ...Object.fromEntries(['BAD_TOKEN', 'NOPERM', 'NOAUTH', 'WRONGPASS'].map((code) => [code, 'refused'])),
@@ -33,12 +33,12 @@ const FIXES: Record<AbsenceReason, string> = {
   unsupported: 'let the source report the figure during the whole run',
 };
 
-/** An absence that is known where it happens. */
+/** An error whose reason is already known. */
 export class Absent extends Error {
   readonly reason: AbsenceReason;
   readonly known: Partial<Absence>;
 
-  /** @param known time and fix, if the source has its own */
+  /** @param known time and fix, if they differ from those of the reason */
   constructor(reason: AbsenceReason, message: string, known: Partial<Absence> = {}) {
     super(message);
     this.reason = reason;
@@ -46,7 +46,7 @@ export class Absent extends Error {
   }
 }
 
-/** A source that the run does not have: another source of the same figure has a better reason. */
+/** The run does not have this source. The reason of another source of the same figure takes precedence. */
 export class NotInRun extends Absent {
   constructor(message: string) {
     super('unsupported', message);
@@ -67,16 +67,16 @@ export function absenceOf(error: unknown): Absence {
   return { reason, detail: describeError(error).split('\n')[0] as string, sinceUs, fix };
 }
 
-/** @returns `HTTP 403`, `ECONNREFUSED`, `NOPERM` and the like; empty for an error without a code */
+/** @returns a code such as `HTTP 403`, `ECONNREFUSED` or `NOPERM`; empty for an error without one */
 export function codeOf(error: unknown): string {
   const { code, cause, message = '' } = (error ?? {}) as Error & { code?: unknown };
   if (typeof code === 'string') return code;
-  // Redis and HTTP put the code first.
+  // Messages of Redis and HTTP begin with the code.
   const first = /^(HTTP \d{3}|[A-Z]{4,})\b/.exec(message)?.[1];
   return first ?? (cause ? codeOf(cause) : '');
 }
 
-/** History of one source's answers. */
+/** Whether a source answers, and since when it does not. */
 export class Availability {
   /** Undefined while the source answers. */
   absence: Absence | undefined;
@@ -87,7 +87,7 @@ export class Availability {
     this.absence = undefined;
   }
 
-  /** @param detail default: the message of the error @param fix default: that of the reason */
+  /** @param detail by default the error's message @param fix by default that of the reason */
   fail(error: unknown, detail = (error as Error).message, fix?: string): Absence {
     const reason = reasonOf(error);
     const sinceUs = this.absence ? this.absence.sinceUs : this.#hasAnswered ? monotonicUs() : undefined;
@@ -103,7 +103,7 @@ const WORDS: Record<AbsenceReason, [never: string, later: string]> = {
   unsupported: ['has no usable figures', 'has no usable figures'],
 };
 
-/** @param source its name @param beganAtUs zero of the run's time; without it, the text has no time */
+/** @param source name of the source @param beganAtUs start of the run's time; without it, the text has no time */
 export function describeAbsence(
   source: string,
   { reason, detail, sinceUs }: Pick<Absence, 'reason' | 'detail' | 'sinceUs'>,

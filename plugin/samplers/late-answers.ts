@@ -1,24 +1,24 @@
-/** What is required of any other program's answer: that it comes in time, that it ends, and that its figures can be. */
+/** Limits the time and size of other programs' answers. */
 
 import { Absent } from './absence.ts';
 
 /** An HTTP request, or a connection. */
-interface Asked {
+interface Destroyable {
   destroy(error: Error): unknown;
   on(event: 'error', listener: () => void): unknown;
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Ends it with `ETIMEDOUT`, also in the midst of its answer: who sends a byte each second is never silent. */
-export function limitTime(asked: Asked, timeoutMs: number): void {
+/** Destroys a request with `ETIMEDOUT` unless it is complete in time: an idle timeout would allow a byte each second forever. */
+export function limitTime(request: Destroyable, timeoutMs: number): void {
   const late = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
-  const timer = setTimeout(() => asked.destroy(late), timeoutMs);
-  asked.once('close', () => clearTimeout(timer));
-  // Nobody may be waiting by then.
-  asked.on('error', () => {});
+  const timer = setTimeout(() => request.destroy(late), timeoutMs);
+  request.once('close', () => clearTimeout(timer));
+  // The error would be uncaught if the caller no longer listens.
+  request.on('error', () => {});
 }
 
-/** @returns the first bytes of a body as text, or those that came before it broke off. Never rejects */
+/** @returns the first bytes of a body as text; fewer if it breaks off. Never rejects */
 export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -29,7 +29,7 @@ export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes
       if (size >= maxBytes) break;
     }
   } catch {
-    // What came has to do.
+    // Use what was received.
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
 }
@@ -40,7 +40,7 @@ export class Late extends Absent {
   }
 }
 
-/** @throws Late if it takes longer; what comes then is ignored, also an error */
+/** @throws Late if the promise does not settle in time; its later result or error is ignored */
 export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Late(timeoutMs)), timeoutMs);

@@ -1,4 +1,4 @@
-/** CPU time of all layers: the total of each so far, and its share since the previous sample. */
+/** Measures the CPU time of all layers: the total so far, and the percentage since the previous sample. */
 
 import type { CpuReading } from '../../protocol/wire/events.ts';
 import type { Layer } from './layers/layer.ts';
@@ -8,21 +8,21 @@ import type { LayerPids } from './processes/process-memory.ts';
 import { readMeasure, valuesOf } from './reading.ts';
 import type { Inputs } from './sampler-inputs.ts';
 
-/** With `idleUs` for a layer with its own cores, such as the whole machine. */
+/** CPU time of a layer; with `idleUs` if it has cores of its own, such as the whole machine. */
 export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;
-  /** By layer, without those that have not been seen. */
+  /** CPU time by layer; unread layers are missing. */
   uses: Record<string, CpuUse>;
 }
 
 export class LayerCpu {
   readonly #layers: readonly Layer[];
   readonly #increments = new CpuIncrements();
-  /** One entry for each layer whose processes have been read. */
+  /** Total of each layer whose processes have been read. */
   readonly #totalUs = new Map<string, number>();
-  /** Layers with a process that may not be read. */
+  /** Layers with a process that the run is not permitted to read. */
   readonly incomplete = new Set<string>();
 
   constructor(layers: readonly Layer[]) {
@@ -43,7 +43,7 @@ export class LayerCpu {
     }
   }
 
-  /** @returns CPU time by layer; for processes, the total of the `add` calls. Never rejects */
+  /** @returns CPU time by layer; for processes, the total over all `add` calls. Never rejects */
   async uses(inputs: Inputs): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const layer of this.#layers) {
@@ -59,14 +59,14 @@ export class LayerCpu {
 }
 
 /**
- * @returns 100 is one core, or all cores of a layer with its own cores; empty for a layer that is seen for the first
- *   time, since its earlier CPU time belongs to no sample
+ * @returns percentage since the sample before, where 100 is one core, or all cores of a layer that has its own; empty for the first
+ *   sample of a layer
  */
 export function cpuPercent(layer: string, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
   const [from, to] = [before?.uses[layer], now.uses[layer]];
   if (before === undefined || from === undefined || to === undefined) return {};
   const busyUs = to.busyUs - from.busyUs;
-  // Reported by a process that has been replaced meanwhile.
+  // The process that reports it was replaced.
   if (busyUs < 0) return {};
   const wholeUs =
     to.idleUs === undefined || from.idleUs === undefined

@@ -1,4 +1,4 @@
-/** Readings of the table of layers: each is a value with its source, or the reason of its absence. */
+/** Readings of layers: each is a value with its source, or the reason of its absence. */
 import { type Absence, absenceOf, NotInRun } from './absence.ts';
 import type { Layer } from './layers/layer.ts';
 import type { Inputs } from './sampler-inputs.ts';
@@ -6,12 +6,12 @@ import type { Inputs } from './sampler-inputs.ts';
 /** `value`: bytes, microseconds of CPU time, or a count. */
 export type Reading = { value: number; source: string } | { absent: Absence };
 
-/** By the ids of figures: `workerRss`, `kernelTcp`, … */
+/** Readings by figure id: `workerRss`, `kernelTcp`, … */
 export type Readings = Record<string, Reading>;
 
 /**
- * Reads a measure from the first of the layer's sources that has it. Never rejects.
- * @returns if none has it, the reason of the last source that the run has, or of the first one if it has none
+ * Reads a measure from the first source of the layer that has it. Never rejects.
+ * @returns if none has it, the reason of the last source that is part of the run, or else of the first source
  */
 export async function readMeasure({ sources }: Layer, measure: string, inputs: Inputs): Promise<Reading> {
   const reasons: unknown[] = [];
@@ -37,17 +37,17 @@ export async function readSample({ sources, sampled = [] }: Layer, inputs: Input
   return {};
 }
 
-/** @returns the values of those that are known */
+/** @returns the known values by figure id */
 export function valuesOf(readings: Readings): Record<string, number> {
   return mapReadings(readings, (one) => ('value' in one ? one.value : undefined));
 }
 
-/** @returns where the known ones are from */
+/** @returns the sources of the known values by figure id */
 export function sourcesOf(readings: Readings): Record<string, string> {
   return mapReadings(readings, (one) => ('source' in one ? one.source : undefined));
 }
 
-/** @returns why the others are absent */
+/** @returns the reasons of absent values by figure id */
 export function absencesOf(readings: Readings): Record<string, string> {
   return mapReadings(readings, (one) => ('absent' in one ? one.absent.detail : undefined));
 }

@@ -1,20 +1,17 @@
-/** A row of the time series, and two neighbouring ones as one. */
+/** A row of the time series, and how neighbouring rows are merged. */
 
 /**
- * For processes: `rssBytes`, `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`), and, except in the first row,
- * `cpuPercent` since the previous row; 100 is one core. For the whole machine: `usedBytes`, and `cpuPercent` of all its
- * cores. `others` and `steal`, in the rows at which all programs were read, have the `cpuPercent` of other programs and of the
- * hypervisor since the reading before; 100 is one core.
+ * Figures of a layer in a row. Processes have `rssBytes`; `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`); and,
+ * from the second row on, `cpuPercent` since the row before, where 100 is one core. The whole machine has `usedBytes`, and
+ * `cpuPercent` of all its cores. `others` and `steal` are only in rows for which all programs were read: `cpuPercent` of other
+ * programs and of the hypervisor since the reading before, where 100 is one core.
  */
 export type LayerSample = Record<string, number>;
 
-/** `t` is in seconds since the start. Layers that could not be read are missing. */
+/** A row: `t` is in seconds since the start. Layers that could not be read are missing. */
 export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
-/**
- * The later time, the most connections and the highest memory, so that no peak is lost however old it is; CPU, which is since
- * the row before, is the mean.
- */
+/** Merges two rows: the later time, the most connections, the highest memory, so that no peak is lost, and the mean CPU. */
 export function mergeRows(older: SampleRow, newer: SampleRow): SampleRow {
   const row: Record<string, number | LayerSample | undefined> = { ...older, ...newer };
   row.connections = Math.max(older.connections, newer.connections);
@@ -34,7 +31,7 @@ function mergeSamples(older: LayerSample, newer: LayerSample): LayerSample {
   const cpuPercent = before === undefined || after === undefined ? (before ?? after) : (before + after) / 2;
   if (cpuPercent !== undefined) merged.cpuPercent = cpuPercent;
   const { pssBytes, derivedPssBytes } = merged;
-  // A row has one of them; a PSS that was read does not hide a higher one in between.
+  // A row has only one of them: the higher one.
   if (pssBytes !== undefined && derivedPssBytes !== undefined) {
     delete merged[pssBytes >= derivedPssBytes ? 'derivedPssBytes' : 'pssBytes'];
   }

@@ -1,4 +1,4 @@
-/** Answers that the sources of one reading share: each is requested at most once, when the first source needs it. */
+/** Answers that all sources of one reading share. Each is requested at most once, when a source first needs it. */
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { Absent, describeAbsence, NotInRun } from './absence.ts';
 import type { ControlClients } from './control/control-workers.ts';
@@ -8,21 +8,21 @@ import type { LayerPids } from './processes/process-memory.ts';
 import type { PrometheusTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis-sampler.ts';
 
-/** The connections that a run reads from. Their owner closes them. */
+/** Connections from which a run reads figures. Their owner closes them. */
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
   inspectors?: Pick<Inspectors, 'memory'> | undefined;
-  /** By layer. */
+  /** Metrics pages by layer. */
   prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
 }
 
 export type Inputs = ReturnType<typeof openInputs>;
 
 /**
- * Each answer rejects with the reason why it is missing.
- * @param pids of the layers
- * @param processes the readings of all of them
+ * Returns the answers as functions. Each rejects with the reason why the answer is missing.
+ * @param pids processes by layer
+ * @param processes readings of all these processes
  */
 export function openInputs(
   pids: LayerPids,
@@ -45,8 +45,8 @@ export function openInputs(
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
     inspected: onlyOnce(async () => given(inspectors, 'no inspector in this run').memory()),
     resources: onlyOnce(async () => given(workers, NO_CONTROL).resources()),
-    /** Sums over the pages of metrics of a layer. */
-    pages: async (layer: string) => given(pages[layer], 'no pages of metrics of it')(),
+    /** Sums over the metrics pages of a layer. */
+    pages: async (layer: string) => given(pages[layer], 'no metrics pages of this layer')(),
   };
 }
 

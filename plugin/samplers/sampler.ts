@@ -1,6 +1,6 @@
 /**
- * Samples all layers: one row a second for the time series, full readings and CPU times on request. In long runs, older rows
- * are merged, so that the series never outgrows the memory.
+ * Samples all layers: a row each second for the time series; full readings and CPU times on request. In long runs, rows are merged,
+ * so that memory stays bounded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedSeries } from '../../protocol/base/bounded-series.ts';
@@ -23,15 +23,15 @@ import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { type Inputs, openInputs, type Readers } from './sampler-inputs.ts';
 
 export interface SamplerSources extends Readers {
-  /** Called at every sample, since workers restart and fleet processes start late. */
+  /** Called for every sample, since workers restart and fleet processes may start late. */
   pids(): LayerPids | Promise<LayerPids>;
-  /** Ticks with the rows. */
+  /** Called with each row. */
   machine?: Pick<MachineWatch, 'tick'>;
-  /** Connected now. */
+  /** Number of connections that are open now. */
   connections(): number;
-  /** Why the kernel of this machine tells nothing of the deployment, if it does not run here. */
+  /** Why figures of this machine do not include the deployment, if it runs elsewhere. */
   notShared?: string | undefined;
-  /** Default 1000. */
+  /** Default: 1000. */
   intervalMs?: number;
   /** Default: all layers. */
   layers?: readonly Layer[];
@@ -40,13 +40,13 @@ export interface SamplerSources extends Readers {
 type Pages = NonNullable<Readers['prometheus']>[string];
 type SamplerHealth = NonNullable<Result['sampling']>;
 
-/** The share of time that reading PSS can take: the larger the processes, the less often it is read. */
+/** Share of the time that reading PSS may take: the larger the processes, the less often it is read. */
 const PSS_SHARE = 0.002;
 
-/** Share of the time between two rows in which pages of metrics must answer. */
+/** Share of the interval within which metrics pages must answer. */
 const PAGE_SHARE = 0.9;
 
-/** An hour of seconds; in a longer run, each stands for several. */
+/** Rows of an hour. In a longer run, rows are merged. */
 const MAX_ROWS = 3600;
 
 export class Sampler {
@@ -60,7 +60,7 @@ export class Sampler {
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0, prometheus: 0 };
-  /** Pages of metrics that are under way, by layer. */
+  /** Pending requests of metrics pages, by layer. */
   readonly #pages = new Map<string, Promise<PrometheusReading>>();
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;
@@ -76,7 +76,7 @@ export class Sampler {
     this.#cpu = new LayerCpu(this.layers);
   }
 
-  /** The time series so far. In a run of more than an hour, each row stands for several (see `mergeRows`). */
+  /** The time series so far. In a run of more than an hour, each row is merged from several (see `mergeRows`). */
   get samples(): SampleRow[] {
     return this.#series.rows;
   }
@@ -86,7 +86,7 @@ export class Sampler {
     return this.#workers.read();
   }
 
-  /** Begins the time series, with its first row now. */
+  /** Begins the time series with a row now. */
   start(): void {
     this.#startMs = performance.now();
     this.#swapAtStart = readSwap();
@@ -98,9 +98,9 @@ export class Sampler {
     return Math.round(performance.now() - this.#startMs) / 1000;
   }
 
-  /** Reads all figures, in bytes; the PSS of large processes takes some ms. Never rejects. */
+  /** Reads all figures in bytes. The PSS of large processes takes some ms. Never rejects. */
   async reading(): Promise<Readings> {
-    const { pids, processes } = await this.#living(true);
+    const { pids, processes } = await this.#readProcesses(true);
     const inputs = openInputs(pids, processes, this.#sources);
     const readings = await this.#read(
       this.layers.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure }))),
@@ -114,9 +114,9 @@ export class Sampler {
     return readings;
   }
 
-  /** Returns the layers' current counts by id, without unknown ones. Never rejects. */
+  /** Returns the layers' current counts by id; unknown ones are missing. Never rejects. */
   async counts(): Promise<Record<string, number>> {
-    const { pids, processes } = await this.#living(false);
+    const { pids, processes } = await this.#readProcesses(false);
     const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((one) => ({ layer, ...one })));
     return valuesOf(await this.#read(all, openInputs(pids, processes, this.#sources)));
   }
@@ -132,16 +132,16 @@ export class Sampler {
   }
 
   /**
-   * CPU time so far in microseconds, in steps of 10 ms: of each layer that has been seen, and of the whole machine as
-   * `system`. Only the difference between two calls is meaningful.
+   * Reads the CPU time of each layer in microseconds, in steps of 10 ms; `system` is the whole machine. Only differences between
+   * two calls are meaningful.
    */
   async cpu(): Promise<Record<string, number>> {
-    const { pids, processes } = await this.#living(false);
+    const { pids, processes } = await this.#readProcesses(false);
     const uses = await this.#cpu.uses(openInputs(pids, processes, this.#sources));
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
-  /** Layers whose CPU time is a lower bound, because some of their processes may not be read. */
+  /** Layers whose CPU time is a lower bound, because some of their processes cannot be read. */
   get incompleteCpu(): ReadonlySet<string> {
     return this.#cpu.incomplete;
   }
@@ -161,7 +161,7 @@ export class Sampler {
     };
   }
 
-  /** Bytes that the machine has moved to and from swap since the start; undefined if the kernel does not report them. */
+  /** Bytes that the machine swapped in and out since the start; undefined if the kernel does not report them. */
   swapped(): SwapReading | undefined {
     const [before, now] = [this.#swapAtStart, readSwap()];
     return before && now && { inBytes: now.inBytes - before.inBytes, outBytes: now.outBytes - before.outBytes };
@@ -173,7 +173,7 @@ export class Sampler {
     await this.#running;
   }
 
-  /** Due times are multiples of the interval since the start: a late row does not shift those after it. */
+  /** Adds rows at multiples of the interval since the start, so that a late row does not delay the next. */
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     let index = 0;
@@ -198,10 +198,10 @@ export class Sampler {
 
   async #row(): Promise<SampleRow> {
     const pss = performance.now() >= this.#pssDueMs;
-    const { pids, processes, atMs } = await this.#living(pss);
+    const { pids, processes, atMs } = await this.#readProcesses(pss);
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
-    const inputs = openInputs(pids, processes, this.#inTime());
+    const inputs = openInputs(pids, processes, this.#timelyReaders());
     const machine = this.#sources.machine?.tick();
     const sampled = this.layers.map((layer) => readSample(layer, inputs));
     this.#workers.add(t, pids.worker ?? [], processes);
@@ -212,7 +212,7 @@ export class Sampler {
     this.#before = now;
     if (before) this.#health.longestGapMs = Math.max(this.#health.longestGapMs, atMs - before.atMs);
 
-    const row: Record<string, number | LayerSample> = { t, connections, ...takenSamples(await machine) };
+    const row: Record<string, number | LayerSample> = { t, connections, ...otherCpuSamples(await machine) };
     for (const [index, { id, isProcesses }] of this.layers.entries()) {
       const read = (await sampled[index]) ?? {};
       if (isProcesses && Object.keys(read).length === 0) continue;
@@ -223,28 +223,28 @@ export class Sampler {
     return row as SampleRow;
   }
 
-  /** Who takes long to answer is missing in the rows; waiting for it would cost the rows of all. */
-  #inTime(): Readers {
+  /** Readers that answer within the interval: a slow one is missing in the row, and does not delay it. */
+  #timelyReaders(): Readers {
     const { workers, prometheus = {} } = this.#sources;
     const pages = Object.entries(prometheus).map(([layer, one]) => {
       return [layer, { failures: 0, read: () => this.#pageInTime(layer, one) }] as const;
     });
     return {
       ...this.#sources,
-      // It would be open all the time.
+      // Otherwise, the inspector would be open all the time.
       inspectors: undefined,
       workers: workers && { resources: () => workers.resources(), stats: () => workers.stats(this.#intervalMs / 2) },
       prometheus: Object.fromEntries(pages),
     };
   }
 
-  /** One that takes longer than a row is not asked for another time meanwhile. */
+  /** Reads a page, and shares the request while one is pending. */
   async #pageInTime(layer: string, pages: Pages): Promise<PrometheusReading> {
     const reading = getOrAdd(this.#pages, layer, () => pages.read().finally(() => this.#pages.delete(layer)));
     try {
       return await within(reading, this.#intervalMs * PAGE_SHARE);
     } catch (error) {
-      // The pages count failures of their own.
+      // Other failures are counted by the reader.
       if (error instanceof Late) this.#failures.prometheus++;
       throw error;
     }
@@ -257,10 +257,10 @@ export class Sampler {
     if (derived !== undefined) sample.derivedPssBytes = derived;
   }
 
-  /** A process that ends while it is read is looked for once more: one that a worker has started may end at any time. */
-  async #living(pss: boolean) {
+  /** Reads all processes, and again if one exits meanwhile: short-lived children of a worker exit at any time. */
+  async #readProcesses(pss: boolean) {
     const first = await this.#readAll(pss);
-    const isComplete = Object.values(first.pids).every((some) => some.every((pid) => first.processes.has(pid)));
+    const isComplete = Object.values(first.pids).every((pids) => pids.every((pid) => first.processes.has(pid)));
     return isComplete ? first : this.#readAll(pss);
   }
 
@@ -283,8 +283,8 @@ export class Sampler {
   }
 }
 
-/** CPU of the machine that neither deployment nor generator had. */
-function takenSamples(shares: MachineShares | undefined): Record<string, LayerSample> {
+/** CPU that other programs and the hypervisor used. */
+function otherCpuSamples(shares: MachineShares | undefined): Record<string, LayerSample> {
   if (!shares) return {};
   const { othersCores, stealCores } = shares;
   const percent = (cores: number): LayerSample => ({ cpuPercent: Math.max(0, Math.round(1000 * cores) / 10) });

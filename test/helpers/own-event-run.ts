@@ -96,7 +96,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
     measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
     if (trial) {
       const others = await tryDelivery(clients.nextReceiver(), delivery, publishers, run.stop.signal);
-      if (others) Object.assign(measurements.ownEvent, { others, toPublisher: publishers?.heard });
+      if (others) Object.assign(measurements.ownEvent, { others, toPublisher: publishers?.received });
     }
     await Promise.all(
       Array.from({ length: connections }, async (_, index) => {

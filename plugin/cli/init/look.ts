@@ -215,8 +215,8 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
         rooms,
       );
       publisher = publishers.acknowledged;
-      toPublisher = publishers.heard;
-      const [by] = publishers.came;
+      toPublisher = publishers.received;
+      const [by] = publishers.clients;
       if (by && !by.socket.connected && (failed === 1 || failed === 2))
         throw await publisherClosed(by.socket, publish.event, failed === 2);
     }

@@ -42,7 +42,7 @@ export async function tryDelivery(
     // The listener is in no room that a publisher could send to.
     if (publishers.givesRooms && room === undefined) return undefined;
     // Random values in the flow can put publisher and listener in different rooms.
-    const by = publishers.came.find((publisher) =>
+    const by = publishers.clients.find((publisher) =>
       shareRoom(publisher, listener, publishers.givesRooms ? undefined : audience),
     );
     return by && (await listen(listener.socket, delivery, { publishers, by, room: room ?? AUDIENCE }, signal));

@@ -1,6 +1,6 @@
 /**
- * Connections of the run that make a server of somebody else's broadcast. They are none of the scenario's, so no ledger
- * counts what they receive: it does not matter whether the server sends a broadcast back to its publisher.
+ * Clients of the run that publish the user's own event. No ledger counts what they receive, so it does not matter whether the
+ * server also sends a broadcast to its publisher.
  */
 import { randomBytes } from 'node:crypto';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -17,27 +17,27 @@ import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
 /** Times on CLOCK_MONOTONIC. */
 export interface Published {
-  /** From 1. */
+  /** Counts from 1. */
   seq: number;
   id: string;
-  /** That it goes to; `''` if there is only one. */
+  /** Room that it goes to; `''` if the run does not choose one. */
   room: string;
-  /** As the ledgers have it, if the server sends it in the namespace of its publisher. */
+  /** Key in the ledgers, if the server sends it in the publisher's namespace. */
   countedAs: string;
   emittedAtUs: number;
   intendedAtUs: number;
-  /** As it stands in the payload. */
+  /** Time in the payload, in milliseconds since 1970. */
   sentAt: number;
 }
 
-/** Equal acknowledgements of the server. */
+/** An acknowledgement of the server, and how often it came. */
 export interface Acknowledged {
-  /** JSON of what it acknowledged with: the value, or a list if there are several. */
+  /** JSON of the acknowledged value, or of a list if there are several. */
   text: string;
   count: number;
 }
 
-/** The first event of a name that a publisher received after it had published. */
+/** The first event of each name that a publisher received after it had published. */
 export interface ReceivedByPublisher {
   event: string;
   /** Beginning of its arguments, as JSON. */
@@ -53,11 +53,11 @@ export interface Unacknowledged {
 
 const MAX_ACKNOWLEDGED = 5;
 const MAX_TEXT_LENGTH = 200;
-const MAX_HEARD = 5;
-/** Events of one publisher that are looked at. */
+const MAX_RECEIVED = 5;
+/** Number of events after which a publisher stops listening. */
 const MAX_EVENTS = 100;
 
-/** In which the publishers of one run start. */
+/** Time until the first broadcast. */
 const LEAD_MS = 200;
 const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 
@@ -65,32 +65,30 @@ const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 type Options = PublishOptions & { hasRooms?: boolean };
 
 export class Publishers {
-  /** In the order of their turns. */
-  readonly came: readonly ConnectedClient[];
+  /** The publishers, which publish in turn. */
+  readonly clients: readonly ConnectedClient[];
   readonly #options: Options;
-  /** Before the number in each id, which no other run has: short, as servers cut texts. */
+  /** Prefix of each id, unique to the run. Short, as servers may truncate texts. */
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   #asks: boolean;
   readonly #isExpected: boolean;
   readonly #acknowledged = new Map<string, number>();
   readonly ackErrors: Record<string, number> = {};
   readonly #listening = new Set<RunSocket>();
-  /** What the server sent them beside acknowledgements, since they publish. */
-  readonly heard: ReceivedByPublisher[] = [];
-  #asked = 0;
-  #answered = 0;
+  /** Events that the server sent to publishers. */
+  readonly received: ReceivedByPublisher[] = [];
+  #ackRequests = 0;
+  #ackCount = 0;
 
   /** @param asks whether the option or a scenario asks for acknowledgements; undefined if neither says */
-  private constructor(options: Options, came: ConnectedClient[], asks: boolean | undefined) {
+  private constructor(options: Options, clients: ConnectedClient[], asks: boolean | undefined) {
     this.#options = options;
     this.#asks = asks ?? true;
     this.#isExpected = asks === true;
-    this.came = came;
+    this.clients = clients;
   }
 
-  /**
-   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
-   */
+  /** @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason */
   static async connect(
     clients: Pick<RunClients, 'nextReceiver' | 'asksFor'>,
     options: Options,
@@ -100,8 +98,8 @@ export class Publishers {
       connectFirstAccepted(() => clients.nextReceiver(), signal),
     );
     const opened = await Promise.allSettled(opening);
-    const came = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-    const publishers = new Publishers(options, came, options.acknowledge ?? clients.asksFor(options.emit.event));
+    const connected = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const publishers = new Publishers(options, connected, options.acknowledge ?? clients.asksFor(options.emit.event));
     const failed = opened.find((one) => one.status === 'rejected');
     if (failed) {
       publishers.close();
@@ -111,35 +109,36 @@ export class Publishers {
   }
 
   get connected(): number {
-    return this.came.filter(({ socket }) => socket.connected).length;
+    return this.clients.filter(({ socket }) => socket.connected).length;
   }
 
-  /** Whether a broadcast is known by what the run sends, and so missed if nobody gets it. */
+  /** Whether the run chooses the ids of broadcasts, so that it notices one that no client receives. */
   get givesIds(): boolean {
     const { args } = this.#options.emit;
     return mentions(args, '$id') && (!this.#options.hasRooms || mentions(args, '$room'));
   }
 
-  /** Whether the run decides where a broadcast goes. */
+  /** Whether the run chooses the room of a broadcast. */
   get givesRooms(): boolean {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** The first different acknowledgements of what `publish` has emitted so far. */
+  /** The first different acknowledgements of published events. */
   get acknowledged(): Acknowledged[] {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }
 
-  /** How many events of `publish` asked for an acknowledgement, and how many of them have none yet. */
+  /** Number of published events that asked for an acknowledgement, and how many of these are missing. */
   get unacknowledged(): Unacknowledged {
-    return { asked: this.#asked, missing: this.#asked - this.#answered, isExpected: this.#isExpected };
+    const [asked, missing] = [this.#ackRequests, this.#ackRequests - this.#ackCount];
+    return { asked, missing, isExpected: this.#isExpected };
   }
 
   /**
-   * One outside the schedule, by one of them.
-   * @param asks ask for an acknowledgement, unless the options forbid it; if one comes, the schedule asks for them, too
-   * @param name at the end of its id
-   * @returns its id; undefined if its connection has ended
+   * Publishes one event before the load.
+   * @param asks whether to ask for an acknowledgement, unless the options forbid it. If one arrives, later events also ask
+   * @param name end of the id
+   * @returns the id; undefined if the connection is closed
    */
   publishTrial({ socket }: ConnectedClient, room: string, asks: boolean, name = 'trial'): string | undefined {
     const id = `${this.prefix}${name}`;
@@ -149,9 +148,9 @@ export class Publishers {
   }
 
   /**
-   * On an absolute schedule.
-   * @param places whose rooms the broadcasts go to in turn, where the run decides
-   * @returns what was sent; the rest, and why not, goes to `onFailed`
+   * Publishes all events on an absolute schedule.
+   * @param onFailed called for each event whose publisher is closed
+   * @param places namespaces and rooms; if the run chooses rooms, the broadcasts go to these in turn
    */
   async publish(
     onSent: (sent: Published) => void,
@@ -160,16 +159,16 @@ export class Publishers {
     places: string[] = [],
   ): Promise<void> {
     const { count, every, users } = this.#options;
-    const roomsOf = new Map(this.came.map(({ socket }) => [socket, roomsFor(socket.target.namespace, places)]));
+    const roomsOf = new Map(this.clients.map(({ socket }) => [socket, roomsFor(socket.target.namespace, places)]));
     const send = (seq: number, intendedAtUs: number) => {
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
-      const { socket } = this.came[(seq - 1) % users] as ConnectedClient;
+      const { socket } = this.clients[(seq - 1) % users] as ConnectedClient;
       const rooms = roomsOf.get(socket) ?? [];
       const room = (this.givesRooms && rooms[(seq - 1) % rooms.length]) || AUDIENCE;
       const counted = countedAs({ namespace: socket.target.namespace, room, id });
-      const onAck = this.#asks ? (answer: unknown[]) => this.#note(answer) : undefined;
+      const onAck = this.#asks ? (answer: unknown[]) => this.#noteAck(answer) : undefined;
       if (this.#emit(socket, { id, room, sentAt }, onAck)) {
-        if (onAck) this.#asked++;
+        if (onAck) this.#ackRequests++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
       } else onFailed(seq, socket);
     };
@@ -178,16 +177,16 @@ export class Publishers {
 
   /** Idempotent. */
   close(): void {
-    for (const { socket } of this.came) void socket.disconnect();
+    for (const { socket } of this.clients) void socket.disconnect();
   }
 
-  /** @returns false if the publisher is not connected: the client would keep the event and send it later */
+  /** @returns false if the publisher is not connected; otherwise, the client would buffer the event */
   #emit(socket: RunSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     this.#listenTo(socket);
     const { event, args } = this.#options.emit;
     const filled = args.map((value) => fill(value, values));
-    // The end of a publisher is noted by itself.
+    // It rejects if the publisher closes, which is recorded separately.
     if (onAck) socket.ask(event, filled).then(onAck, () => {});
     else socket.emit(event, filled);
     return true;
@@ -199,13 +198,14 @@ export class Publishers {
     let events = 0;
     const stop = socket.on(ANY, (args, { event }) => {
       if (++events >= MAX_EVENTS) stop();
-      if (this.heard.length >= MAX_HEARD || this.heard.some((one) => one.event === event)) return;
-      this.heard.push({ event, text: printable(args.map((one) => JSON.stringify(one)).join(','), MAX_TEXT_LENGTH) });
+      if (this.received.length >= MAX_RECEIVED || this.received.some((known) => known.event === event)) return;
+      const text = printable(args.map((arg) => JSON.stringify(arg)).join(','), MAX_TEXT_LENGTH);
+      this.received.push({ event, text });
     });
   }
 
-  #note(answer: unknown[]): void {
-    this.#answered++;
+  #noteAck(answer: unknown[]): void {
+    this.#ackCount++;
     countAckError(this.ackErrors, answer);
     const text = printable(JSON.stringify(answer.length === 1 ? answer[0] : answer) ?? '', MAX_TEXT_LENGTH);
     const count = this.#acknowledged.get(text) ?? 0;
@@ -219,7 +219,7 @@ interface Values {
   room: string;
 }
 
-/** A text that is nothing but a placeholder becomes the value itself, so that the time can be a number. */
+/** Fills in placeholders. A text that is only a placeholder becomes the value itself, so that a time is a number. */
 function fill(value: unknown, values: Values): unknown {
   if (value === '$id') return values.id;
   if (value === '$sentAt') return values.sentAt;
@@ -233,7 +233,7 @@ function mentions(args: unknown[], placeholder: string): boolean {
   return JSON.stringify(args).includes(placeholder);
 }
 
-/** @returns names of those in the namespace of a publisher; of all, if none is there: the server may send elsewhere */
+/** @returns names of the rooms in the publisher's namespace; of all rooms if it has none, as the server may use another namespace */
 function roomsFor(namespace: string, places: string[]): string[] {
   const all = places.map(readPlace);
   const near = all.filter((place) => place.namespace === namespace);

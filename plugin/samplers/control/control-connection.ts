@@ -1,4 +1,4 @@
-/** One worker's control namespace: its connection, which comes back when it is lost, and requests with a time-out. */
+/** A connection to the control namespace of one worker. It reconnects by itself; requests have a timeout. */
 import { io, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { onceClosed } from '../../../protocol/wire/client-ends.ts';
@@ -8,20 +8,20 @@ import { guardClient } from '../../../protocol/wire/guard-client.ts';
 import { agentTo } from '../../../protocol/wire/http-agent.ts';
 import { reasonOf } from '../absence.ts';
 import { within } from '../late-answers.ts';
+import type { ControlEndpoint, LookupAll } from './control-endpoints.ts';
 import { connectError, connectFailure, UnansweredRequest, unreachable } from './control-errors.ts';
-import type { ControlPlace, LookupAll } from './control-places.ts';
 import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
-/** A lost connection is tried again after 0.2 s at most. */
+/** Enough for several attempts to reconnect. */
 const REFUSAL_TIMEOUT_MS = 1000;
 const CLOSED = 'ECONNREFUSED';
-/** Several times what an event loop has to tell after a day: the run stands still while a reply is parsed. */
+/** Several times the largest legitimate reply, an event loop's record of a day. Parsing blocks the run. */
 const MAX_REPLY_BYTES = 8 * 1024 ** 2;
 
 export interface ControlOptions {
   tls?: TlsOptions;
-  /** For connecting, and for every request but `gc`. */
+  /** Timeout of connecting, and of every request but `gc`. */
   timeoutMs?: number;
   look?: LookupAll;
 }
@@ -36,17 +36,17 @@ export class ControlConnection {
   /** Why the last attempt to connect failed; undefined while it is connected. */
   #connectError: CapacityError | undefined;
 
-  constructor({ url, address }: ControlPlace, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
+  constructor({ url, address }: ControlEndpoint, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
     this.url = address ? `${url} (${address.address})` : url;
     this.#timeoutMs = timeoutMs;
     this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
       extraHeaders: { authorization: `Bearer ${token}` },
       transports: ['websocket'],
       ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
-      // A separate connection, even if the same process measures twice.
+      // Otherwise, socket.io-client would share one connection per URL.
       forceNew: true,
       timeout: timeoutMs,
-      // A worker that was restarted is to be found soon: it publishes, and its statistics are missed.
+      // Short, as a restarted worker is needed for publishing and statistics.
       reconnectionDelay: 100,
       reconnectionDelayMax: 200,
     });
@@ -61,7 +61,7 @@ export class ControlConnection {
     });
     const connecting = new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => reject(unreachable(this.url, reason));
-      // That of the client ends with the handshake.
+      // The client's own timeout covers only the Engine.IO handshake.
       this.#timer = setTimeout(fail, timeoutMs, `no answer within ${timeoutMs} ms`);
       this.#socket.once('connect', resolve);
       this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
@@ -70,7 +70,7 @@ export class ControlConnection {
       );
     });
     this.connected = connecting.finally(() => clearTimeout(this.#timer));
-    // Awaited later, together with those of the other workers.
+    // Awaited later, so a rejection must not count as unhandled until then.
     this.connected.catch(() => {});
   }
 
@@ -82,20 +82,23 @@ export class ControlConnection {
     return this.#failure;
   }
 
-  /** Attempts that only time out may be those of a worker that is blocked. @returns false if the port is closed or refuses the run, and after `timeoutMs` */
+  /**
+   * Waits until the connection is open. Attempts that time out are repeated, as the worker may be blocked.
+   * @returns false if the port is closed, if it refuses the run, or after `timeoutMs`
+   */
   async reconnected(timeoutMs: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const look = () => {
+    const check = () => {
       if (this.isConnected || this.#isRefused || this.#failure === CLOSED || !this.#socket.active) resolve();
     };
-    for (const event of ['connect', 'connect_error'] as const) this.#socket.on(event, look);
-    look();
+    for (const event of ['connect', 'connect_error'] as const) this.#socket.on(event, check);
+    check();
     await within(promise, timeoutMs).catch(() => {});
-    for (const event of ['connect', 'connect_error'] as const) this.#socket.off(event, look);
+    for (const event of ['connect', 'connect_error'] as const) this.#socket.off(event, check);
     return this.isConnected;
   }
 
-  /** @returns why it may not connect, as soon as that is known, within a limit */
+  /** @returns why the worker refuses the run; undefined if it does not, or does not answer within a second */
   async refusal(): Promise<CapacityError | undefined> {
     const isOpen = await this.reconnected(REFUSAL_TIMEOUT_MS);
     return !isOpen && this.#isRefused ? this.#connectError : undefined;
@@ -115,7 +118,7 @@ export class ControlConnection {
     try {
       answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
     } catch {
-      // socket.io-client rejects in the same way for a timeout and for a lost connection.
+      // socket.io-client's rejection does not distinguish a timeout from a lost connection.
       if (!this.#socket.connected) {
         const { code, message, fix } = unreachable(this.url, `connection lost during \`${event}\``);
         throw new UnansweredRequest(code, message, fix);

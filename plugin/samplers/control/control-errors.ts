@@ -1,34 +1,34 @@
-/** Why a control port cannot be reached, and what to do about it. */
+/** Errors of control ports that cannot be reached, with fixes. */
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
 
 const START = 'start the server, with its control token; or correct the list of control addresses';
-/** Where a control port listens unless the server says otherwise. */
+/** Addresses on which a control port listens by default. */
 const DEFAULT_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 const OTHER_HOST =
   'a control port listens on 127.0.0.1 unless `controlHost` says otherwise: instrument(io, {controlHost: <address of its host>}); or start the server, or correct the list of control addresses';
 const FIREWALL = 'let this machine reach that port: a firewall or a security group drops what it sends';
 const NAME = 'correct the host name in the list of control addresses';
 const SPEAKS_PLAIN = 'write http:// in the list of control addresses, or give instrument(io) the option `tls`';
-/** Error codes of Node and OpenSSL. */
+/** Matches certificate error codes of Node and OpenSSL. */
 const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME|VERIFY/;
 const TRUST =
   "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";
 
-/** The request was sent and no valid answer came: whether the worker carried it out is unknown. */
+/** The request was sent, but not validly answered: the worker may have carried it out. */
 export class UnansweredRequest extends CapacityError {}
 
 /** Error of socket.io-client. */
 type ConnectError = Error & { type?: string; description?: unknown };
 
-/** @returns the system's code, such as ECONNREFUSED, or the message */
+/** @returns the system error code, such as ECONNREFUSED, or the message */
 export function connectFailure(error: ConnectError): string {
   const { error: cause } = (error.description ?? {}) as { error?: NodeJS.ErrnoException };
   return cause?.code ?? cause?.message ?? error.message;
 }
 
 export function connectError(url: string, error: ConnectError): CapacityError {
-  // Transport errors have a type, a refusal by the server has none; 'timeout' is socket.io-client's own error.
+  // Transport errors have a type; the server's refusal has none. `timeout` is socket.io-client's own error.
   if (error.type !== undefined || error.message === 'timeout') {
     const reason = connectFailure(error);
     const status = / (401|403|407)$/.exec(reason)?.[1];

@@ -1,4 +1,4 @@
-/** Clients of the control namespace of every Socket.IO worker: statistics, clock, collections, broadcasts. */
+/** Sends requests to the control ports of all Socket.IO workers: statistics, clock, garbage collections, broadcasts. */
 import { type ClockReading, readClock } from '../../../protocol/base/clock/clock-reading.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
@@ -11,19 +11,19 @@ import type {
   WorkerStats,
 } from '../../../protocol/wire/events.ts';
 import { ControlConnection, type ControlOptions } from './control-connection.ts';
-import { addressesOf, type LookupAll, placesOf } from './control-places.ts';
+import { addressesOf, endpointsOf, type LookupAll } from './control-endpoints.ts';
 
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
 
-/** One that was tried. */
+/** Outcome of connecting to one control port. */
 export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
 
 /**
- * All requests reject with a CapacityError that names the worker: SOURCE_UNREACHABLE when its connection is down, an
- * UnansweredRequest when the request left and no valid answer came, or the code of the worker's own refusal. A lost connection
- * reconnects in the background.
+ * Control connections to all workers, which reconnect in the background. Requests reject with a CapacityError that names the
+ * worker: SOURCE_UNREACHABLE if its connection is down, UnansweredRequest if it did not validly answer, or the worker's own code if
+ * it refused.
  */
 export class ControlClients {
   readonly #workers: ControlConnection[];
@@ -37,8 +37,8 @@ export class ControlClients {
   }
 
   /**
-   * @param urls http(s)://host:port of each worker's control port; a name with several addresses stands for one at each
-   * @throws CapacityError SOURCE_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, with no connection left open
+   * @param urls http(s)://host:port of each worker's control port; a host name with several addresses means one at each
+   * @throws CapacityError SOURCE_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, after closing all connections
    */
   static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
     const workers = await openEach(urls, token, options);
@@ -52,10 +52,7 @@ export class ControlClients {
     }
   }
 
-  /**
-   * Each control port by itself, so that one that cannot be reached does not hide the others.
-   * @returns with the address that it has, if its name has several; the caller closes the clients
-   */
+  /** Connects to each control port separately, so that all failures are known. The caller closes the clients. */
   static async connectEach(urls: string[], token: string, options: ControlOptions = {}): Promise<EachControl[]> {
     const workers = await openEach(urls, token, options);
     return Promise.all(
@@ -72,27 +69,27 @@ export class ControlClients {
     );
   }
 
-  /** Workers. */
+  /** Number of workers. */
   get size(): number {
     return this.#workers.length;
   }
 
-  /** @returns in the order of the URLs */
+  /** @returns statistics in the order of the URLs */
   stats(timeoutMs?: number): Promise<WorkerStats[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
   }
 
-  /** @returns as `stats`, and undefined of each whose connection is down. @throws CapacityError of one that is up */
+  /** @returns as `stats`, with undefined for a worker whose connection is down @throws CapacityError of a connected worker */
   statsOfUp(): Promise<(WorkerStats | undefined)[]> {
     return Promise.all(this.#workers.map(async (one) => (one.isConnected ? one.request('stats') : undefined)));
   }
 
-  /** @returns of each, why it could not reconnect last, such as ECONNREFUSED; undefined where it is up or has not tried */
+  /** @returns for each worker, why the last attempt to reconnect failed, such as ECONNREFUSED; undefined if none has failed */
   failures(): (string | undefined)[] {
     return this.#workers.map(({ failure }) => failure);
   }
 
-  /** @returns since it was asked before */
+  /** @returns counts since the last call */
   batches(timeoutMs?: number): Promise<WorkerBatches[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('batches', [], timeoutMs)));
   }
@@ -101,18 +98,18 @@ export class ControlClients {
     return Promise.all(this.#workers.map((worker) => worker.request('resources', [], timeoutMs)));
   }
 
-  /** Begins or ends the recording of every worker's event loop. Nothing rests on it: a worker that cannot is left out. */
+  /** Begins or ends recording every worker's event loop. Workers that fail are left out. */
   async eventLoops(record: boolean): Promise<WorkerEventLoop[]> {
     const asked = this.#workers.map((worker) => worker.request('eventLoop', [record]).catch(() => undefined));
     return (await Promise.all(asked)).filter((one) => one !== undefined);
   }
 
-  /** Forces a full collection in every worker, one after the other: together they would stall on few cores. */
+  /** Forces a full collection in every worker, one after the other, as parallel collections would stall a machine with few cores. */
   async gc(timeoutMs = 0): Promise<void> {
     for (const worker of this.#workers) await worker.request('gc', [], Math.max(timeoutMs, GC_TIMEOUT_MS));
   }
 
-  /** As `Inspectors`. @throws CapacityError of the first worker that cannot, or does not allow it */
+  /** See `Inspectors`. @throws CapacityError of the first worker that cannot be profiled */
   async startProfiles(kind: ProfileKind): Promise<void> {
     await this.#profile('start', kind);
   }
@@ -132,7 +129,7 @@ export class ControlClients {
     return all;
   }
 
-  /** @returns of the whole cluster, as one worker's adapter counts them; undefined if that cannot tell */
+  /** @returns number of servers in the cluster, as one worker's adapter counts them; undefined if it cannot */
   async servers(timeoutMs?: number): Promise<number | undefined> {
     try {
       return (await this.#worker(0).request('servers', [], timeoutMs)).servers;
@@ -143,8 +140,8 @@ export class ControlClients {
   }
 
   /**
-   * @returns of each name among the URLs, its addresses now: others than before belong to other workers. Without names that cannot
-   *   be looked up, and without those that are addresses themselves. Never rejects
+   * Looks up the host names of the URLs again: new addresses mean that workers were replaced. Never rejects.
+   * @returns addresses by host name, without names that cannot be looked up
    */
   async addresses(): Promise<Record<string, string>> {
     const found = await Promise.all(
@@ -156,12 +153,12 @@ export class ControlClients {
     return Object.fromEntries(found.filter(([, addresses]) => addresses !== ''));
   }
 
-  /** @param via index of the worker that asks all others @returns members of the room */
+  /** @param via index of the worker that counts, over all servers @returns number of members of the room */
   async members(room: string, via: number, timeoutMs?: number): Promise<number> {
     return (await this.#worker(via).request('members', [room], timeoutMs)).members;
   }
 
-  /** @returns the worker `via` if it can be asked now, or the next one that can; `via` if none can */
+  /** @returns index of the first connected worker from `via` on; `via` if none is connected */
   reachable(via: number): number {
     const from = (step: number) => (via + step) % this.#workers.length;
     const step = this.#workers.findIndex((_, index) => this.#worker(from(index)).isConnected);
@@ -173,12 +170,12 @@ export class ControlClients {
     return this.#worker(via).request('broadcast', [order], timeoutMs);
   }
 
-  /** One round trip. @param via index of the worker @returns its clock */
+  /** Reads a worker's clock by one round trip. @param via index of the worker */
   clock(via: number, timeoutMs?: number): Promise<ClockReading> {
     return readClock(() => this.#worker(via).request('time', [], timeoutMs));
   }
 
-  /** The quickest of several round trips. @returns in the order of the URLs */
+  /** Reads each worker's clock by the quickest of several round trips. @returns readings in the order of the URLs */
   time(): Promise<ClockReading[]> {
     return Promise.all(
       this.#workers.map(async (_, via) => {
@@ -192,13 +189,13 @@ export class ControlClients {
     );
   }
 
-  /** Waits until every connection is open. @returns false if a port is closed or refuses the run, and after `timeoutMs` */
+  /** Waits until every connection is open. @returns false if a port is closed, if it refuses the run, or after `timeoutMs` */
   async reconnected(timeoutMs: number): Promise<boolean> {
     const all = await Promise.all(this.#workers.map((worker) => worker.reconnected(timeoutMs)));
     return all.every(Boolean);
   }
 
-  /** @returns why a worker that had answered no longer lets the run connect; undefined if none refuses. Never rejects */
+  /** @returns why a worker refuses to let the run reconnect; undefined if none refuses. Never rejects */
   async refusal(): Promise<CapacityError | undefined> {
     const all = await Promise.all(this.#workers.map((worker) => worker.refusal()));
     return all.find((one) => one !== undefined);
@@ -217,6 +214,6 @@ export class ControlClients {
 }
 
 async function openEach(urls: string[], token: string, options: ControlOptions): Promise<ControlConnection[]> {
-  const places = await Promise.all(urls.map((url) => placesOf(url, options.look)));
-  return places.flat().map((place) => new ControlConnection(place, token, options));
+  const endpoints = await Promise.all(urls.map((url) => endpointsOf(url, options.look)));
+  return endpoints.flat().map((endpoint) => new ControlConnection(endpoint, token, options));
 }

@@ -1,13 +1,13 @@
-/** What workers answer, parsed: figures of it become those of a result. */
+/** Parses the workers' replies, as their figures become part of a result. */
 import { z } from 'zod';
 import { name, sentence } from '../../../protocol/link/bounded-schemas.ts';
 import { type Answer, type ControlRequest, REPLIES } from '../../../protocol/wire/control-replies.ts';
 import type { ControlReply } from '../../../protocol/wire/events.ts';
 
-/** A server of another version can refuse with codes that are unknown here. */
+/** The code is any text, as a server of another version may have other codes. */
 const refusal = z.object({ ok: z.literal(false), code: name, message: sentence });
 
-/** @returns undefined if it is no reply to that request */
+/** @returns undefined if it is not a valid reply to that request */
 export function replyTo<E extends ControlRequest>(request: E, given: unknown): ControlReply<Answer<E>> | undefined {
   const reply = z.discriminatedUnion('ok', [z.object({ ok: z.literal(true), value: REPLIES[request] }), refusal]);
   return reply.safeParse(given).data as ControlReply<Answer<E>> | undefined;

@@ -1,4 +1,4 @@
-/** Machines and containers of the workers, each counted once however many workers it has. */
+/** Lists the machines and containers of the workers, each once. */
 
 import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
@@ -6,7 +6,7 @@ import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
 import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { Absent } from '../absence.ts';
 
-/** @returns with the names of the workers on each, in the order of the workers */
+/** @returns each machine with its workers, in the order of the workers */
 export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {
   const byKernel = Map.groupBy(resources, ({ machine }) => machine.kernel);
   return [...byKernel.values()].flatMap((workers) => {
@@ -16,9 +16,9 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
 }
 
 /**
- * @returns the memory limits of the workers' containers; empty unless each worker has one that is below its machine's memory,
- *   and none is the generator's own, which has more in it
- * @throws Absent where one does not show its use
+ * @returns the memory limits of the workers' containers. Empty unless every worker has a limit below its machine's memory, or if the
+ *   generator is in one of these containers
+ * @throws Absent if a container does not report its use
  */
 export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
   const own = new Set(readCgroup().memory.map(({ group }) => group));
@@ -28,7 +28,8 @@ export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
     const limit = lowestLimit(cgroup.memory, machine.memoryBytes);
     if (!limit || (machine.kernel === here && own.has(limit.group))) return [];
     const { used } = limit;
-    if (used === undefined) throw new Absent('refused', 'a control group of the workers does not show what it uses');
+    if (used === undefined)
+      throw new Absent('refused', 'a control group of the workers does not report its memory use');
     limits.set(`${machine.kernel} ${limit.group}`, { ...limit, used });
   }
   return [...limits.values()];

@@ -1,4 +1,4 @@
-/** The table of layers: figures and alternative sources of each, in the order of reports. */
+/** The table of layers: each layer's figures and alternative sources, in the order of reports. */
 import {
   LAYER_NAMES,
   type LayerName,
@@ -26,13 +26,13 @@ type Shown = Pick<Figure, 'main' | 'metric'>;
 interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {
   pss?: Shown;
   rss?: Shown;
-  /** Figures and sources beside those of its processes on this machine. */
+  /** Figures and sources in addition to those of its processes on this machine. */
   figures?: Figure[];
   sources?: Layer['sources'];
   sampled?: string[];
 }
 
-/** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, and both in the samples; PSS is part of the sum */
+/** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, both of which are sampled; PSS is part of the sum */
 export function processLayer({ pss, rss, figures = [], sources = [], sampled = [], ...layer }: ProcessLayer): Layer {
   const { id, title } = layer;
   return {
@@ -48,7 +48,7 @@ export function processLayer({ pss, rss, figures = [], sources = [], sampled = [
   };
 }
 
-/** @returns figures of node_exporter on the hosts of a layer */
+/** @returns figures that node_exporter reports for the hosts of a layer */
 function hostFigures(id: string, title: string): Figure[] {
   const onlyMetrics = true;
   return [
@@ -95,8 +95,8 @@ const worker = processLayer({
   sampled: ['workingSetBytes', 'hostUsedBytes'],
 });
 
-/** What is particular about layers that settings can name. */
-const PARTICULARS: { [name in LayerName]?: Partial<ProcessLayer> } = {
+/** Special figures and sources of layers that settings can name. */
+const SPECIAL: { [name in LayerName]?: Partial<ProcessLayer> } = {
   nginx: { pss: { main: true, metric: 'nginx' } },
   haproxy: {
     figures: [{ id: 'haproxyPools', title: 'HAProxy pools', measure: 'poolBytes', main: true, onlyMetrics: true }],
@@ -106,12 +106,12 @@ const PARTICULARS: { [name in LayerName]?: Partial<ProcessLayer> } = {
 
 const nameable = LAYER_NAMES.map((id) => {
   const { title, isProxy, ofStack } = NAMED_LAYERS[id];
-  const { figures = [], sources = [], ...particular } = PARTICULARS[id] ?? {};
+  const { figures = [], sources = [], ...special } = SPECIAL[id] ?? {};
   return processLayer({
     ...{ id, title, belongsTo: 'deployment' },
     ...(!ofStack && { onlyNamed: true }),
     pss: { main: isProxy },
-    ...particular,
+    ...special,
     sources: [metricsOf(id), ...sources],
     figures: [...figures, ...hostFigures(id, title)],
     sampled: ['hostUsedBytes'],
@@ -136,7 +136,7 @@ const redisServer: Layer = {
   sampled: ['usedMemoryBytes', 'outputBufferBytes'],
 };
 
-/** For sockets and processes; on a single machine, for both ends of every connection. */
+/** Kernel memory of sockets and processes. On a single machine, it includes both ends of every connection. */
 const kernel: Layer = {
   id: 'kernel',
   title: 'Kernel',
@@ -153,7 +153,7 @@ const kernel: Layer = {
   ],
 };
 
-/** With everything else that runs on it. */
+/** The whole machine, with all programs. */
 const system: Layer = {
   id: 'system',
   title: 'Whole machine',
@@ -177,7 +177,7 @@ const system: Layer = {
   sampled: ['usedBytes'],
 };
 
-/** Those of every run, and those that settings can name. */
+/** Layers of every run, and layers that settings can name. */
 export const LAYERS: readonly Layer[] = [
   worker,
   ...nameable,
@@ -189,9 +189,9 @@ export const LAYERS: readonly Layer[] = [
   system,
 ];
 
-/** Those that only some runs have. */
+/** Layers that only some runs have. */
 export const FURTHER_LAYERS = {
-  /** With everything in it: part of a run only where its memory is limited. */
+  /** Container of the generator, with all programs in it; only if its memory is limited. */
   container: {
     id: 'container',
     title: 'Container of the generator',
@@ -200,7 +200,7 @@ export const FURTHER_LAYERS = {
     figures: [{ id: 'containerUsed', title: 'Container of the generator', measure: 'usedBytes' }],
     sampled: ['usedBytes'],
   },
-  /** Machines of workers elsewhere, with everything else that runs on them. */
+  /** Other machines that run workers, with all programs on them. */
   workerMachines: {
     id: 'workerMachines',
     title: "Workers' machines",
@@ -215,8 +215,8 @@ export const FURTHER_LAYERS = {
 } satisfies Record<string, Layer>;
 
 /**
- * @param named layers of which the settings name processes or pages of metrics
- * @returns the layers that a run can have, with the figures that they can have
+ * @param named layers for which the settings name processes or metrics pages
+ * @returns the layers and figures that the run can have
  */
 export function layersFor(named: Record<string, { prometheus?: unknown }>): readonly Layer[] {
   return LAYERS.filter(({ id, onlyNamed }) => !onlyNamed || id in named).map((layer) => ({

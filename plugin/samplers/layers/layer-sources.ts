@@ -15,7 +15,7 @@ import { METRICS, type PrometheusFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 import type { Measure, Source } from './layer.ts';
 
-/** @returns the source of the processes on this machine */
+/** @returns the source that reads the layer's processes on this machine */
 export function processesOf(layer: string): Source {
   return {
     name: process.platform === 'linux' ? '/proc of its processes' : 'ps',
@@ -26,7 +26,7 @@ export function processesOf(layer: string): Source {
   };
 }
 
-/** Part of the workers' PSS; 0 if they have started nothing. */
+/** Figures of the workers' processes beside their memory: PSS of their children, which is part of the workers' PSS, and open files. */
 export const workerChildren: Source = {
   name: '/proc of its processes',
   measures: {
@@ -39,25 +39,25 @@ export const workerChildren: Source = {
   },
 };
 
-/** @returns the source of the pages of metrics of a layer, whichever exporters they are */
+/** @returns the source that reads the layer's metrics pages, of any exporter */
 export function metricsOf(layer: string): Source {
   const keys = Object.keys(METRICS) as PrometheusFigure[];
   const nameOf = (measure: string) =>
     METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PrometheusFigure)].at(-1);
   type Figures = { [key in PrometheusFigure]?: number };
-  const of = Object.fromEntries(keys.map((key) => [key, (figures: Figures) => figures[key]]));
+  const figureOf = Object.fromEntries(keys.map((key) => [key, (figures: Figures) => figures[key]]));
   const inUs = ({ cpuSeconds }: Figures) => (cpuSeconds === undefined ? undefined : 1e6 * cpuSeconds);
   return {
     name: 'Prometheus metrics',
     measures: sums(
       async ({ pages }) => [(await pages(layer)).figures],
-      { ...of, cpuUs: inUs },
+      { ...figureOf, cpuUs: inUs },
       (measure) => new Absent('unsupported', `not all metrics have ${nameOf(measure)}`),
     ),
   };
 }
 
-/** The workers' own statistics. */
+/** The statistics that workers report about themselves. */
 export const workerStats: Source = {
   name: 'control port',
   measures: sums(
@@ -76,7 +76,7 @@ export const workerStats: Source = {
   ),
 };
 
-/** The main isolate of each process, without its worker threads. */
+/** Figures of each process's main isolate, without its worker threads. */
 export const workerInspectors: Source = {
   name: "Node's inspector",
   measures: sums(
@@ -91,7 +91,7 @@ export const workerInspectors: Source = {
   ),
 };
 
-/** What the workers read of their own processes on request: it takes too long for each sample. */
+/** PSS that the workers read of their own processes. Not part of the samples, as it takes too long. */
 export const workerPss: Source = {
   name: 'control port',
   measures: sums(
@@ -101,7 +101,7 @@ export const workerPss: Source = {
   ),
 };
 
-/** Containers with a memory limit, each counted once; not the generator's, which holds more than workers. */
+/** Working set of the workers' containers with a memory limit, unless the generator is in one of them. */
 export const containersOfWorkers: Source = {
   name: 'control groups of the workers',
   measures: sums(
@@ -120,7 +120,7 @@ export const machinesOfWorkers: Source = {
   ),
 };
 
-/** What Redis reports about itself, wherever it runs. */
+/** Figures that Redis reports about itself, wherever it runs. */
 export const redisItself: Source = {
   name: 'INFO and CLIENT LIST of Redis',
   measures: sums(
@@ -139,7 +139,7 @@ export const redisItself: Source = {
   ),
 };
 
-/** The kernel of the generator's machine. */
+/** Figures of the kernel of this machine. */
 export const kernelSources: Source[] = [
   { name: '/proc/slabinfo', measures: { slabBytes: () => readSlabBytes() } },
   { name: '/proc/net/sockstat', measures: { tcpBytes: () => readTcpBytes(), sockets: () => readTcpSockets() } },
@@ -167,7 +167,7 @@ export const machineSources: Source[] = [
   { name: '/proc/stat', measures: { cpuUs: () => readCpu().busyUs, idleUs: () => readCpu().idleUs } },
 ];
 
-/** The control group of the generator with the lowest limit. */
+/** Memory of the generator's control group with the lowest limit. */
 export const controlGroup: Source = {
   name: 'its control group',
   measures: sums(
@@ -178,8 +178,8 @@ export const controlGroup: Source = {
 };
 
 /**
+ * @param why reason if a part of the answer lacks the measure: a sum over the others would be too low
  * @returns measures that are sums over the parts of an answer
- * @param why there is no sum, where a part does not have it: a sum over only some would be too low
  */
 function sums<T>(
   partsOf: (inputs: Inputs) => T[] | Promise<T[]>,

@@ -1,63 +1,57 @@
-/** A layer of the table: its figures, and the alternative sources that can read them. */
+/** Types of the table of layers: a layer has figures, and alternative sources that read them. */
 import type { LayerDescription } from '../../../protocol/result/memory-schema.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 
-/** Reads the current bytes, CPU time in microseconds, or count. Throws or rejects with the reason why it is unknown. */
+/** Reads bytes, CPU time in microseconds, or a count. Throws or rejects with the reason if that is unknown. */
 export type Measure = (inputs: Inputs) => number | Promise<number>;
 
-/** One source of a layer. A further way to read a layer is a further entry in its `sources`. */
+/** One way to read a layer. */
 export interface Source {
-  /** Its name in the result document. */
+  /** Name in the result document. */
   name: string;
-  /** The measures that it can have, by the names that figures use: `rssBytes`. */
+  /** The measures that it can read, by the names that figures use, such as `rssBytes`. */
   measures: Record<string, Measure>;
 }
 
-/** Each layer is an entry in `index.ts`: everything that measures or shows layers takes them from there. */
+/** A layer: an entry in `index.ts`, from which all code that measures or shows layers takes it. */
 export interface Layer {
-  /** Its key among the CPU figures and in the samples of the result document. */
+  /** Key among the CPU figures and in the samples of the result document. */
   id: string;
   title: string;
-  /**
-   * `machine`: read from the kernel of the generator's machine, which knows nothing of a deployment elsewhere. Other
-   * layers are absent if their source cannot be reached from this machine.
-   */
+  /** `machine`: read from this machine's kernel, so absent if the deployment runs elsewhere. */
   belongsTo: LayerDescription['belongsTo'];
-  /** The layer consists of processes; CPU time and memory of those on this machine are added up. */
+  /** The layer consists of processes; CPU time and memory of those on this machine are summed. */
   isProcesses?: true;
-  /** It is no process, and its sources have `cpuUs`; with `idleUs` if it has its own cores. */
+  /** The layer is not a process, but its sources have `cpuUs`, and `idleUs` if it has its own cores. */
   hasCpu?: true;
-  /** Part of a run only if its settings name where it is. */
+  /** Part of a run only if the settings name its processes or metrics pages. */
   onlyNamed?: true;
-  /** The workers, with their garbage, are in its memory. */
+  /** Its memory includes the workers, with their garbage. */
   containsWorkers?: true;
-  /** Alternatives. Each figure is that of the first source that has its measure and can read it. */
+  /** Each figure is read from the first source that has its measure and can read it. */
   sources: Source[];
-  /** In the order of tables: the main figure of the layer comes first. */
+  /** In the order of tables; the main figure is the first. */
   figures: Figure[];
-  /** Counts of what the layer has open or stores; they must not grow while connections open and close. */
+  /** Counts of open or stored items, which must not grow while connections open and close. */
   counts?: Pick<Figure, 'id' | 'title' | 'measure'>[];
-  /** Measures in bytes that each sample row has, all of the first source that can read any of them. */
+  /** Measures in bytes of each sample row, all read from the first source that can read any of them. */
   sampled?: string[];
 }
 
-/** Bytes of a layer, with a slope per connection. */
+/** A memory figure of a layer, in bytes, for which a run computes a slope per connection. */
 export interface Figure {
-  /**
-   * Its key among the memory figures of the result document: `workerRss`. Its first word is the layer's: reports
-   * group by it.
-   */
+  /** Key among the memory figures of the result document, such as `workerRss`. Reports group by its first word, the layer. */
   id: string;
   title: string;
   /** Key in the measures of the layer's sources, and in its sample rows. */
   measure: string;
-  /** Its bytes are in no other figure of the sum, so that the sum can be compared with the whole machine. */
+  /** Part of the sum that is compared with the whole machine: no other figure of the sum includes its bytes. */
   inSum?: boolean;
-  /** Part of a run only if the layer has pages of metrics. */
+  /** Part of a run only if the layer has metrics pages. */
   onlyMetrics?: true;
-  /** Shown where there is room for a few figures only. */
+  /** Shown in places with room for only a few figures. */
   main?: boolean;
-  /** Word in the Artillery metric of the layer's slope: `worker_pss`. */
+  /** Name in the Artillery metric of the slope, such as `worker_pss`. */
   metric?: string;
 }
 

@@ -1,18 +1,18 @@
-/** Who used the CPUs of this machine between two readings, in cores: seconds of CPU time per second. */
+/** Computes which programs used this machine's CPUs between two readings, in cores: seconds of CPU time per second. */
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import type { MachineTotals } from './machine-time.ts';
 
-/** Programs that are named: the largest. */
+/** Number of programs to list, the largest first. */
 const MAX_PROGRAMS = 5;
-/** Below it, no program is worth a name. */
+/** Programs below this are not listed. */
 const MIN_CORES = 0.005;
 /**
- * How far the sum of all processes is from the busy time, which the kernel counts in another way: on a saturated machine of
- * two cores, of which programs of less than a second took a third, 4 % of its cores at most.
+ * Maximum error of the sum of all processes against the busy time, which the kernel counts separately. On a saturated machine with
+ * two cores and many short-lived programs, it was at most 4 % of the cores.
  */
 const ERROR_SHARE = 0.05;
 
-/** @returns undefined for readings at the same time */
+/** @returns undefined if no time has passed between the readings */
 export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineShares | undefined {
   const wallMs = to.atMs - from.atMs;
   if (wallMs <= 0) return undefined;
@@ -25,14 +25,14 @@ export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineSh
     stealCores: cores(to.stealUs - from.stealUs),
     pressure: pressureBetween(from, to, wallMs),
     ...processShares(from, to, cores, interruptCores),
-    // Some kernels count the time of interrupts as that of the process that they interrupt, too.
+    // Some kernels also add the time of interrupts to the interrupted process.
     errorCores: ERROR_SHARE * to.cores + interruptCores,
   };
 }
 
 function pressureBetween({ pressure: from }: MachineTotals, { pressure: to }: MachineTotals, wallMs: number): Pressure {
   if (!from || !to) return null;
-  // The kernel's own time is not quite ours.
+  // The kernel's clock may differ slightly from this process's.
   const share = (us: number) => Math.min(1, Math.max(0, us / 1000 / wallMs));
   return {
     cpu: share(to.cpuUs - from.cpuUs),
@@ -63,7 +63,7 @@ function processShares(
   };
 }
 
-/** @param some one or more, of one machine @returns their mean, by how long each was */
+/** @param some one or more windows of one machine @returns their mean, weighted by their length */
 export function meanShares(some: MachineShares[]): MachineShares {
   const seconds = some.reduce((sum, one) => sum + one.seconds, 0);
   const mean = (of: (one: MachineShares) => number) =>

@@ -1,6 +1,6 @@
 /**
- * Who used the CPUs of this machine: deployment and generator, other programs, the kernel, and the hypervisor, which gave them
- * to somebody else. The sum of them is the busy time, but for what no process table shows.
+ * Measures the CPU time of deployment and generator, of other programs, of the kernel, and the steal time of the hypervisor. Their
+ * sum is the busy time, except for programs too short-lived to appear in the process table.
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,35 +16,36 @@ import {
   withDescendants,
 } from '../processes/process-table.ts';
 
-/** Totals, whose differences are meaningful. Of the CPUs that this process may run on. */
+/** Totals of the CPUs that this process may run on. Only differences between two readings are meaningful. */
 export interface MachineTotals {
   atMs: number;
   cores: number;
   busyUs: number;
-  /** What the hypervisor gave to others. */
+  /** Time that the hypervisor gave to other machines. */
   stealUs: number;
   interruptUs: number;
-  /** Undefined where the kernel does not tell. */
+  /** Undefined if the kernel does not report it. */
   pressure: PressureReading | undefined;
-  /** Undefined where it is not known which processes are ours. */
+  /** Undefined if the processes of the deployment are unknown. */
   processes: ProcessTotals | undefined;
 }
 
 export interface ProcessTotals {
-  /** CPU of generator and deployment. */
+  /** CPU time of generator and deployment. */
   oursUs: number;
-  /** CPU of the kernel's own threads. */
+  /** CPU time of the kernel's own threads. */
   kernelUs: number;
-  /** CPU of all other programs, and by name. */
+  /** CPU time of all other programs. */
   othersUs: number;
+  /** CPU time of other programs by name. */
   programsUs: ReadonlyMap<string, number>;
 }
 
-/** Parent of the kernel's threads. */
+/** Pid of the parent of the kernel's threads. */
 const KTHREADD = 2;
-/** Its time is that of interrupts already. */
+/** Threads whose time is already part of the interrupts. */
 const SOFT_INTERRUPTS = /^ksoftirqd\//;
-/** Further programs together: each takes little. */
+/** Number of program names to keep; further programs are counted as `NAMELESS`. */
 const MAX_NAMES = 200;
 const NAMELESS = 'others';
 
@@ -56,28 +57,29 @@ export class MachineTime {
   readonly #cpus: number[];
   readonly #areAll: boolean;
   readonly #increments = new CpuIncrements();
-  /** By pid and start: those that are ours, and the names of others. */
+  /** Processes of deployment and generator, by pid and start time. */
   #ours = new Set<string>();
+  /** Names of other programs, by pid and start time. */
   #names = new Map<string, string>();
   #isFirst = true;
   readonly #us: Record<Owner, number> = { ours: 0, kernel: 0, others: 0 };
   readonly #programsUs = new Map<string, number>();
-  /** Readings follow each other. */
+  /** Chains readings, so that only one is made at a time. */
   #previous: Promise<unknown> = Promise.resolve();
 
-  /** @param root of the file system, for tests */
+  /** @param root root of the file system, for tests */
   constructor(root = '/') {
     this.#root = root;
-    // Others use what has just been read, too.
+    // Caches the table for other readers.
     this.#readTable = root === '/' ? () => processTable(0) : () => readProcessTableInSlices(root);
     this.#cpus = allowedCpus(root);
     this.#areAll = this.#cpus.length >= cpusIn(root);
   }
 
   /**
-   * Some milliseconds for hundreds of processes.
-   * @param roots of generator and deployment: what they have started is theirs; undefined if they are not known
-   * @throws Error with the reason where the kernel does not tell
+   * Reads the totals; takes some milliseconds for hundreds of processes.
+   * @param roots processes of generator and deployment, which include their children; undefined if unknown
+   * @throws Error with the reason if the kernel does not report CPU time
    */
   read(roots: number[] | undefined): Promise<MachineTotals> {
     const reading = this.#previous.then(() => this.#read(roots));
@@ -102,17 +104,17 @@ export class MachineTime {
     };
   }
 
-  /** Who has been ours stays so, also when what has started it has ended. */
+  /** Adds CPU time since the last reading. A process remains ours after its parent has exited. */
   #note(table: ProcessTable, ours: Set<number>): void {
     const increments = this.#increments.add(table, () => true);
-    const mine = [...table.values()].filter((stat) => ours.has(stat.pid) || this.#ours.has(keyOf(stat)));
-    this.#ours = new Set(mine.map(keyOf));
+    const allOurs = [...table.values()].filter((stat) => ours.has(stat.pid) || this.#ours.has(keyOf(stat)));
+    this.#ours = new Set(allOurs.map(keyOf));
     const names = new Map<string, string>();
     for (const stat of table.values()) {
       const us = increments.get(stat.pid) ?? 0;
       const owner = this.#ownerOf(stat);
       const known = this.#names.get(keyOf(stat));
-      // Before the first reading, nobody looked.
+      // The first reading only sets the starting points.
       const counts = us > 0 && !this.#isFirst && (this.#areAll || this.#cpus.includes(stat.lastCpu));
       if (counts && owner) this.#us[owner] += us;
       if (owner !== 'others' || !(counts || known)) continue;
@@ -129,7 +131,7 @@ export class MachineTime {
     this.#programsUs.set(key, (this.#programsUs.get(key) ?? 0) + us);
   }
 
-  /** @returns undefined for what is counted elsewhere */
+  /** @returns undefined for threads whose time is counted as interrupts */
   #ownerOf(stat: ProcessStat): Owner | undefined {
     if (this.#ours.has(keyOf(stat))) return 'ours';
     if (stat.pid !== KTHREADD && stat.parent !== KTHREADD) return 'others';
@@ -146,22 +148,22 @@ function cpusIn(root: string): number {
   return stat?.match(/^cpu\d/gm)?.length ?? 0;
 }
 
-/** Node names its main thread, and so its process, itself. */
+/** Matches interpreters. Node renames its main thread, which is the name of its process. */
 const INTERPRETER = /^((node-)?MainThread|node|deno|bun|python[\d.]*|ruby|perl|java|php|bash|sh)$/;
-/** In place of a script. */
+/** Options with which an interpreter runs code in place of a script. */
 const CODE = /^(-[cep]|--eval|--print)$/;
 const MAX_LENGTH = 40;
 
 /**
- * What people call a program: of an interpreter's process, its script, too.
- * @returns e.g. `chromium`, `node tsc`; of a command line, only the names of program and script: others can be secrets
+ * Names a program, with the script of an interpreter. Further arguments are left out, as they may be secret.
+ * @returns such as `chromium` or `node tsc`
  */
 export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, root: string): string {
   if (!INTERPRETER.test(name)) return name.slice(0, MAX_LENGTH).trim();
   const commandLine = attempt(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
-  const [program = '', ...others] = commandLine.split('\0');
-  const code = others.findIndex((one) => CODE.test(one));
-  // What stands before the script are options of the interpreter; what stands behind it is nobody's business.
-  const script = others.find((one, index) => !one.startsWith('-') && (code < 0 || index < code)) ?? '';
+  const [program = '', ...args] = commandLine.split('\0');
+  const code = args.findIndex((arg) => CODE.test(arg));
+  // Arguments before the script are the interpreter's options; those after it are left out.
+  const script = args.find((arg, index) => !arg.startsWith('-') && (code < 0 || index < code)) ?? '';
   return [basename(program) || name, basename(script)].join(' ').slice(0, MAX_LENGTH).trim();
 }

@@ -1,4 +1,4 @@
-/** Who uses the CPUs of this machine, whenever it is asked; now and then it looks by itself, as processes come and go. */
+/** Reads the CPU use of this machine, on request and from time to time, as processes start and exit. */
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import { sharesBetween } from './cpu-shares.ts';
 import { MachineTime, type MachineTotals } from './machine-time.ts';
@@ -14,19 +14,19 @@ export class MachineWatch {
   #latest: MachineTotals | undefined;
   #taken: MachineTotals | undefined;
 
-  /** @param roots as of `MachineTime.read` */
+  /** @param roots see `MachineTime.read` */
   constructor(roots: () => Promise<number[] | undefined>, time: Pick<MachineTime, 'read'> = new MachineTime()) {
     this.#roots = roots;
     this.#time = time;
   }
 
-  /** @returns undefined where this machine does not tell. Never rejects */
+  /** @returns undefined if the kernel does not report it. Never rejects */
   async totals(): Promise<MachineTotals | undefined> {
     const roots = await this.#roots().catch(() => undefined);
     return this.#time.read(roots).catch(() => undefined);
   }
 
-  /** Looks if it is time for it. Never rejects. @returns since it looked before; undefined if it has not looked */
+  /** Makes a reading if one is due. Never rejects. @returns shares since the reading before; undefined if it made none */
   async tick(): Promise<MachineShares | undefined> {
     const beganMs = performance.now();
     if (beganMs < this.#dueMs) return undefined;
@@ -38,7 +38,7 @@ export class MachineWatch {
     return before && now && sharesBetween(before, now);
   }
 
-  /** @returns since the last call, as far as readings have come; undefined without a new one */
+  /** @returns shares between the readings at the last call and now; undefined without a new reading */
   takeShares(): MachineShares | undefined {
     const [from, to] = [this.#taken, this.#latest];
     this.#taken = to;

@@ -1,4 +1,4 @@
-/** Shared memory of this machine by the place where it is kept. Linux only. */
+/** Reads the shared memory of this machine: each tmpfs, and System V segments. Linux only. */
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -13,7 +13,7 @@ export interface SharedMemory {
 const MAX_MOUNTS = 30;
 const MAX_LENGTH = 100;
 
-/** @returns memory of each tmpfs that this process sees, and of System V segments; never rejects */
+/** Never rejects. */
 export async function readSharedMemory(): Promise<SharedMemory[]> {
   const points = tmpfsIn(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
   const mounts = points.map(async (path): Promise<SharedMemory[]> => {
@@ -24,7 +24,7 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
   return [...found.flat(), { place: 'System V shared memory', bytes: systemVBytes(textOf('/proc/sysvipc/shm')) }];
 }
 
-/** @returns mount points, one of each tmpfs */
+/** @returns one mount point of each tmpfs */
 export function tmpfsIn(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
@@ -39,7 +39,7 @@ export function tmpfsIn(mountinfo: string): string[] {
   return [...new Set(paths)];
 }
 
-/** @returns resident bytes of all segments, the next but one column before the last (`rss`, `swap`) */
+/** @returns resident bytes of all segments; the last two columns are `rss` and `swap` */
 export function systemVBytes(text: string): number {
   const rows = text.trim().split('\n').slice(1);
   return rows.reduce((sum, row) => sum + (Number(row.trim().split(/\s+/).at(-2)) || 0), 0);

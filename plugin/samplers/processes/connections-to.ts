@@ -1,14 +1,14 @@
-/** Connections to a port of this machine, as the kernel lists its sockets. */
+/** Counts connections to a port of this machine from the kernel's list of sockets. */
 import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
 
-/** @returns the established ones, of all clients but this process; undefined where there is no such list */
+/** @returns established connections of all clients except this process; undefined if the kernel has no list of sockets */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {
   const sockets = await listSockets(tables);
   if (!sockets) return undefined;
   const established = sockets.filter(({ state }) => state === ESTABLISHED);
-  const ends = established.filter(({ remote }) => portOfEnd(remote) === port);
-  const own = ends.length > 0 ? descriptorsOf('self') : new Set<string>();
-  const ownEnds = new Set(ends.filter(({ link }) => own.has(link)).map(({ local }) => local));
+  const clientEnds = established.filter(({ remote }) => portOfEnd(remote) === port);
+  const own = clientEnds.length > 0 ? descriptorsOf('self') : new Set<string>();
+  const ownEnds = new Set(clientEnds.filter(({ link }) => own.has(link)).map(({ local }) => local));
   return established.filter(({ local, remote }) => portOfEnd(local) === port && !ownEnds.has(remote)).length;
 }
 
@@ -16,23 +16,23 @@ export async function connectionsTo(port: number, tables?: string[]): Promise<nu
 export interface Holding {
   pid: number;
   connections: number;
-  /** It has about as many connections to others as it holds, as a proxy has. */
+  /** The process also has about as many outgoing connections, as a proxy has. */
   passesOn: boolean;
 }
 
-/** A chain of more proxies is none. */
+/** Maximum length of a chain of proxies. */
 const MAX_HOPS = 4;
-/** Share of the connections that a process holds: a server has few of its own, to a database or an adapter. */
+/** Share of outgoing connections from which a process counts as a proxy. A server has few, such as to a database. */
 const MIN_PASSED_ON = 0.5;
 /** Sockets that any process may have, such as its output. */
 const USUAL_SOCKETS = 4;
-/** On the way to one server: less is a connection of the proxy's own. */
+/** Minimum number of a proxy's connections to a port that counts as the next hop. */
 const MIN_TO_SERVER = 2;
 
 /**
- * Finds the processes that hold the connections to a port, then those that hold what these pass on, and so on.
- * @param mostFiles of each process that are read; above, `connections` are a part
- * @returns one list for each hop, the last one of the servers as far as they are among `pids`; undefined where there is no list of sockets
+ * Finds the processes that hold the connections to a port, then those that hold the connections that these pass on, and so on.
+ * @param mostFiles limit of files to read for each process, above which `connections` is too low
+ * @returns a list for each hop; the last has the servers, if they are among `pids`; undefined if the kernel has no list of sockets
  */
 export async function holdingsOf(
   pids: Iterable<number>,

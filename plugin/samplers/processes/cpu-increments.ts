@@ -1,6 +1,6 @@
 /**
- * The CPU time that processes have used since they were last looked at, each microsecond once. When one ends, what nobody has
- * seen of it is in the time of whoever started it, and so is what has been seen.
+ * Computes the CPU time that processes used between readings, and counts every microsecond once. When a process exits, the kernel
+ * adds its whole CPU time to its parent, so the part that was already counted is subtracted there.
  */
 import type { ProcessReading } from './proc.ts';
 
@@ -9,13 +9,13 @@ const SAME_START_US = 2_000_000;
 
 export class CpuIncrements {
   readonly #known = new Map<number, ProcessReading>();
-  /** By the process that has started them: of those that have ended, what was counted, and is yet to come in its own time. */
+  /** CPU time of exited children that is already counted and that the kernel has yet to add to their parent, by parent. */
   readonly #countedUs = new Map<number, number>();
 
   /**
-   * @param readings a new process counts from its start
-   * @param hasEnded of those that were there before, and are not in the readings
-   * @returns microseconds of each process in the readings
+   * @param readings current readings; a new process counts from its start
+   * @param hasEnded called for known processes that are not among the readings
+   * @returns microseconds since the last reading, for each process in the readings
    */
   add(
     readings: ReadonlyMap<number, ProcessReading>,
@@ -26,11 +26,11 @@ export class CpuIncrements {
       return now ? !isSame(now.startedAtUs, startedAtUs) : hasEnded(pid, startedAtUs);
     });
     for (const [pid] of ended) this.#known.delete(pid);
-    for (const one of ended) this.#pass(one, new Map(ended));
+    for (const process of ended) this.#passToAncestor(process, new Map(ended));
     return new Map([...readings].map(([pid, now]) => [pid, this.#since(pid, now)]));
   }
 
-  /** Two concurrent readings can end in the wrong order: the older one adds nothing. */
+  /** Returns 0 for an older reading: concurrent readings can complete in the wrong order. */
   #since(pid: number, now: ProcessReading): number {
     const before = this.#known.get(pid);
     const ownUs = now.cpuUs - (before?.cpuUs ?? 0);
@@ -42,17 +42,17 @@ export class CpuIncrements {
     return ownUs + Math.max(0, reapedUs - countedUs);
   }
 
-  /** To the one above that is left. */
-  #pass(
+  /** Moves the counted time of an exited process to its nearest living ancestor. */
+  #passToAncestor(
     [pid, { parent, cpuUs, reapedUs = 0 }]: [number, ProcessReading],
     ended: ReadonlyMap<number, ProcessReading>,
   ): void {
-    let above = parent;
-    while (above !== undefined && ended.has(above)) above = ended.get(above)?.parent;
+    let ancestor = parent;
+    while (ancestor !== undefined && ended.has(ancestor)) ancestor = ended.get(ancestor)?.parent;
     const countedUs = this.#countedUs.get(pid) ?? 0;
     this.#countedUs.delete(pid);
-    if (above === undefined || !this.#known.has(above)) return;
-    this.#countedUs.set(above, (this.#countedUs.get(above) ?? 0) + cpuUs + reapedUs + countedUs);
+    if (ancestor === undefined || !this.#known.has(ancestor)) return;
+    this.#countedUs.set(ancestor, (this.#countedUs.get(ancestor) ?? 0) + cpuUs + reapedUs + countedUs);
   }
 }
 

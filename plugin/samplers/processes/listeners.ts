@@ -1,19 +1,19 @@
-/** Processes of this machine that listen on TCP ports, as far as this process can see them. */
+/** Finds processes of this machine that listen on TCP ports, as far as this process can see them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { findListeners } from '../../../protocol/base/machine/port-listeners.ts';
 import { descriptorsOf, LISTEN, parseSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
-/** Who listens on a port, or why that cannot be seen. What cannot be seen may still be there. */
+/** The processes that listen on a port, or why they cannot be seen. */
 export type Listening = { pids: number[] } | { unseen: string };
 
-/** Programs that listen for containers: the process that answers is another, in a container. */
+/** Programs that listen for a container, in which another process answers. */
 const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
-/** It opens sockets for services, and is the ancestor of every process. */
+/** Pid of init, which opens sockets for services, and is the ancestor of every process. */
 const INIT = 1;
 
-/** @returns none of the generator's own processes */
+/** @returns the listeners, without the generator's own processes */
 export async function whoListens(port: number): Promise<Listening> {
   const listeners = await findListeners(port);
   if (!listeners) return { unseen: 'only Linux lists the sockets of processes' };
@@ -29,17 +29,17 @@ export async function whoListens(port: number): Promise<Listening> {
   return { pids: pids.length > 1 ? pids.filter((pid) => pid !== INIT) : pids };
 }
 
-/** @returns ids of the processes that listen on it; undefined if they cannot be seen */
+/** @returns ids of the processes that listen on the port; undefined if they cannot be seen */
 export async function listenersOn(port: number): Promise<number[] | undefined> {
   const listening = await whoListens(port);
   return 'pids' in listening ? listening.pids : undefined;
 }
 
-/** TCP ports on which each process listens, in its own network namespace. */
+/** Finds the TCP ports on which a process listens, in its own network namespace. */
 export class ListeningPorts {
   readonly #byNamespace = new Map<string, Map<string, number>>();
 
-  /** @returns sorted; undefined where its open files are not readable, as those of another user */
+  /** @returns sorted ports; undefined if its open files cannot be read, as those of another user */
   of(pid: number): number[] | undefined {
     if (attempt(() => readdirSync(`/proc/${pid}/fd`)) === undefined) return undefined;
     const ports = this.#portsIn(pid);
@@ -47,7 +47,7 @@ export class ListeningPorts {
     return [...new Set(found)].sort((a, b) => a - b);
   }
 
-  /** @returns port by socket */
+  /** @returns port of each listening socket in the process's network namespace */
   #portsIn(pid: number): Map<string, number> {
     const namespace = attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
     const known = this.#byNamespace.get(namespace);

@@ -1,7 +1,7 @@
 /**
- * Which processes that a query finds are the server's. At the start, the listeners on the target's port tell a second program that
- * only looks like the server. Later, a process belongs to the server if one of the server's processes has started it, if it listens
- * on the target's port, or if it takes the place of one that has ended.
+ * Decides which processes that a query finds belong to the server. At the start, the listeners on the target's port show which
+ * processes only look like the server. Later, a process belongs to the server if one of its processes started it, if it listens on
+ * the target's port, or if it replaces one that has exited.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -16,29 +16,29 @@ export interface Member {
   pid: number;
   startedAtUs: number;
   parent: number;
-  /** TCP ports on which it listens; undefined where nobody looked, or that cannot be seen. */
+  /** TCP ports on which it listens; undefined if unknown. */
   ports: number[] | undefined;
   program: string;
 }
 
 const INIT = 1;
 
-/** @returns how the process relates to the listeners on the target's port; `unknown` where these cannot be seen */
+/** @returns how the process relates to the listeners on the target's port; `unknown` if these cannot be seen */
 export function roleOf(pid: number, listening: Listening, table: ProcessTable): ProcessRole {
   if ('unseen' in listening) return 'unknown';
   const { pids } = listening;
   if (pids.includes(pid)) return 'listens';
-  // Also in a container whose first process is the server.
-  const ancestors = pids.filter((one) => one !== INIT || pids.length === 1);
+  // Every process is a descendant of init. Only in a container is init the server itself.
+  const ancestors = pids.filter((listener) => listener !== INIT || pids.length === 1);
   if (withDescendants(ancestors, table).has(pid)) return 'started by a listener';
-  const below = withDescendants([pid], table);
-  return pids.some((one) => below.has(one)) ? 'starts a listener' : 'apart';
+  const descendants = withDescendants([pid], table);
+  return pids.some((listener) => descendants.has(listener)) ? 'starts a listener' : 'apart';
 }
 
 /**
- * At the start, of the processes that a pattern matches. One that is apart from the listeners stays a member if it can stand behind
- * them: it listens elsewhere and is another program, or the listeners are a proxy.
- * @returns roots that only look like the server
+ * Finds processes that match the pattern but are not the server. A process that is unrelated to the listeners may still be behind
+ * them: if it is another program that listens elsewhere, or if the listeners are a proxy.
+ * @param roots processes that match the pattern
  */
 export function lookAlikes(roots: number[], listening: Listening, table: ProcessTable): number[] {
   const apart = roots.filter((pid) => roleOf(pid, listening, table) === 'apart');
@@ -54,9 +54,9 @@ export function lookAlikes(roots: number[], listening: Listening, table: Process
 }
 
 /**
- * @param ended members whose place nobody has taken
- * @returns the member whose place the process takes: of the same parent, as under PM2, nodemon and systemd, or on the same port; if no
- *   member is left, also the same program
+ * @param ended exited members without a replacement
+ * @returns the member that the process replaces: one with the same parent, as under PM2, nodemon and systemd, or with the same port;
+ *   if no member is left, also one with the same program
  */
 export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Member | undefined {
   return (
@@ -66,7 +66,7 @@ export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Me
   );
 }
 
-/** @returns undefined for a process that has ended, or of another user */
+/** @returns undefined for a process that has exited, or that belongs to another user */
 export function executableOf(pid: number): string | undefined {
   return attempt(() => readlinkSync(`/proc/${pid}/exe`));
 }
@@ -75,7 +75,7 @@ export function programOf(pid: number): string {
   return [executableOf(pid) ?? '', ...(programWords(pid) ?? [commandLine(pid)]).slice(1)].join(' ');
 }
 
-/** @returns whether it accepts connections on a socket of the file system */
+/** @returns whether the process accepts connections on a Unix domain socket */
 function listensLocally(pid: number): boolean {
   const text = attempt(() => readFileSync(`/proc/${pid}/net/unix`, 'latin1')) ?? '';
   const rows = text.split('\n').map((row) => row.split(/\s+/));

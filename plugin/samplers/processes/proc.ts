@@ -1,7 +1,4 @@
-/**
- * Memory and CPU time of processes: from /proc on Linux; elsewhere RSS and CPU time through `pidusage`, which asks `ps`.
- * A process that has ended is missing in the result.
- */
+/** Reads memory and CPU time of processes: on Linux from /proc; elsewhere RSS and CPU time by `pidusage`, which runs `ps`. */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,40 +7,43 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
 import { parseSmapsRollup, type SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
 
-/** PSS, the proportional set size, divides shared pages by their users, so that processes add up. Linux only, if requested. */
+/**
+ * Memory and CPU time of a process. PSS (proportional set size), read on Linux if requested, divides each shared page between the
+ * processes that use it, so that it can be summed.
+ */
 export interface ProcessReading extends Partial<SmapsRollup> {
   rssBytes: number;
   /** User and system time of all threads since the start of the process, in steps of one clock tick (10 ms). */
   cpuUs: number;
-  /** Microseconds since boot (elsewhere than on Linux since 1970, to the second). Increases when a pid is reused. */
+  /** Microseconds since boot; not on Linux: since 1970, to the second. Increases when a pid is reused. */
   startedAtUs: number;
-  /** On Linux: who has started it, as long as that is there. */
+  /** On Linux: pid of the parent. */
   parent?: number;
-  /** On Linux: CPU time of processes that it has started, and that have ended since, with that of theirs. */
+  /** On Linux: CPU time of exited descendants for which it has waited. */
   reapedUs?: number;
 }
 
-/** States in proc_pid_stat(5). */
+/** Process states of proc_pid_stat(5) in which the kernel does not run a process. */
 const HALTED = ['T', 't', 'D'] as const;
 export type HaltedState = (typeof HALTED)[number];
 
-/** What /proc/<pid>/stat says. */
+/** Contents of /proc/<pid>/stat. */
 export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes' | 'anonymousBytes' | 'sharedBytes'>> {
   pid: number;
-  /** The program's, at most 15 characters, any of them. */
+  /** Name of the program: at most 15 arbitrary characters. */
   name: string;
-  /** CPU on which it ran last. */
+  /** CPU on which it last ran. */
   lastCpu: number;
-  /** It has ended, and nobody has asked for it yet: it has no memory left. */
+  /** It has exited, but its parent has not waited for it: it has no memory left. */
   isZombie: boolean;
-  /** The kernel does not run it: stopped by a signal or a debugger, or waiting for a device. */
+  /** State in which it does not run: stopped by a signal or a debugger, or waiting for a device. */
   halted?: HaltedState;
 }
 
 /**
- * @param options.pss also read the proportional set size. For it the kernel walks the page tables: about 5 ms for every
- *   500 MB, during which the process cannot map memory. Without it a reading is one small file, 0.02 ms.
- * @returns a reading of each living process; never throws
+ * @param options.pss also read the PSS, for which the kernel walks the page tables: about 5 ms for every 500 MB, during which the
+ *   process cannot map memory. Without it, a reading takes 0.02 ms
+ * @returns a reading of each running process; never rejects
  */
 export async function readProcesses(pids: number[], options: { pss: boolean }): Promise<Map<number, ProcessReading>> {
   const unique = [...new Set(pids)];
@@ -59,24 +59,24 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
   return { ...stat, ...rollup };
 }
 
-/** Synchronous, because this file never blocks, and five trips to the thread pool cost more than the read. */
+/** Synchronous, as the file never blocks, and a read by the thread pool takes longer. */
 export function statOf(pid: number, root = '/'): ProcessStat | undefined {
   return attempt(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
-/** @returns undefined for a process that has ended, or that `isHidden` */
+/** @returns undefined for a process that has exited, or that `isHidden` */
 export function livingStat(pid: number): ProcessStat | undefined {
   const stat = statOf(pid);
   return stat?.isZombie ? undefined : stat;
 }
 
-/** @returns true also for a process that may no longer be read: only what is seen to have ended has ended */
+/** @returns true also for a process that can no longer be read but still exists */
 export function isAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
   const stat = statOf(pid);
   return stat ? !stat.isZombie && stat.startedAtUs === startedAtUs : isHidden(pid);
 }
 
-/** @returns whether the process is there, and /proc does not show it to this user */
+/** @returns whether the process exists, but /proc does not show it to this user */
 export function isHidden(pid: number): boolean {
   if (statOf(pid)) return false;
   try {
@@ -87,13 +87,13 @@ export function isHidden(pid: number): boolean {
   }
 }
 
-/** Fields are counted as in proc_pid_stat(5): the first one after the state is the parent. */
+/** Number of the first field after the state, the parent; field numbers are those of proc_pid_stat(5). */
 const FIRST_FIELD = 4;
 const LAST_CPU = 39;
 
 /** @returns undefined for anything that is not a stat line */
 export function parseStat(line: string): ProcessStat | undefined {
-  // The command name is in parentheses and may itself contain spaces and parentheses; the rest is plain.
+  // The name is in parentheses, and may itself contain spaces and parentheses.
   const [open, close] = [line.indexOf('('), line.lastIndexOf(')')];
   const [state = '', ...fields] = line.slice(close + 2).split(' ');
   const at = (field: number) => Number(fields[field - FIRST_FIELD]);
@@ -113,7 +113,7 @@ export function parseStat(line: string): ProcessStat | undefined {
   };
 }
 
-/** Runs `ps` once for all pids; an unknown pid is missing in its result, or null there. */
+/** Runs `ps` once for all pids. Exited processes are missing in the result. */
 export async function readByPs(pids: number[]): Promise<Map<number, ProcessReading>> {
   const readings = new Map<number, ProcessReading>();
   const usages: Record<string, pidusage.Status | null> =

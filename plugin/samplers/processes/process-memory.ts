@@ -1,11 +1,11 @@
-/** Memory of a layer that consists of processes: their sum, and its PSS between the rare readings of that. */
+/** Sums the memory of a layer's processes, and derives its PSS between the rare readings of PSS. */
 import { readdirSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import type { SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { isHidden, type ProcessReading } from './proc.ts';
 
-/** Process ids by layer; a layer without processes on this machine is missing or empty. */
+/** Process ids by layer. A layer without processes on this machine is missing or empty. */
 export type LayerPids = Record<string, number[]>;
 
 export const PSS_UNREADABLE =
@@ -13,10 +13,10 @@ export const PSS_UNREADABLE =
     ? '/proc/<pid>/smaps_rollup is readable only by its user and by root'
     : 'available on Linux only';
 
-/** Why `/proc` has no entry, or an unreadable one, for a process that is there. */
+/** Why `/proc` does not show an existing process. */
 export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
 
-/** @throws Absent if a process or its bytes are missing: a sum over only some processes would look like a saving */
+/** @throws Absent if the figure of a process is missing, as a sum over the others would be too low */
 export function sumOver(
   pids: number[] = [],
   processes: Map<number, ProcessReading>,
@@ -37,17 +37,17 @@ export function sumOver(
   }, 0);
 }
 
-/** @throws Error if one of the processes has ended, or belongs to another user */
+/** @throws Error if one of the processes has exited, or belongs to another user */
 export function openFilesOf(pids: number[] = []): number {
   if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
   return pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0);
 }
 
-/** PSS between its readings: RSS less what the processes of the layer shared at the last one. */
+/** Derives PSS between its readings: the current RSS, less the difference of RSS and PSS at the last reading. */
 export class SharedPages {
   readonly #bytes = new Map<string, { pids: string; shared: number }>();
 
-  /** Notes a reading with PSS. Layers that it does not cover in full keep their previous figures. */
+  /** Takes a reading with PSS. Layers for which it is incomplete keep their previous difference. */
   note(layerPids: LayerPids, processes: Map<number, ProcessReading>): void {
     for (const [layer, pids] of Object.entries(layerPids)) {
       const of = (bytes: 'rssBytes' | 'pssBytes') => sumOver(pids, processes, bytes);
@@ -56,13 +56,13 @@ export class SharedPages {
     }
   }
 
-  /** Takes what processes elsewhere report themselves. */
+  /** Takes figures that processes on other machines report themselves. */
   noteReported(layer: string, rssBytes: number | undefined, pssBytes: number | undefined): void {
     if (rssBytes === undefined || pssBytes === undefined) return;
     this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });
   }
 
-  /** @returns undefined where PSS has never been read of exactly these processes */
+  /** @returns undefined if PSS was not read for exactly these processes */
   derive(layer: string, pids: number[], rssBytes: number): number | undefined {
     const known = this.#bytes.get(layer);
     return known?.pids === pids.join() ? Math.max(0, rssBytes - known.shared) : undefined;

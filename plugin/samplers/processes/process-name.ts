@@ -1,4 +1,4 @@
-/** Command lines of processes: to look for a server, and as reports show them. */
+/** Reads command lines of processes, to find a server and to show them in reports. */
 import { readFileSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printableCommand } from '../../../protocol/base/printable.ts';
@@ -6,17 +6,17 @@ import { printableCommand } from '../../../protocol/base/printable.ts';
 const MAX_LENGTH = 160;
 const MAX_WORDS = 4;
 
-/** @returns with single spaces between the words; empty for a process that has ended, and for a thread of the kernel */
+/** @returns words separated by single spaces; empty for an exited process and for a kernel thread */
 export function commandLine(pid: number): string {
   return argumentsOf(pid).join(' ').replace(/\s+/g, ' ').trim();
 }
 
-/** @returns on one line, without credentials, at most 160 characters */
+/** @returns the command on one line, without credentials, at most 160 characters long */
 export function shownCommand(pid: number): string {
   return printableCommand(argumentsOf(pid), MAX_LENGTH);
 }
 
-/** @returns the words up to the script, such as `node --inspect server.js`; undefined where no script is among the first ones */
+/** @returns the words up to the script, such as `node --inspect server.js`; undefined without a script among the first words */
 export function programWords(pid: number): string[] | undefined {
   const words = commandLine(pid).split(' ');
   const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));

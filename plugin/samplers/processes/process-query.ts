@@ -1,4 +1,4 @@
-/** How settings name the processes of a layer: by ids, by a pattern of command lines, or by a control group. */
+/** Finds the processes that settings name: by pids, by a pattern of command lines, or by a control group. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -16,27 +16,27 @@ export interface ProcessQuery {
   cgroup?: string | undefined;
 }
 
-/** Programs whose figures are not those of the server behind them. */
+/** Matches names of proxies, whose figures are not those of the server behind them. */
 export const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
 const CGROUPS = '/sys/fs/cgroup';
 
-/** @returns living processes that the query names, without what they have started */
+/** @returns running processes that the query names, without their children */
 export function rootsOf(query: ProcessQuery, table: ProcessTable): number[] {
   const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
   const own = withDescendants([process.pid], table);
   return roots.filter((pid) => table.has(pid) && !own.has(pid));
 }
 
-/** @returns the roots and what they have started, sorted; nothing of the generator, which the server's parent can have started, too */
+/** @returns the roots and their descendants, sorted, without the generator, which may be among them */
 export function treesOf(roots: number[], table: ProcessTable): number[] {
   const own = withDescendants([process.pid], table);
   return [...withDescendants(roots, table)].filter((pid) => !own.has(pid)).sort((a, b) => a - b);
 }
 
 /**
- * How the option `workers` names the server of which these processes listen: by the beginning of their command line, up to the
- * script, if no other process has the same; what stands behind it can be secret.
- * @returns undefined for none, and for a proxy
+ * Suggests a value of the option `workers` for the processes that listen for a server: the beginning of their command line up to the
+ * script, if that is unique, or else their pids. Further arguments are left out, as they may be secret.
+ * @returns undefined without processes, and for a proxy
  */
 export function queryFor(pids: number[]): { match: string } | { pids: number[] } | undefined {
   const table = readProcessTable();
@@ -56,7 +56,7 @@ function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] 
   return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(commandLine(pid)));
 }
 
-/** This process, what started it and what it has started: their command lines name the scenario, perhaps like the server. */
+/** This process, its ancestors and descendants. Their command lines name the scenario, which may match the server's pattern. */
 function generator(table: ProcessTable): Set<number> {
   const own = withDescendants([process.pid], table);
   for (let pid = table.get(process.pid)?.parent; pid !== undefined && pid > 1; pid = table.get(pid)?.parent)
@@ -64,7 +64,7 @@ function generator(table: ProcessTable): Set<number> {
   return own;
 }
 
-/** Processes of the group and of those below it. */
+/** Processes of the group and its subgroups. */
 function inCgroup(cgroup: string): number[] {
   const folder = folderOf(cgroup);
   const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
@@ -78,7 +78,7 @@ export function notFound(query: ProcessQuery, option: string, dead: number[], se
   return new CapacityError('PROCESS_NOT_FOUND', what, fix);
 }
 
-/** Init belongs to another user than most runs. */
+/** Pid of init, which usually belongs to another user than the run. */
 const INIT = 1;
 
 function whyNotFound({ pids, match, cgroup = '' }: ProcessQuery, option: string, dead: number[], seen: number) {

@@ -1,4 +1,4 @@
-/** Memory and CPU time of each process of a layer over time. */
+/** Records memory and CPU time of each process of a layer over time. */
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import type { ProcessReading } from './proc.ts';
 
@@ -7,13 +7,13 @@ interface Row {
   processes: ReadonlyMap<number, { rssBytes: number; cpuUs: number }>;
 }
 
-/** In a long run, each stands for several seconds. */
+/** In a long run, rows are merged. */
 const MAX_ROWS = 200;
-/** More curves are unreadable. */
+/** A chart with more curves would be unreadable. */
 const MAX_PROCESSES = 32;
 
 export class ProcessSeries {
-  readonly #rows = new BoundedSeries<Row>(MAX_ROWS, later);
+  readonly #rows = new BoundedSeries<Row>(MAX_ROWS, mergeRows);
 
   add(t: number, pids: number[], readings: Map<number, ProcessReading>): void {
     const processes = pids.flatMap((pid) => {
@@ -23,7 +23,7 @@ export class ProcessSeries {
     this.#rows.add({ t, processes: new Map(processes) });
   }
 
-  /** @returns of the first of them, if there are many: seconds `t`, and percent of one core since the value before, null at first */
+  /** @returns series of the first `MAX_PROCESSES`: `t` in seconds; `cpuPercent` of one core since the value before, at first null */
   read() {
     const { rows } = this.#rows;
     const pids = [...new Set(rows.flatMap(({ processes }) => [...processes.keys()]))].slice(0, MAX_PROCESSES);
@@ -45,8 +45,8 @@ export class ProcessSeries {
   }
 }
 
-/** The highest memory, so that no peak is lost; CPU time only grows. */
-function later(older: Row, newer: Row): Row {
+/** Merges two rows: the highest memory, so that no peak is lost, and the later CPU time, which only grows. */
+function mergeRows(older: Row, newer: Row): Row {
   const processes = new Map(newer.processes);
   for (const [pid, before] of older.processes) {
     const now = processes.get(pid) ?? before;

@@ -1,4 +1,4 @@
-/** All processes of this machine, as far as this process sees them: who started whom, and what each has used. Linux only. */
+/** Reads all processes of this machine that this process can see, with their parents and CPU times. Linux only. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,18 +8,18 @@ import type { LayerPids } from './process-memory.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
 
-/** Read at a stretch, before the event loop has its turn: 0.5 ms. */
+/** Number of processes read between two turns of the event loop, which takes 0.5 ms. */
 const SLICE = 25;
 
-/** @returns by pid, those that live; empty elsewhere than on Linux */
+/** @returns running processes by pid; empty on systems other than Linux */
 export function readProcessTable(): ProcessTable {
   return new Map(pidsIn('/').flatMap((pid) => entryOf(livingStat(pid))));
 }
 
 /**
- * For hundreds of processes while connections are made.
- * @param root of the file system, for tests
- * @returns with those that have ended, and that nobody has asked for yet
+ * Reads the table without blocking the event loop for long.
+ * @param root root of the file system, for tests
+ * @returns all processes by pid, zombies included
  */
 export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable> {
   const pids = pidsIn(root);
@@ -33,35 +33,35 @@ export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable
 
 let last: { readAtMs: number; table: Promise<ProcessTable> } | undefined;
 
-/** @param maxAgeMs one that was read so recently is good enough @returns as `readProcessTableInSlices` */
+/** Returns a cached table unless it is too old. @returns as `readProcessTableInSlices` */
 export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
   const now = performance.now();
   if (last === undefined || now - last.readAtMs > maxAgeMs) last = { readAtMs: now, table: readProcessTableInSlices() };
   return last.table;
 }
 
-/** @returns the roots and what they have started, directly or not */
+/** @returns the roots and all their descendants */
 export function withDescendants(roots: Iterable<number>, table: ProcessTable): Set<number> {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);
   const found = new Set(roots);
-  // A set yields what is added while it is walked through.
+  // Iterating over a set also visits elements that are added meanwhile.
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   return found;
 }
 
-/** How old the knowledge of who has started whom may be: to look at all processes takes some milliseconds. */
+/** Maximum age of a cached table, as reading all processes takes some milliseconds. */
 export const MAX_AGE_MS = 5000;
 
 /**
- * What a process has started belongs to it: a worker can keep in a child of its own what a connection costs.
- * @returns the workers, and apart from them as `workerChildren` what they have started, and is there now
+ * Adds the workers' children, which may hold memory of connections.
+ * @returns the layers; `worker` includes the children, which are also in `workerChildren`
  */
 export async function withChildren({ worker = [], ...others }: LayerPids): Promise<LayerPids> {
   const children = await childrenOf(worker);
   return { ...others, worker: [...worker, ...children], workerChildren: children };
 }
 
-/** @returns none of the generator's own, if one of the roots has started that */
+/** @returns running descendants of the roots, without the generator, which may be among them */
 async function childrenOf(roots: number[]): Promise<number[]> {
   if (roots.length === 0 || process.platform !== 'linux') return [];
   let table = await processTable(MAX_AGE_MS);

@@ -1,4 +1,4 @@
-/** Notices when a process of the deployment ends, with its open files, or stands still: afterwards nothing on the machine shows it. */
+/** Notices when a process of the deployment exits, with its last count of open files, or is halted. */
 import { readdirSync, statSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -16,10 +16,11 @@ interface LayerProcess {
 }
 
 export interface EndedProcess extends LayerProcess {
-  /** When it was found to have ended, at most `LOOK_MS` later. */
+  /** When its exit was noticed, at most `POLL_MS` later. */
   atUs: number;
-  /** Files and sockets when it was last seen alive, and the limit; undefined where the kernel does not tell. */
+  /** Open files and sockets when it was last seen running; undefined if unknown. */
   openFiles: number | undefined;
+  /** Limit of open files; undefined if unknown. */
   limit: number | undefined;
 }
 
@@ -34,7 +35,7 @@ export interface HaltedProcess extends LayerProcess {
 interface Watched extends Omit<EndedProcess, 'atUs'> {
   startedAtUs: number;
   parent: number;
-  /** A process that the server starts for a moment has another program than its parent. */
+  /** Its program differs from its parent's, so it may be short-lived. */
   isHelper: boolean;
   isFromStart: boolean;
   firstFiles: number;
@@ -43,27 +44,27 @@ interface Watched extends Omit<EndedProcess, 'atUs'> {
 
 type Ended = EndedProcess & Pick<Watched, 'parent'>;
 
-const LOOK_MS = 200;
+const POLL_MS = 200;
 const MAX_WATCHED = 100;
 const MAX_ENDED = 100;
 const MAX_HALTS = 100;
-/** A device makes a process wait for a moment again and again. */
+/** Shorter halts are normal waits for a device. */
 const MIN_HALT_US = 500_000;
-/** Without the size of `/proc/<pid>/fd` (before Linux 6.2), its entries are counted up to here. */
+/** Before Linux 6.2, the size of `/proc/<pid>/fd` is unknown, so entries are counted, but not of longer lists. */
 const MAX_COUNTED = 10_000;
-/** One that came during the run and held connections has opened more than these. */
+/** Files that a process from during the run must have opened to count as one that held connections. */
 const MIN_GROWTH = 5;
-/** A process and the ones that started it end together. */
+/** Parent and child that exit within this time count as one exit. */
 const TOGETHER_US = 2e6;
 
 export class ProcessWatch {
   readonly #watched = new Map<number, Watched>();
   readonly #ended: Ended[] = [];
   readonly #halts: HaltedProcess[] = [];
-  readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
+  readonly #timer = setInterval(() => this.#poll(), POLL_MS).unref();
   readonly #begun = new Set<string>();
 
-  /** Adds processes by layer. Those of a layer's first call were there before the load. */
+  /** Adds processes by layer. Those of the first call for a layer count as running before the load. */
   add(layers: LayerPids): void {
     for (const [layer, pids] of Object.entries(layers)) this.#addLayer(layer, pids);
   }
@@ -75,7 +76,7 @@ export class ProcessWatch {
         continue;
       const { parent, startedAtUs } = stat;
       const openFiles = openFilesOf(pid);
-      // A proxy that reloads replaces its child processes, and goes on.
+      // Child processes of a proxy are always helpers: it replaces them when it reloads.
       const isHelper = pids.includes(parent) && (layer !== 'worker' || executableOf(pid) !== executableOf(parent));
       const limit = limitsOfProcess(pid)?.soft;
       const named = { pid, layer, parent, startedAtUs, command: shownCommand(pid), halt: undefined };
@@ -87,9 +88,9 @@ export class ProcessWatch {
     if (pids.length > 0) this.#begun.add(layer);
   }
 
-  /** @returns the processes that ended, in order; of several that started each other and ended together, the one with most files */
+  /** @returns exited processes in order; if parent and child exited together, only the one with more open files */
   ended(): EndedProcess[] {
-    this.#look();
+    this.#poll();
     const isSame = (one: Ended, other: Ended) =>
       (one.parent === other.pid || other.parent === one.pid) && Math.abs(one.atUs - other.atUs) < TOGETHER_US;
     return this.#ended
@@ -99,9 +100,9 @@ export class ProcessWatch {
       .map(({ parent: _, ...one }) => one);
   }
 
-  /** @returns the times in which processes stood still, in order */
+  /** @returns the periods in which processes were halted, in order */
   halted(): HaltedProcess[] {
-    this.#look();
+    this.#poll();
     const open = [...this.#watched.values()].flatMap(({ halt }) => halt ?? []);
     return [...this.#halts, ...open.filter(({ sinceUs }) => monotonicUs() - sinceUs >= MIN_HALT_US)]
       .map(({ pid, layer, command, state, sinceUs, untilUs }) => ({ pid, layer, command, state, sinceUs, untilUs }))
@@ -113,7 +114,7 @@ export class ProcessWatch {
     clearInterval(this.#timer);
   }
 
-  #look(): void {
+  #poll(): void {
     const atUs = monotonicUs();
     for (const [pid, one] of this.#watched) {
       this.#noteHalt(one, atUs);
@@ -140,7 +141,7 @@ export class ProcessWatch {
   }
 }
 
-/** @param before how many there were: a long list is not read again and again */
+/** @param before the last count: a long list is not read repeatedly @returns undefined if unknown */
 function openFilesOf(pid: number, before = 0): number | undefined {
   const path = `/proc/${pid}/fd`;
   const size = attempt(() => statSync(path).size) ?? 0;

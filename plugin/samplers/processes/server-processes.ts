@@ -1,6 +1,6 @@
 /**
- * The processes of a server that says nothing of itself, found in /proc: by their ids, their command lines or their control
- * group. What they have started belongs to them.
+ * Finds the processes of a server without control ports in /proc: by pids, command lines or control group. Their descendants belong
+ * to the server, too.
  */
 import { readdir } from 'node:fs/promises';
 import { limitsOfProcess } from '../../../protocol/base/machine/open-files.ts';
@@ -11,32 +11,33 @@ import { shownCommand } from './process-name.ts';
 import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 
+/** A process that the query finds, but that does not belong to the server. */
 export interface Outsider {
   pid: number;
   command: string;
-  /** TCP ports on which it listens; undefined where that cannot be seen. */
+  /** TCP ports on which it listens; undefined if unknown. */
   ports: number[] | undefined;
   why: string;
 }
 
 interface ServerProcessOptions {
-  /** Name of the settings that have the query. Default: `workers`. */
+  /** Name of the option that has the query. Default: `workers`. */
   option?: string;
-  /** Port of the target, for processes that hold the connections of the load. */
+  /** Port of the target, if the processes hold the connections of the load. */
   port?: number | undefined;
-  /** Its listeners. Default: unknown. */
+  /** Listeners on the port. Default: unknown. */
   listening?: Listening;
-  /** Age at which the list of processes is read again. */
+  /** Maximum age of the list of processes. */
   maxAgeMs?: number;
 }
 
-/** A process of that age was not started for a moment. */
+/** A process of this age is not a short-lived helper. */
 const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
 const UNREADABLE = ['EACCES', 'EPERM'];
-/** At one process, for its ports. */
-const MAX_LOOKS = 3;
-const CANNOT_TELL: Listening = { unseen: 'the port of the target is not known' };
+/** How often the ports of a process are read. */
+const MAX_PORT_READS = 3;
+const PORT_UNKNOWN: Listening = { unseen: 'the port of the target is unknown' };
 
 export class ServerProcesses {
   readonly #query: ProcessQuery;
@@ -44,18 +45,16 @@ export class ServerProcesses {
   readonly #port: number | undefined;
   readonly #maxAgeMs: number;
   readonly #members = new Map<number, Member>();
-  /** Members that have ended, and whose place nobody has taken. */
+  /** Exited members without a replacement. */
   #ended: Member[] = [];
-  readonly #outsiders = new Map<string, { outsider: Outsider; isFromStart: boolean; looks: number }>();
-  /** Pid → start time: of those that are the server, since they were there from the start. */
+  readonly #outsiders = new Map<string, { outsider: Outsider; isFromStart: boolean; portReads: number }>();
+  /** Start times by pid of the processes that identify the server. */
   #watched: Map<number, number> | undefined;
   #foundAtMs = performance.now();
 
-  /**
-   * @throws CapacityError PROCESS_NOT_FOUND if there is none, or one of the ids is of no process
-   */
+  /** @throws CapacityError PROCESS_NOT_FOUND if the query finds no process, or not all of its pids exist */
   constructor(query: ProcessQuery, { option = 'workers', ...options }: ServerProcessOptions = {}) {
-    const { port, listening = CANNOT_TELL, maxAgeMs = MAX_AGE_MS } = options;
+    const { port, listening = PORT_UNKNOWN, maxAgeMs = MAX_AGE_MS } = options;
     this.#query = query;
     this.#port = port;
     this.#listening = listening;
@@ -64,19 +63,19 @@ export class ServerProcesses {
     const roots = rootsOf(query, table);
     const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
     if (dead.length > 0 || roots.length === 0) throw notFound(query, option, dead, table.size);
-    const others = query.match === undefined ? [] : lookAlikes(roots, listening, table);
+    const unrelated = query.match === undefined ? [] : lookAlikes(roots, listening, table);
     this.#addTrees(
-      roots.filter((pid) => !others.includes(pid)),
+      roots.filter((pid) => !unrelated.includes(pid)),
       table,
     );
     const ports = new ListeningPorts();
     for (const member of this.#members.values()) member.ports = ports.of(member.pid);
     const why = `neither listens on port ${port} nor belongs to a process that does`;
-    for (const stat of others.flatMap((pid) => table.get(pid) ?? []))
+    for (const stat of unrelated.flatMap((pid) => table.get(pid) ?? []))
       this.#leaveOut(memberOf(stat, ports.of(stat.pid)), why);
   }
 
-  /** @returns ids of the processes that are there now, and those named by id in any case: a sum must not lose one */
+  /** @returns pids of the running processes, and always those that the query lists, so that a sum does not lose one unnoticed */
   async pids(): Promise<number[]> {
     if (performance.now() - this.#foundAtMs >= this.#maxAgeMs) {
       this.#foundAtMs = performance.now();
@@ -85,12 +84,12 @@ export class ServerProcesses {
     return [...new Set([...(this.#query.pids ?? []), ...this.#living()])];
   }
 
-  /** @returns processes that the query finds, and that are not the server's: they are in no figure */
+  /** @returns processes that the query finds but no figure includes, as they do not belong to the server */
   outsiders(): Outsider[] {
     return [...this.#outsiders.values()].map(({ outsider }) => outsider);
   }
 
-  /** @returns another text as soon as one of the server's processes has ended. To be called once when the run begins */
+  /** @returns a text that changes when one of the server's processes exits. Call it once when the run begins */
   identity(): string {
     this.#watched ??= this.#withoutHelpers();
     return [...this.#watched]
@@ -99,7 +98,7 @@ export class ServerProcesses {
       .join();
   }
 
-  /** @returns files and sockets that they have open; undefined where that is not readable, as for those of other users */
+  /** @returns number of open files and sockets of all processes; undefined if they cannot be read, as those of other users */
   async openFiles(): Promise<number | undefined> {
     const counts = await Promise.all(
       (await this.pids()).map((pid) =>
@@ -112,7 +111,7 @@ export class ServerProcesses {
     return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
   }
 
-  /** @param table can be a few seconds old */
+  /** @param table may be a few seconds old */
   #refresh(table: ProcessTable): void {
     this.#noteEnded();
     this.#addTrees(this.#living(), table);
@@ -121,19 +120,19 @@ export class ServerProcesses {
       if (!stat || this.#members.has(pid)) continue;
       const known = this.#outsiders.get(keyOf(stat));
       if (known?.isFromStart) continue;
-      // A process can listen a little later than it starts. The kernel's list of sockets is long during a run.
-      const looks = (known?.looks ?? 0) + 1;
-      const ports = looks > MAX_LOOKS ? known?.outsider.ports : new ListeningPorts().of(pid);
+      // A process may begin to listen some time after its start. Reads are limited, as the list of sockets is long during a run.
+      const portReads = (known?.portReads ?? 0) + 1;
+      const ports = portReads > MAX_PORT_READS ? known?.outsider.ports : new ListeningPorts().of(pid);
       const found = memberOf(stat, ports);
       if (this.#joins(found, table)) {
         this.#outsiders.delete(keyOf(stat));
         this.#members.set(pid, found);
         this.#addTrees([pid], table);
-      } else this.#leaveOut(found, 'began during the run, and no measured process started it', looks);
+      } else this.#leaveOut(found, 'began during the run, and no measured process started it', portReads);
     }
   }
 
-  /** A child of a member is not kept: what takes its place is a child of that member, too. */
+  /** Children of members are not kept: their replacements are also children of that member. */
   #noteEnded(): void {
     const ended = [...this.#members.values()].filter((member) => !isAlive(member));
     this.#ended.push(...ended.filter(({ parent }) => !this.#members.has(parent)));
@@ -160,15 +159,15 @@ export class ServerProcesses {
     return [...this.#members.values()].filter(isAlive).map(({ pid }) => pid);
   }
 
-  #leaveOut(found: Member, why: string, looks?: number): void {
+  #leaveOut(found: Member, why: string, portReads?: number): void {
     const key = keyOf(found);
     if (this.#outsiders.size >= MAX_OUTSIDERS && !this.#outsiders.has(key)) return;
     const { pid, ports } = found;
     const outsider = { pid, command: shownCommand(pid), ports, why };
-    this.#outsiders.set(key, { outsider, isFromStart: looks === undefined, looks: looks ?? 0 });
+    this.#outsiders.set(key, { outsider, isFromStart: portReads === undefined, portReads: portReads ?? 0 });
   }
 
-  /** A process that the server starts for a moment, such as one that resizes an image, is none that restarts. */
+  /** Leaves out short-lived helpers, such as one that resizes an image: their exit is not a restart of the server. */
   #withoutHelpers(): Map<number, number> {
     const nowUs = Number(process.hrtime.bigint() / 1000n);
     const kept = [...this.#members.values()].filter((member) => {
@@ -188,12 +187,12 @@ function keyOf({ pid, startedAtUs }: Pick<Member, 'pid' | 'startedAtUs'>): strin
   return `${pid} ${startedAtUs}`;
 }
 
-/** Which is nearest to its limit of open files: a server at that limit refuses connections without a word. */
+/** The process nearest to its limit of open files. A server at that limit refuses connections without an error message. */
 export type FullestProcess = NonNullable<Awaited<ReturnType<typeof fullestOf>>>;
 
-/** @returns with the soft limit, at which the kernel refuses; undefined where none tells, as those of other users, or none has a limit */
+/** @returns the process with the highest share of its soft limit in use; undefined if none can be read, or none has a limit */
 export async function fullestOf(pids: number[]) {
-  // A cluster's primary process may be the only one that listens.
+  // Includes children: only the primary process of a cluster may be among `pids`.
   const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];
   const found = await Promise.all(
     all.map(async (pid) => {

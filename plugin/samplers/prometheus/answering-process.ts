@@ -1,54 +1,55 @@
-/** Whether the same process answers at a URL each time: behind one port, several can take turns, and each has its own figures. */
+/** Detects whether several processes answer at one URL in turn: each reports only its own figures. */
 import { type Counters, hasFallen } from './page-counters.ts';
 
 export interface Answer {
-  /** Which process it is, as far as the page tells. */
+  /** Identifies the process, if the page does. */
   identity: string;
-  /** A counter: a process never has less than before. */
+  /** CPU time, which never falls within a process. */
   cpuSeconds: number | undefined;
-  /** What else only grows in a process. */
+  /** Other counters, which never fall within a process. */
   counters: Counters;
-  /** That it can use: fewer seconds of CPU per second than that. Infinite for many processes. */
+  /** Maximum number of cores that the process can use; infinite for a page about many processes. */
   maxCores: number;
-  /** On the clock of `performance`. */
+  /** Time on the clock of `performance`. */
   atMs: number;
 }
 
-/** How often a change is looked at: each time, one of two processes that take turns stays hidden half of the time. */
-const LOOKS = 5;
-/** More CPU time than can be, so many times and never less than before: processes that take turns also show less. */
+/** Requests after a change of process: each shows the former one of two alternating processes with a probability of half. */
+const REPEATS = 5;
+/** Impossible rises of CPU time, without a fall in between, that mean a wrong unit. Alternating processes would also show falls. */
 const IMPOSSIBLE_RISES = 3;
-/** Kernels count in ticks, and some servers read their own CPU time once a second. */
+/** Tolerance for counting in ticks, and for servers that read their CPU time once a second. */
 const MARGIN_SECONDS = 2;
 
 export class AnsweringProcess {
-  /** Another process answered, and then the former one again. */
+  /** Another process answered, and later the former one again. */
   alternates = false;
-  /** It used more CPU than a process can, again and again: its unit is another. */
+  /** CPU time repeatedly rose faster than possible, so its unit must be wrong. */
   impossible = false;
-  /** How often the page showed a new process only by counters that fell: part of its identity. */
-  startedAnew = 0;
+  /** How often only fallen counters showed a new process. Part of the identity. */
+  restarts = 0;
   #impossibleRises = 0;
   #last: Answer | undefined;
   readonly #former = new Set<string>();
 
   /**
-   * @param again answers anew, to see whether the former process comes back
-   * @returns the last answer. Rejects as `again` does
+   * Compares an answer with the one before.
+   * @param again requests another answer, to see whether the former process still answers
+   * @returns the last answer; rejects as `again` does
    */
   async note<A extends Answer>(answer: A, again: () => Promise<A>): Promise<A> {
     const before = this.#last;
     let last = answer;
     if (before && isOther(before, answer)) this.#impossibleRises = 0;
     if (before && !this.alternates && isOther(before, answer)) {
-      for (let look = 0; look < LOOKS && !this.alternates; look++) {
+      for (let repeat = 0; repeat < REPEATS && !this.alternates; repeat++) {
         last = await again();
         this.alternates = isBack(before, answer, last);
       }
       this.alternates ||= this.#former.has(answer.identity);
       if (answer.identity === before.identity && !this.alternates) {
-        this.alternates = this.startedAnew > 0;
-        this.startedAnew++;
+        this.alternates = this.restarts > 0;
+        this.restarts++;
       } else this.#former.add(before.identity);
     }
     this.#last = last;
@@ -66,7 +67,7 @@ function isOther(before: Answer, now: Answer): boolean {
 function isBack(before: Answer, between: Answer, now: Answer): boolean {
   if (before.identity !== between.identity) return now.identity === before.identity;
   const high = now.cpuSeconds ?? 0;
-  // Too much for one process to have used since.
+  // If one process could not have used so much since, the former one has answered.
   return high >= (before.cpuSeconds ?? 0) && usedMoreThanPossible(between, now, 0);
 }
 

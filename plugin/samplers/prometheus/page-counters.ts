@@ -1,15 +1,15 @@
-/** Counters on a page that a server writes about itself. They fall only if another process writes the page. */
+/** Reads the counters of a page that a server writes about itself. They fall only if another process writes the page. */
 import { EXPORTER } from './page-figures.ts';
 
 export type Counters = Record<string, number>;
 
-/** More would only cost time: a new process begins all of them at zero. */
+/** Enough, as a new process begins all of its counters at zero. */
 const MAX_COUNTERS = 100;
 const COUNTER = /^# TYPE ([\w:]+) counter\s*$/;
 const SAMPLE = /^([\w:]+)(\{[^}]*\})? +([\d.eE+]+)(?: |$)/;
 const OF_PROCESS = /^(process|nodejs)_/;
 
-/** @returns by name and labels; nothing on the page of an exporter, whose own restart is none of the server */
+/** @returns counters by name and labels; empty for the page of an exporter, whose restart is not the server's */
 export function countersIn(text: string): Counters {
   const names = new Set<string>();
   const found: Counters = {};

@@ -1,8 +1,8 @@
-/** The figures of a layer that common exporters tell, by the names of their metrics. Another exporter is another name here. */
+/** Metric names of common exporters for a layer's figures. */
 
 /**
- * Where several match, the first that a page has counts. `namedprocess` is process-exporter, `container` cAdvisor, `node`
- * node_exporter; `process` and `nodejs` are of the process that serves the page (prom-client and its like).
+ * Formulas by figure; the first that a page has counts. `namedprocess` is process-exporter, `container` is cAdvisor, `node` is
+ * node_exporter; `process` and `nodejs` are metrics of the process that serves the page, as of prom-client.
  */
 export const METRICS = {
   pssBytes: ['namedprocess_namegroup_memory_bytes{memtype="proportionalResident"}'],
@@ -27,7 +27,7 @@ export const METRICS = {
 
 export type PrometheusFigure = keyof typeof METRICS;
 
-/** As node_exporter names them. */
+/** Metric names of node_exporter for the machine. */
 export const OF_MACHINE = {
   cpu: 'node_cpu_seconds_total',
   memory: 'node_memory_MemTotal_bytes',
@@ -35,10 +35,10 @@ export const OF_MACHINE = {
   name: 'node_uname_info',
 };
 
-/** A page without any of them is of no use. */
+/** Figures of which a page must have at least one. */
 export const MEMORY: PrometheusFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
-/** Other values after another start. Of Redis, the labels: its exporter computes the time anew each time, with an error. */
+/** Metrics that change after a restart. For Redis, the labels count: its exporter recomputes the start time each time, with an error. */
 export const STARTED = [
   'process_start_time_seconds',
   'container_start_time_seconds',
@@ -47,20 +47,19 @@ export const STARTED = [
   'redis_instance_info',
 ];
 
-/** Whose page it is: an exporter's page tells of others, so that what it has of its own process is no figure of a layer. */
+/** Metrics that mark the page of an exporter. Metrics of the exporter's own process are not figures of a layer. */
 export const EXPORTER = /exporter_build_info$|^cadvisor_version_info$/;
 const OWN_PROCESS = /^(process|nodejs)_/;
 
-/** One sample of a page. */
 export interface Sample {
   name: string;
   value: number;
   labels: Record<string, string>;
-  /** When the exporter read it, if it says so. */
+  /** When the exporter read it, if it reports that. */
   atMs: number | undefined;
 }
 
-/** Formula of `METRICS` → its value on one page; without those of which a metric is missing. */
+/** Values of one page by formula of `METRICS`. A formula is missing if one of its metrics is. */
 export type PageValues = Record<string, number>;
 
 interface Term {
@@ -82,13 +81,13 @@ export function isWanted(name: string): boolean {
   return NAMES.has(name) || EXPORTER.test(name);
 }
 
-/** @returns without what an exporter says of itself */
+/** @returns the samples without those about the exporter itself */
 export function withoutExporter(samples: Sample[]): Sample[] {
   if (!samples.some(({ name }) => EXPORTER.test(name))) return samples;
   return samples.filter(({ name }) => !EXPORTER.test(name) && !OWN_PROCESS.test(name));
 }
 
-/** Adds up all samples of each metric. */
+/** Computes all formulas, with the sum over all samples of each metric. */
 export function valuesIn(samples: Sample[]): PageValues {
   const found: PageValues = {};
   for (const [formula, terms] of TERMS) {
@@ -104,12 +103,13 @@ export function valuesIn(samples: Sample[]): PageValues {
   return found;
 }
 
-/** @returns the sums over all pages, of each exporter's figures those that all pages of such an exporter have */
+/** @returns sums over all pages; a formula counts only if all pages of its exporter have it */
 export function figuresOf(pages: PageValues[]): Partial<Record<PrometheusFigure, number>> {
   const sums = Object.entries(METRICS).flatMap(([figure, formulas]) => {
     const formula = formulas.find((one) => {
-      const alike = pages.filter((page) => Object.keys(page).some((other) => exporterOf(other) === exporterOf(one)));
-      return alike.length > 0 && alike.every((page) => one in page);
+      const exporter = exporterOf(one);
+      const sameExporter = pages.filter((page) => Object.keys(page).some((other) => exporterOf(other) === exporter));
+      return sameExporter.length > 0 && sameExporter.every((page) => one in page);
     });
     return formula === undefined ? [] : [[figure, pages.reduce((sum, page) => sum + (page[formula] ?? 0), 0)]];
   });
@@ -121,7 +121,7 @@ function exporterOf(formula: string): string {
   return prefix === 'nodejs' ? 'process' : prefix;
 }
 
-/** `a{label="value"} - b`. */
+/** Parses a formula such as `a{label="value"} - b`. */
 function termsOf(formula: string): Term[] {
   return [...formula.matchAll(/([+-]?) ?([\w:]+)(?:\{([^}]*)\})?/g)].map(([, sign, name = '', labels = '']) => ({
     sign: sign === '-' ? -1 : 1,

@@ -1,22 +1,22 @@
-/** The machine of which a page of node_exporter tells. */
+/** Reads a machine's figures from a page of node_exporter. */
 import { hostname } from 'node:os';
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { OF_MACHINE, type Sample } from './page-figures.ts';
 
 const { cpu: CPU, memory: MEMORY, available: AVAILABLE, name: NAME } = OF_MACHINE;
-/** DNS has no longer ones. */
+/** Maximum length of a DNS name. */
 const MAX_NAME_LENGTH = 253;
 const IDLE = new Set(['idle', 'iowait']);
 const INTERRUPT = new Set(['irq', 'softirq']);
 
-/** @returns undefined of another exporter, and of this machine, which the run reads itself */
+/** @returns undefined for another exporter, and for this machine, which the run reads itself */
 export function machineOf(samples: Sample[], url: string): WorkerMachine | undefined {
   const times = samples.filter(({ name }) => name === CPU);
   const bytesOf = (wanted: string) => samples.find(({ name }) => name === wanted)?.value;
   const memoryBytes = bytesOf(MEMORY);
   if (times.length === 0 || memoryBytes === undefined) return undefined;
-  const told = samples.find((sample) => sample.name === NAME)?.labels.nodename || new URL(url).host;
-  const name = told.slice(0, MAX_NAME_LENGTH);
+  const nodeName = samples.find((sample) => sample.name === NAME)?.labels.nodename || new URL(url).host;
+  const name = nodeName.slice(0, MAX_NAME_LENGTH);
   if (name === hostname()) return undefined;
   const us = (counts: (mode: string) => boolean) =>
     times.reduce((sum, { labels: { mode = '' }, value }) => sum + (counts(mode) ? value * 1e6 : 0), 0);

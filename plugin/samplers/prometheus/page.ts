@@ -1,4 +1,4 @@
-/** A page of metrics, as text for Prometheus: what of it counts, and what it lacks. */
+/** Reads the figures of a metrics page in Prometheus text format, and checks that it has any. */
 
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -17,30 +17,30 @@ import { machineOf } from './page-machine.ts';
 
 export interface PrometheusQuery {
   url: string;
-  /** What the samples that count have in common. */
+  /** Labels that a sample must have to count. */
   labels: Record<string, string>;
 }
 
 export type PageReading = ReturnType<typeof readPage>;
 export type PrometheusReading = Pick<PageReading, 'figures' | 'identity'>;
 
-/** cAdvisor reads a container every 10 to 15 s and gives the time of it: older figures are of another state. */
+/** Maximum age of a sample with a timestamp: cAdvisor reads a container every 10 to 15 s. */
 const MAX_AGE_MS = 20_000;
-/** What a Socket.IO process can use: fewer seconds of CPU per second than that. */
+/** A Socket.IO process cannot use more cores than this. */
 export const MAX_CORES = 8;
-/** CPU time of the process that serves the page, which its own code may count wrongly. */
+/** CPU time of the process that serves the page, which may use a wrong unit. */
 export const OWN_CPU = 'process_cpu_seconds_total';
 export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give milliseconds?`;
-/** The clock of another host can be wrong, and a process is started a little before it says so. */
+/** Tolerance for another host's clock, and for the reported start time of a process. */
 const CLOCK_MARGIN_SECONDS = 60;
 
-/** Kept of a page beside the wanted ones: enough to say what it has instead. */
+/** Unwanted lines to keep, for an error message that lists what the page has. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
-/** Characters of wanted samples: 15,000 of cAdvisor’s. The run stands still while they are parsed, for a third of a second. */
+/** Characters of wanted samples, enough for 15,000 of cAdvisor's. Parsing them blocks the run for a third of a second. */
 const MAX_WANTED = 4 * 1024 ** 2;
 
-/** The lines that are read of a page, chosen as it arrives: the run must not stand still for the megabytes that cAdvisor has. */
+/** Filters the lines of a page as it arrives, as parsing all of cAdvisor's megabytes would block the run. */
 export class PageLines {
   readonly #lines: string[] = [];
   readonly #decoder = new TextDecoder();
@@ -48,7 +48,7 @@ export class PageLines {
   #wanted = 0;
   #unfinished = '';
 
-  /** @throws Error for a line that is none, and for too much */
+  /** @throws Error for a line that is too long, or too many wanted lines */
   add(chunk: Uint8Array): void {
     const lines = `${this.#unfinished}${this.#decoder.decode(chunk, { stream: true })}`.split('\n');
     this.#unfinished = lines.pop() ?? '';
@@ -66,7 +66,7 @@ export class PageLines {
   }
 }
 
-/** Only wanted lines are parsed. @throws Error for old figures, and for values that cannot be */
+/** Parses the wanted lines. @throws Error for old figures and impossible values */
 export function readPage(text: string, query: PrometheusQuery) {
   const samples = samplesOf(samplesIn(text), query);
   const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST_FIGURE));
@@ -79,9 +79,9 @@ export function readPage(text: string, query: PrometheusQuery) {
   return {
     values,
     figures: figuresOf([values]),
-    /** The host, by node_exporter. */
+    /** The host, if the page is node_exporter's. */
     machine: machineOf(samples, query.url),
-    /** Another one after a process has started anew, come or gone. */
+    /** Changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
   };
 }
@@ -112,20 +112,17 @@ function hasLabels(sample: Sample, labels: Record<string, string>): boolean {
   return Object.entries(labels).every(([name, value]) => sample.labels[name] === value);
 }
 
-/** In Kubernetes, cAdvisor has a sample without a container that is the sum of those of the pod's containers. */
+/** In Kubernetes, cAdvisor's samples without a container are sums over the pod's containers. */
 function isTotal({ name, labels }: Sample, ofContainers: Set<string>): boolean {
   return name.startsWith('container_') && !labels.container && ofContainers.has(name);
 }
 
-/** A metric that says who it is says so by its labels. */
+/** An `_info` metric identifies by its labels, any other by its value. */
 function identityOf({ name, value, labels }: Sample): string {
   return JSON.stringify(name.endsWith('_info') ? Object.entries(labels).sort() : [name, value]);
 }
 
-/**
- * Before the load: whether the page can tell of a layer.
- * @throws CapacityError METRICS_MISSING; Error as `readPage`
- */
+/** Checks before the load that the page has figures of a layer. @throws CapacityError METRICS_MISSING; Error as `readPage` */
 export function requireFigures(text: string, query: PrometheusQuery): void {
   const { figures, values } = readPage(text, query);
   const samples = samplesOf(samplesIn(text), query);
@@ -134,17 +131,17 @@ export function requireFigures(text: string, query: PrometheusQuery): void {
     const fix = `name one of them: labels: { groupname: ${[...groups][0]} }`;
     throw missing(`${query.url} has several groups of processes: ${listed([...groups])}`, fix);
   }
-  if (!MEMORY.some((figure) => figures[figure] !== undefined)) throw without(text, query);
+  if (!MEMORY.some((figure) => figures[figure] !== undefined)) throw memoryMissing(text, query);
   const startedAt = samples.find(({ name }) => name === 'process_start_time_seconds')?.value;
   const cpuSeconds = values[OWN_CPU];
   if (startedAt === undefined || cpuSeconds === undefined) return;
   const ageSeconds = Math.max(0, Date.now() / 1000 - startedAt) + CLOCK_MARGIN_SECONDS;
   if (cpuSeconds <= MAX_CORES * ageSeconds) return;
-  const said = `${Math.round(cpuSeconds)} s of CPU time in ${Math.round(ageSeconds)} s`;
-  throw missing(`${query.url} has a process with ${said}, which is impossible`, WRONG_UNIT);
+  const used = `${Math.round(cpuSeconds)} s of CPU time in ${Math.round(ageSeconds)} s`;
+  throw missing(`${query.url} has a process with ${used}, which is impossible`, WRONG_UNIT);
 }
 
-function without(text: string, { url, labels }: PrometheusQuery): CapacityError {
+function memoryMissing(text: string, { url, labels }: PrometheusQuery): CapacityError {
   const wanted = MEMORY.flatMap((figure) => METRICS[figure].slice(-1));
   const selector = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   const others = samplesIn(text).map((sample) => `${sample.name}${JSON.stringify(sample.labels)}`);

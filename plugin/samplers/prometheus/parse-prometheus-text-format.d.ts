@@ -1,4 +1,4 @@
-/** The part of the library that is used: one entry for each sample of a gauge or counter. */
+/** Types of the library, as far as they are used: samples of gauges and counters. */
 declare module 'parse-prometheus-text-format' {
   interface Sample {
     value?: string;

@@ -1,4 +1,4 @@
-/** A page of metrics, as text for Prometheus: of the server itself, or of an exporter beside a layer. */
+/** Requests one metrics page repeatedly, either the server's own or an exporter's. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
@@ -16,26 +16,26 @@ import {
 } from './page.ts';
 import { countersIn } from './page-counters.ts';
 
-/** From the request to the end of the page. */
+/** Time limit for a complete page. */
 const TIMEOUT_MS = 2000;
-/** A page of cAdvisor has some MB. */
+/** Ample: a page of cAdvisor has some MB. */
 const MAX_BYTES = 64 * 1024 ** 2;
-/** A page that takes too long again and again is asked less often: whoever waits for it takes no samples. */
+/** Successive timeouts after which the page is requested less often, as each one delays a reading. */
 const GIVE_UP_AFTER = 2;
 const RETRY_MS = 10_000;
 
 export class PrometheusReader {
   readonly #query: PrometheusQuery;
-  /** Of basic authorization, if the URL had user info. */
+  /** Header of basic authorization, if the URL has user info. */
   readonly #credentials: Record<string, string>;
   readonly #process = new AnsweringProcess();
-  /** Readings that failed of a page that is there, and that this run may read. */
+  /** Number of failed readings, without refused ones. */
   failures = 0;
   readonly #availability = new Availability();
   #timedOutInARow = 0;
   #retryAtMs = 0;
   #failure: Error = new Absent('unanswered', 'not read yet');
-  /** Readings follow each other, so that their order is that of the figures. */
+  /** Chains readings, so that their order is that of the figures. */
   #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(query: PrometheusQuery) {
@@ -53,7 +53,7 @@ export class PrometheusReader {
     return this.#availability.absence;
   }
 
-  /** Several processes have answered in turn. */
+  /** Whether several processes answer in turn. */
   get alternates(): boolean {
     return this.#process.alternates;
   }
@@ -75,7 +75,7 @@ export class PrometheusReader {
     return reader;
   }
 
-  /** @throws Error with the reason why there are no figures: at once, where the page has taken too long twice in a row */
+  /** @throws Error with the reason why there are no figures; without a request, if the page recently timed out twice in a row */
   read(): Promise<PageReading> {
     const reading = this.#previous.then(() => this.#read());
     this.#previous = reading.catch(() => {});
@@ -87,9 +87,9 @@ export class PrometheusReader {
       if (this.#timedOutInARow >= GIVE_UP_AFTER && performance.now() < this.#retryAtMs) throw this.#failure;
       const reading = await this.#process.note(await this.#answer(), () => this.#answer());
       this.#timedOutInARow = 0;
-      if (this.#process.impossible) throw new Error(`their CPU time rises faster than possible; ${WRONG_UNIT}`);
+      if (this.#process.impossible) throw new Error(`its CPU time rises faster than possible; ${WRONG_UNIT}`);
       this.#availability.succeed();
-      return { ...reading, identity: `${reading.identity} ${this.#process.startedAnew}` };
+      return { ...reading, identity: `${reading.identity} ${this.#process.restarts}` };
     } catch (error) {
       if (error !== this.#failure) this.#fail(error);
       if (reasonOf(this.#failure) !== 'refused') this.failures++;
@@ -118,7 +118,7 @@ export class PrometheusReader {
   }
 
   async #scrape(): Promise<string> {
-    // Each time another connection: behind one port, one that stays would always lead to the same of several processes.
+    // A new connection each time: a persistent one would always reach the same of several processes.
     const headers = { ...this.#credentials, accept: 'text/plain;version=0.0.4', connection: 'close' };
     const response = await fetch(this.#query.url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
     const page = new PageLines();

@@ -1,4 +1,4 @@
-/** The pages of metrics of one layer: of each of its processes or hosts, and of several exporters. */
+/** Reads all metrics pages of one layer: of its processes or hosts, and of different exporters. */
 
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { type Absence, Absent, describeAbsence } from '../absence.ts';
@@ -8,10 +8,10 @@ import { PrometheusReader } from './prometheus.ts';
 
 export interface TargetReading<Reading = PrometheusReading> {
   url: string;
-  /** Undefined where there are no figures, for the reason in `absence`. */
+  /** Undefined without figures, for the reason in `absence`. */
   reading: Reading | undefined;
   absence: Absence | undefined;
-  /** Several processes answer there in turn. */
+  /** Whether several processes answer there in turn. */
   alternates: boolean;
 }
 
@@ -22,22 +22,22 @@ export class PrometheusTargets {
     this.#targets = targets;
   }
 
-  /** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING, of the first target without figures */
+  /** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING for a target without figures */
   static async open(queries: PrometheusQuery[]): Promise<PrometheusTargets> {
     return new PrometheusTargets(await Promise.all(queries.map((query) => PrometheusReader.open(query))));
   }
 
-  /** Readings that failed, of all targets. */
+  /** Number of failed readings of all targets. */
   get failures(): number {
     return this.#targets.reduce((sum, { failures }) => sum + failures, 0);
   }
 
-  /** Several processes answer in turn at one of the targets, so that the figures are those of any of them. */
+  /** Whether several processes answer in turn at one of the targets, so that its figures are not of one process. */
   get alternates(): boolean {
     return this.#targets.some((target) => target.alternates);
   }
 
-  /** @returns the targets in the order of the options, each with its own figures; never rejects */
+  /** @returns the readings of all targets, in the order of the options; never rejects */
   readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
       this.#targets.map(async (target) => {
@@ -50,16 +50,13 @@ export class PrometheusTargets {
     );
   }
 
-  /** @returns those of which the pages tell, each once; never rejects */
+  /** @returns the machines that node_exporter pages report, each once; never rejects */
   async machines(): Promise<WorkerMachine[]> {
     const machines = (await this.readEach()).flatMap(({ reading }) => reading?.machine ?? []);
     return [...new Map(machines.map((machine) => [machine.hostname, machine])).values()];
   }
 
-  /**
-   * The sums as `figuresOf`.
-   * @throws Error with the reason if one of them has no figures: a sum of the others would be too low
-   */
+  /** Sums the figures of all pages. @throws Error with the reason if a page has none, as a sum over the others would be too low */
   async read(): Promise<PrometheusReading> {
     const targets = await this.readEach();
     const absent = targets.flatMap(({ url, absence }) => (absence ? { url, absence } : []));

@@ -1,4 +1,4 @@
-/** Reads what one Redis reports about itself. Owns one connection, which reconnects by itself. */
+/** Reads the figures that one Redis node reports, over a connection that reconnects by itself. */
 import { createClient, ErrorReply } from 'redis';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import { Absent } from '../absence.ts';
@@ -9,7 +9,7 @@ export type RedisFigures = NodeReading['figures'];
 
 export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 
-/** A Redis that stopped answering must not hold up a sample. */
+/** Short, as a Redis that does not answer must not delay a sample. */
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
@@ -18,7 +18,7 @@ export class RedisNode {
   /** `host:port` */
   readonly address: string;
   readonly #client;
-  /** On the wire, so far. */
+  /** Bytes of this reader's own requests and answers so far. */
   readonly #own = { inBytes: 0, outBytes: 0 };
 
   /** @param url redis://[[user]:password@]host[:port]; connects in the background after `ready()` */
@@ -34,21 +34,21 @@ export class RedisNode {
     });
   }
 
-  /** Waits for the first connection, or its first failure, so that an early reading is not lost. Never rejects. */
+  /** Connects, and waits for the first success or failure. Never rejects. */
   async ready(): Promise<void> {
     const answered = new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
-      // Rejects only if closed meanwhile; failures to connect are emitted as 'error' and retried.
+      // Rejects only if closed meanwhile; connect failures are emitted as `error` and retried.
       this.#client.connect().catch(() => resolve());
     });
-    // The client itself waits for as long as the other side keeps the connection.
+    // The client itself has no limit once the TCP connection is open.
     await within(answered, TIMEOUT_MS).catch((error: Late) => {
       this.lastFailure = error;
     });
   }
 
-  /** @returns of its cluster, the addresses of all nodes that have slots; empty if it is in none. Never rejects. */
+  /** @returns addresses of all nodes of its cluster that have slots; empty if it is not in a cluster. Never rejects. */
   async clusterNodes(): Promise<string[]> {
     try {
       const ranges = await within(this.#client.clusterSlots(), TIMEOUT_MS);
@@ -58,7 +58,7 @@ export class RedisNode {
     }
   }
 
-  /** @returns whether it runs: a refusal is an answer, too. Never rejects. */
+  /** @returns whether it answers, even with a refusal. Never rejects. */
   async answers(): Promise<boolean> {
     try {
       await within(this.#client.sendCommand(['PING']), TIMEOUT_MS);
@@ -69,7 +69,7 @@ export class RedisNode {
     }
   }
 
-  /** @throws Error if it does not answer, or not this user: an `ErrorReply` */
+  /** @throws Error if it does not answer; `ErrorReply` if it refuses this user */
   read(): Promise<NodeReading> {
     return this.#noting(async () => {
       const subscribing = this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB').catch(unlessRefused);
@@ -79,13 +79,13 @@ export class RedisNode {
     });
   }
 
-  /** @param stream of the adapter, if it has one @throws Error if it does not answer */
+  /** @param stream the adapter's stream, if it has one @throws Error if it does not answer */
   traffic(stream?: string) {
     return this.#noting(async () => {
-      /** Null if the adapter has none, or another node of the cluster has it. */
+      /** Null without a stream, or if another node of the cluster has it. */
       const streamEntries = stream === undefined ? null : await within(this.#lengthOf(stream), TIMEOUT_MS);
       const answer = within(this.#ask('INFO'), TIMEOUT_MS);
-      // Redis has counted this request when it answers, but not the answer.
+      // Redis's counters include this request, but not its answer.
       const own = { ...this.#own };
       return { /** `host:port` */ node: this.address, ...toTraffic(parseInfo(await answer), own), streamEntries };
     });
@@ -118,18 +118,18 @@ export class RedisNode {
       return await read();
     } catch (error) {
       this.#note(error as Error);
-      if (error instanceof Late) this.#connectAnew();
+      if (error instanceof Late) this.#reconnect();
       throw error;
     }
   }
 
-  /** Without a connection, the reason is that of the connection. */
+  /** Records the reason of a failure, but keeps an earlier reason while there is no connection. */
   #note(error: Error): void {
     if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = asAbsent(error);
   }
 
-  /** An answer that never ends would be kept, and come before all others. */
-  #connectAnew(): void {
+  /** Opens a new connection, as a late answer would block all later ones. */
+  #reconnect(): void {
     if (!this.#client.isReady) return;
     this.#client.destroy();
     this.#client.connect().catch(() => {});
@@ -147,12 +147,12 @@ function asAbsent(error: Error): Error {
   return Object.assign(new Absent('unanswered', code ?? message), { code });
 }
 
-/** @returns undefined, which stands for what this user may not read */
+/** @returns undefined if Redis refuses the command to this user @throws any other error */
 function unlessRefused(error: Error): undefined {
   if (!(error instanceof ErrorReply)) throw error;
 }
 
-/** @param subscribers as `CLIENT LIST` has them, one a line; undefined if this user may not read them */
+/** @param subscribers lines of `CLIENT LIST`; undefined if this user is not permitted to list clients */
 function toReading(info: Map<string, string>, subscribers: string | undefined) {
   const total = (field: string) =>
     subscribers === undefined
@@ -162,7 +162,7 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
           0,
         );
   return {
-    /** Another one after each start, and when it becomes a replica. */
+    /** Changes with each start, and when the node becomes a replica. */
     runId: `${info.get('run_id')} ${info.get('role')}`,
     figures: {
       usedMemoryBytes: figure(info, 'used_memory'),
@@ -171,9 +171,9 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
       channels: optional(info, 'pubsub_channels') + optional(info, 'pubsubshard_channels'),
       patterns: optional(info, 'pubsub_patterns'),
       clients: optional(info, 'connected_clients'),
-      /** Output buffers of subscribed connections: grow when a worker falls behind. */
+      /** Output buffers of subscribers, which grow when a worker falls behind. */
       pubSubOutputBytes: total('omem'),
-      /** All memory of subscribed connections, output buffers included. */
+      /** All memory of subscribers, output buffers included. */
       pubSubTotalBytes: total('tot-mem'),
     },
   };
@@ -182,14 +182,14 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
 function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: number }) {
   return {
     version: info.get('redis_version') ?? '',
-    /** Received and sent since its start, without what this reader sent and received. */
+    /** Bytes received since its start, without this reader's own traffic; `outBytes`: bytes sent. */
     inBytes: figure(info, 'total_net_input_bytes') - own.inBytes,
     outBytes: figure(info, 'total_net_output_bytes') - own.outBytes,
-    /** Since its start, this reader's requests included. */
+    /** CPU time since its start, including this reader's requests. */
     cpuUs: Math.round((figure(info, 'used_cpu_user') + figure(info, 'used_cpu_sys')) * 1e6),
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
-    /** With subscribers. */
+    /** Channels with subscribers. */
     channels: figure(info, 'pubsub_channels'),
     /** Null before Redis 7.0. */
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
@@ -209,27 +209,27 @@ function figure(info: Map<string, string>, key: string): number {
   return figureOf(info.get(key), key);
 }
 
-/** @throws Error for what is no number that can be */
+/** @throws Absent unless the text is a possible figure */
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
   if (value <= LARGEST_FIGURE) return value;
-  throw new Absent('unsupported', `Redis tells no ${key}`);
+  throw new Absent('unsupported', `Redis reports no ${key}`);
 }
 
-/** An array of bulk strings. */
+/** Size of a command on the wire, an array of bulk strings. */
 function sizeOfCommand(command: string[]): number {
   const arrayHead = `*${command.length}\r\n`.length;
   const lengths = command.map((part) => Buffer.byteLength(part));
   return lengths.reduce((sum, length) => sum + `$${length}\r\n`.length + length + 2, arrayHead);
 }
 
-/** A verbatim string of RESP3: `=15\r\ntxt:Some string\r\n`. */
+/** Size of an answer on the wire, a verbatim string of RESP3: `=15\r\ntxt:Some string\r\n`. */
 function sizeOfText(text: string): number {
   const length = Buffer.byteLength(text) + 'txt:'.length;
   return `=${length}\r\n`.length + length + 2;
 }
 
-/** `INFO`'s `key:value` lines. */
+/** Parses the `key:value` lines of `INFO`. */
 export function parseInfo(text: string): Map<string, string> {
   return new Map([...text.matchAll(/^([a-z_0-9]+):(.*?)\r?$/gm)].map((match) => [match[1] ?? '', match[2] ?? '']));
 }

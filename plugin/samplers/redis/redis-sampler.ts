@@ -1,4 +1,4 @@
-/** Reads what the adapter's Redis reports about itself; of a Redis Cluster, all nodes that have slots. */
+/** Reads the figures of the adapter's Redis; of a Redis Cluster, sums over all nodes that have slots. */
 
 import { redisPart } from '../../../protocol/wire/redis-part.ts';
 import { CREDENTIAL_FIXES } from '../../../protocol/wire/redis-refusals.ts';
@@ -11,20 +11,20 @@ export type { RedisTraffic } from './redis-node.ts';
 export type RedisReading = NonNullable<Awaited<ReturnType<RedisReader['read']>>>;
 
 export class RedisReader {
-  /** Readings that failed of a Redis that had answered, and that this user may read. */
+  /** Number of failed readings after the first answer, without refused ones. */
   failures = 0;
   readonly #availability = new Availability();
   readonly #url: string;
   #nodes: RedisNode[];
   #isCluster = false;
 
-  /** @param url redis://[[user]:password@]host[:port], of any node; connects in the background after `ready()` */
+  /** @param url redis://[[user]:password@]host[:port] of any node; connects in the background after `ready()` */
   constructor(url: string) {
     this.#url = url;
     this.#nodes = [new RedisNode(url)];
   }
 
-  /** Waits for the first connections, or their first failures, so that an early reading is not lost. Never rejects. */
+  /** Connects to all nodes, and waits for their first success or failure. Never rejects. */
   async ready(): Promise<void> {
     const [first] = this.#nodes;
     await first?.ready();
@@ -35,7 +35,7 @@ export class RedisReader {
       this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
       await Promise.all(this.#nodes.map((node) => node.ready()));
     }
-    // Reads everything once that the run reads later, so that a refusal shows at the start.
+    // A first reading, so that a refusal shows at the start.
     await this.read();
   }
 
@@ -48,7 +48,7 @@ export class RedisReader {
     return this.#availability.absence;
   }
 
-  /** @returns whether all nodes run, also if this user may not read them. Never rejects. */
+  /** @returns whether all nodes answer, even with a refusal. Never rejects. */
   async answers(): Promise<boolean> {
     const answers = await Promise.all(this.#nodes.map((node) => node.answers()));
     const silent = this.#nodes[answers.indexOf(false)];
@@ -62,18 +62,18 @@ export class RedisReader {
     if (!readings) return undefined;
     const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
     return {
-      /** By part of the deployment, what another start of it changes. */
+      /** Identities by part of the deployment, which change with a restart. */
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
       ...readings.map(({ figures }) => figures).reduce(sumOf),
     };
   }
 
-  /** @param stream of the adapter, if it has one @returns of each node; undefined as `read` */
+  /** @param stream the adapter's stream, if it has one @returns traffic of each node; undefined as for `read` */
   traffic(stream?: string): Promise<RedisTraffic[] | undefined> {
     return this.#ofAll((node) => node.traffic(stream));
   }
 
-  /** A sum over only some of the nodes would be too low. */
+  /** @returns undefined if one node does not answer, as a sum over the others would be too low */
   async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
     if (this.absence?.reason === 'refused') return undefined;
     const answers = await Promise.allSettled(this.#nodes.map(read));
@@ -98,7 +98,7 @@ export class RedisReader {
   }
 }
 
-/** @returns without figures that one of them does not have */
+/** @returns sums of the figures that both have */
 function sumOf(one: RedisFigures, other: RedisFigures): RedisFigures {
   const sum = (a: number | undefined, b: number | undefined) =>
     a === undefined || b === undefined ? undefined : a + b;
@@ -119,17 +119,17 @@ const FIXES: Record<string, string> = {
   EPROTO: TLS,
 };
 
-/** @returns undefined where nothing more is known than its reason */
+/** @returns undefined if there is no better fix than that of the reason */
 function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
   const code = codeOf(error);
   if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
   if (error instanceof Late || code === 'ETIMEDOUT')
-    // A Redis without TLS waits for the rest of what it takes for a command.
+    // A Redis without TLS takes the TLS handshake for an incomplete command, and never answers.
     return `let this machine reach ${ADDRESS}: a firewall may drop it${isTls ? `; or ${TLS}` : ''}`;
   return FIXES[code] ?? (/closed unexpectedly/i.test(error?.message ?? '') ? TLS : undefined);
 }
 
-/** All nodes of a cluster have the same users. */
+/** @returns the URL with another address; all nodes of a cluster have the same users */
 function withAddress(url: string, address: string): string {
   const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
   const of = new URL(url);
