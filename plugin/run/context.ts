@@ -42,7 +42,7 @@ export interface RunContext {
         | 'acknowledged'
         | 'ackErrors'
         | 'unacknowledged'
-        | 'came'
+        | 'clients'
         | 'givesRooms'
         | 'publishTrial'
       >

@@ -1,6 +1,6 @@
 /**
- * Where the server uses CPU, per connect and per copy. The profiler itself takes CPU, so this comes after everything else is measured, with
- * connections of the run in place of the load.
+ * Profiles the server's CPU use per connect and per copy. The profiler itself uses CPU, so this comes after all measurements, with
+ * clients of the run in place of the load.
  */
 import { mapLimit } from '../../../protocol/base/map-limit.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
@@ -11,33 +11,33 @@ import { joinRoom } from '../receivers/join-room.ts';
 import type { RunSocket } from '../receivers/run-connection.ts';
 import { pause, until } from '../wait.ts';
 
-const MOST_CONNECTIONS = 200;
-const TOGETHER = 10;
-/** Enough samples for functions that take 1 % of a copy. */
+const MAX_CONNECTIONS = 200;
+const CONCURRENCY = 10;
+/** Enough samples to show functions that take 1 % of a copy. */
 const COPIES = 20_000;
 const PUBLISH_MS = 5000;
 const INTERVAL_MS = 50;
 const RECEIVE_TIMEOUT_MS = 5000;
 
-/** No other figure depends on it: a failure is kept in place of the profiles. */
+/** Keeps a failure in place of the profiles, as no other figure depends on them. */
 export async function profileCpu(context: RunContext): Promise<void> {
   const { profiler, measurements, config, sampler, signal } = context;
   if (!profiler || signal.aborted || config.overTime || config.fault) return;
-  // Its rows are those of the load.
+  // The time series ends with the load.
   await sampler.close();
   const sockets: RunSocket[] = [];
   const profiled: CpuProfiled = {};
   measurements.cpuProfiles = profiled;
   try {
     await profiler.startProfiles('cpu');
-    const count = Math.min(MOST_CONNECTIONS, config.load.connections);
-    await mapLimit(count, TOGETHER, async () => void sockets.push(await enter(context)));
+    const count = Math.min(MAX_CONNECTIONS, config.load.connections);
+    await mapLimit(count, CONCURRENCY, async () => void sockets.push(await connectAndJoin(context)));
     profiled.connect = { profiles: await profiler.takeProfiles(), units: sockets.length };
     const source = sourceOf(context, sockets);
     await profiler.startProfiles('cpu');
     const units = await broadcast(source, signal);
     const profiles = await profiler.takeProfiles();
-    if (units === 0) throw new Error('no broadcast came meanwhile');
+    if (units === 0) throw new Error('no broadcast arrived meanwhile');
     profiled.copy = { profiles, units };
   } catch (error) {
     profiled.failure = error as Error;
@@ -46,8 +46,8 @@ export async function profileCpu(context: RunContext): Promise<void> {
   }
 }
 
-/** Connects as the load does, up to its room. */
-async function enter({ clients, control, config, signal }: RunContext): Promise<RunSocket> {
+/** Connects as the load does, and joins a room. */
+async function connectAndJoin({ clients, control, config, signal }: RunContext): Promise<RunSocket> {
   const { socket } = await connectClient(config.delivery ? clients.nextReceiver() : clients.nextTemporary(), signal);
   if (control.size > 0) await joinRoom(socket, roomOf(config.room));
   return socket;
@@ -56,11 +56,11 @@ async function enter({ clients, control, config, signal }: RunContext): Promise<
 interface Source {
   event: string;
   receivers: RunSocket[];
-  /** Undefined if the server sends by itself. @param index from 0 */
+  /** Publishes; undefined if the server broadcasts by itself. @param index counts from 0 */
   send: ((index: number) => unknown) | undefined;
 }
 
-/** @throws Error where the run cannot make the server broadcast to these connections */
+/** @throws Error if the run cannot make the server broadcast to these connections */
 function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocket[]): Source {
   const { delivery, broadcasts } = config;
   if (control.size > 0) {
@@ -71,14 +71,16 @@ function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocke
   }
   if (!delivery) throw new Error('that takes the option `delivery`');
   if (publishers?.givesRooms) throw new Error('`delivery` broadcasts to rooms of the load only');
-  const came = publishers?.came ?? [];
+  const publishing = publishers?.clients ?? [];
   const send = (index: number) =>
-    came.slice(index % came.length).find((one) => publishers?.publishTrial(one, '', false, `cpu-${index}`));
-  const receivers = [...sockets, ...came.map(({ socket }) => socket)];
+    publishing
+      .slice(index % publishing.length)
+      .find((client) => publishers?.publishTrial(client, '', false, `cpu-${index}`));
+  const receivers = [...sockets, ...publishing.map(({ socket }) => socket)];
   return { event: delivery.event, receivers, send: publishers && send };
 }
 
-/** Ends after enough copies, or after a while. @returns copies that came */
+/** Publishes until there are enough copies or the time is over. @returns copies that arrived */
 async function broadcast({ event, receivers, send }: Source, signal: AbortSignal): Promise<number> {
   let copies = 0;
   const stops = receivers.map((socket) =>

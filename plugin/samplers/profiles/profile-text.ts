@@ -1,4 +1,4 @@
-/** Profiles as the files that Chrome's DevTools and speedscope open; several processes are below one root. */
+/** Formats profiles as files for Chrome's DevTools and speedscope. The profiles of several processes share one root. */
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 
 type Node = Profile['nodes'][number];
@@ -8,7 +8,7 @@ const ROOT: Node = { name: '(root)', url: '', line: 0, self: 0, parent: -1 };
 
 /** @returns the text of a `.heapprofile` */
 export function heapProfileText(profiles: Profile[]): string {
-  const nodes = joined(profiles);
+  const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
     ...{ callFrame: callFrame(node), selfSize: node.self, id: index + 1 },
     children: [] as HeapNode[],
@@ -17,15 +17,15 @@ export function heapProfileText(profiles: Profile[]): string {
   return JSON.stringify({ head: tree[0], samples: [] });
 }
 
-/** @returns the text of a `.cpuprofile`: the calls in the order of the tree, not of time */
+/** @returns the text of a `.cpuprofile`, with samples in the order of the call tree, not of time */
 export function cpuProfileText(profiles: Profile[]): string {
-  const nodes = joined(profiles);
+  const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
     ...{ id: index + 1, callFrame: callFrame(node), hitCount: node.self > 0 ? 1 : 0 },
     children: [] as number[],
   }));
   for (const [index, { parent }] of nodes.entries()) tree[parent]?.children.push(index + 1);
-  // A sample lasts until the next one, so that the last one has to be there twice.
+  // A sample lasts until the next one, so the last one is repeated.
   const samples: number[] = [];
   const timeDeltas = [0];
   for (const open = [1]; open.length > 0; ) {
@@ -42,7 +42,7 @@ export function cpuProfileText(profiles: Profile[]): string {
   return JSON.stringify({ nodes: tree, startTime: 0, endTime, samples, timeDeltas });
 }
 
-function joined(profiles: Profile[]): Node[] {
+function mergeNodes(profiles: Profile[]): Node[] {
   const all = [ROOT];
   for (const { nodes } of profiles) {
     const first = all.length;

@@ -33,7 +33,7 @@ it('begin with a broadcast of the publishers', async (t) => {
   const publishing: Happens = ({ status }) => ({
     ...{
       connected: 1,
-      came: [],
+      clients: [],
       givesIds: true,
       givesRooms: false,
       publishTrial: () => undefined,
