@@ -68,8 +68,6 @@ export class RemoteConnection {
   readonly #account: Account = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #wanted: Map<string, Wanted> | undefined;
-  /** Commands before that can wait, since the `open` before them waits as well. */
-  #isOpen = false;
   #watcher: Partial<Watcher> = NOBODY;
   #closing: Promise<void> | undefined;
 
@@ -100,7 +98,6 @@ export class RemoteConnection {
     };
     try {
       const opened = await this.child.request(command, { canWait: true, onAnswer });
-      this.#isOpen = true;
       return opened as Opened & typeof opened;
     } catch (error) {
       this.#accounts.failed(this.#account, (error as FleetError).code);
@@ -108,9 +105,14 @@ export class RemoteConnection {
     }
   }
 
+  /** Commands can wait as long as the `open` before them does. */
+  get #canWait(): boolean {
+    return this.#account.state === 'idle' || this.#account.state === 'pending';
+  }
+
   /** Fire and forget. */
   emit(namespace: string, event: string, args: unknown[]): void {
-    this.child.send({ op: 'emit', id: this.id, namespace, event, args }, !this.#isOpen);
+    this.child.send({ op: 'emit', id: this.id, namespace, event, args }, this.#canWait);
   }
 
   /** From now on it is expected to get what an own event brings to these rooms. */
@@ -127,7 +129,7 @@ export class RemoteConnection {
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const emit = { op: 'emit' as const, id: this.id, namespace, event, args };
     const timeout = { ms: timeoutMs, cause: 'ack_timeout' as const };
-    const options = { canWait: !this.#isOpen, timeout };
+    const options = { canWait: this.#canWait, timeout };
     const answer = await this.child.request((requestId) => ({ ...emit, requestId }), options);
     return answer.op === 'acked' ? answer.args : [];
   }
@@ -148,7 +150,7 @@ export class RemoteConnection {
       if (told === wanted.told || this.#closing) return;
       wanted.told = told;
       if (told === 'drop') this.#wanted?.delete(key);
-      this.child.send({ op: 'listen', id: this.id, namespace, event, mode: told }, !this.#isOpen);
+      this.child.send({ op: 'listen', id: this.id, namespace, event, mode: told }, this.#canWait);
     };
   }
 

@@ -95,6 +95,16 @@ test('whatever the engine waits for is answered once, also by the end of the con
   ]);
 });
 
+test('sends what was emitted while the namespace opened, in order, and forgets it where the namespace is refused', (t) => {
+  const process = new IdleProcess(t);
+  process.run({ ...open(1), options: { emit: { event: 'first', args: [] } } }, emit(1, 'second'));
+  assert.deepEqual(process.client.sent, []);
+  process.accept('/', true);
+  process.run(emit(1, 'third'), { ...open(1), namespace: '/closed' }, { ...emit(1, 'unheard'), namespace: '/closed' });
+  process.client.sink.onRefused('/closed', 'no', undefined);
+  assert.deepEqual(column(process.client.sent, '1'), ['first', 'second', 'third']);
+});
+
 test('a refusal before the connection is open answers all namespaces that wait', (t) => {
   const process = new IdleProcess(t);
   process.run(open(1), { ...open(1), requestId: 2, namespace: '/late' });
