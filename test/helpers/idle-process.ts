@@ -1,5 +1,6 @@
 /** A fleet process without a network: its clients do nothing but note what they are asked, and the test reports for them. */
 import type { TestContext } from 'node:test';
+import { Accounts } from '../../plugin/fleet/accounts.ts';
 import {
   type Client,
   type ClientSink,
@@ -8,11 +9,19 @@ import {
   type RecoverableSession,
 } from '../../plugin/fleet/client/client.ts';
 import { Traffic } from '../../plugin/fleet/client/traffic.ts';
-import type { ConnectionCommand, FleetAnswer, FleetSettings } from '../../plugin/fleet/fleet-messages.ts';
+import type {
+  ConnectionCommand,
+  ConnectionReport,
+  FleetAnswer,
+  FleetSettings,
+  FleetStart,
+} from '../../plugin/fleet/fleet-messages.ts';
+import { FleetProcess } from '../../plugin/fleet/fleet-process.ts';
 import type { Pacer } from '../../plugin/fleet/pacer.ts';
 import { Connection } from '../../plugin/fleet/process/connections/connection.ts';
 import type { Parts } from '../../plugin/fleet/process/process-parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
+import { RemoteConnection } from '../../plugin/fleet/remote-connection.ts';
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { fleetSettings } from './fleet.ts';
 
@@ -32,7 +41,9 @@ const TIMINGS = { namespaceUs: 1 };
 export class IdleProcess {
   readonly state: ProcessState;
   readonly clients: IdleClient[] = [];
+  readonly #start: FleetStart;
   #answers: FleetAnswer[] = [];
+  #onAnswer: (answer: FleetAnswer) => void = (answer) => void this.#answers.push(answer);
   #leaves: (() => void)[] = [];
 
   /** @param create in place of idle clients */
@@ -50,8 +61,25 @@ export class IdleProcess {
       this.clients.push(client);
       return client;
     };
-    this.state = new ProcessState(start, 0, noted, (answer) => void this.#answers.push(answer), pacer);
+    this.#start = start;
+    this.state = new ProcessState(start, 0, noted, (answer) => this.#onAnswer(answer), pacer);
     t.after(() => this.state.close());
+  }
+
+  /** A connection as the engine has it, which gets all answers from now on. */
+  connection(): RemoteConnection {
+    const child = new FleetProcess(this.#start, 1000, (_, { onAnswer }) => {
+      this.#onAnswer = onAnswer;
+      return {
+        pid: 0,
+        isGathering: false,
+        add: (command) => this.run(command as ConnectionCommand),
+        close: async () => {},
+      };
+    });
+    const connection = new RemoteConnection(1, child, new Accounts(), () => {});
+    child.onAnswer = (answer) => connection.receive(answer as ConnectionReport);
+    return connection;
   }
 
   get client(): IdleClient {

@@ -1,0 +1,77 @@
+/** Events that a later step waits for stay in the fleet process until it begins: a flood of them does not cross its channel. */
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { IdleProcess } from '../../helpers/idle-process.ts';
+
+const CAPACITY = 16;
+const ticks = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
+
+/** A connection that holds the event `tick`. */
+function holding(t: TestContext) {
+  const process = new IdleProcess(t);
+  const connection = process.connection();
+  const taken: unknown[] = [];
+  let displaced = 0;
+  connection.watch({ displaced: (count) => (displaced += count) });
+  const listen = connection.listen('/', 'tick', ([tick]) => taken.push(tick));
+  listen('hold');
+  const open = () => {
+    void connection.open('/');
+    process.accept('/', true);
+  };
+  const send = (from: number, count: number) => {
+    assert.ok(process.client.interest?.has('tick'));
+    for (const tick of ticks(from, count)) process.client.sink.onEvent('/', 'tick', [tick]);
+  };
+  open();
+  return { process, connection, listen, open, send, taken, displaced: () => displaced };
+}
+
+test('hands over the newest when a step takes them, then all that arrive, until it holds them again', (t) => {
+  const { listen, send, taken, displaced } = holding(t);
+  send(0, 1000);
+  assert.deepEqual([taken, displaced()], [[], 0]);
+  listen('take');
+  assert.deepEqual([taken, displaced()], [ticks(1000 - CAPACITY, CAPACITY), 1000 - CAPACITY]);
+  send(1000, 100);
+  assert.equal(taken.length, CAPACITY + 100, 'a step that waits sees every event');
+  listen('hold');
+  send(2000, 5);
+  assert.equal(taken.length, CAPACITY + 100);
+  listen('take');
+  assert.deepEqual([taken.length, taken.at(-1)], [CAPACITY + 105, 2004]);
+});
+
+test('hands over events to all listeners as long as one of them takes them', (t) => {
+  const { connection, listen, send, taken } = holding(t);
+  const other: unknown[] = [];
+  const listenToo = connection.listen('/', 'tick', ([tick]) => other.push(tick));
+  listenToo('take');
+  send(0, 1);
+  listenToo('drop');
+  send(1, 1);
+  assert.deepEqual([taken, other], [[0], [0]]);
+  listen('take');
+  assert.deepEqual([taken, other], [[0, 1], [0]]);
+});
+
+test('counts at the end of the connection what no step took', async (t) => {
+  const { process, connection, send, displaced } = holding(t);
+  send(0, 20);
+  const closed = connection.close();
+  process.leave();
+  process.client.sink.onClosed('io client disconnect', undefined);
+  await closed;
+  assert.equal(displaced(), 20 - CAPACITY);
+});
+
+test('keeps them when the connection drops and is opened again', (t) => {
+  const { process, listen, open, send, taken } = holding(t);
+  send(0, 2);
+  process.drop();
+  open();
+  send(2, 1);
+  assert.deepEqual(taken, []);
+  listen('take');
+  assert.deepEqual(taken, [0, 1, 2]);
+});
