@@ -139,7 +139,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
     if (!isRefusal(status) || status === 400) {
-      const fix = why === '' ? WEBSOCKET_FIX : `${upgrade?.fix} To measure without WebSockets: TRANSPORTS=polling`;
+      const fix = why === '' ? WEBSOCKET_FIX : `${upgrade?.fix}; to measure without WebSockets, TRANSPORTS=polling`;
       return connection.transports.includes('polling')
         ? failed(found, fix)
         : new NoWebSocket(connectionText(target, withoutSecrets(found, secrets)), fix, POLLING_FIRST);
