@@ -227,7 +227,6 @@ export class Conductor {
     await measureResidual(this.#context, this.#checkpoints);
   }
 
-  /** Runs a stage, unless the run is aborted. */
   async #during(stage: Stage, measure: () => Promise<void>): Promise<void> {
     if (this.#context.signal.aborted) return;
     this.#enter(stage);

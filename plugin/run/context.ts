@@ -47,7 +47,7 @@ export interface RunContext {
         | 'publishTrial'
       >
     | undefined;
-  /** Those of the run itself. */
+  /** The run's own clients. */
   clients: Pick<RunClients, 'nextTemporary' | 'nextReceiver' | 'areUsers'>;
   population: Omit<Population, 'close'>;
   /** Reads the parts of the deployment by name; unknown parts are missing. */
@@ -61,7 +61,6 @@ export interface RunContext {
   redis: Pick<RedisReader, 'answers' | 'traffic' | 'absence' | 'name'> | undefined;
   /** The metrics pages that the run reads, by layer. */
   metrics: Record<string, { readEach(): Promise<TargetReading[]> }>;
-  /** Whether the engine keeps a ledger. */
   ledger: boolean;
   clocks: Pick<WorkerClocks, 'lines' | 'read' | 'follow'>;
   /** Whether virtual users stay connected until they are released. */

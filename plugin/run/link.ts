@@ -12,7 +12,6 @@ import type { Sightings } from '../../protocol/link/sightings.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { FleetStatus } from '../../protocol/link/status.ts';
 
-/** Counts of an engine and its fleet. */
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
 /** A ledger row, with its host if there are several. */
@@ -69,7 +68,6 @@ export class EngineLink {
   readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
   #readyTimer: NodeJS.Timeout | undefined;
-  /** Expected number of engines, by host. */
   readonly #engines = new Map<string, number>();
   #started = false;
   readonly #statuses = new Map<string, FleetStatus>();
@@ -90,7 +88,6 @@ export class EngineLink {
     carrier.onMessage = (message) => this.#receive(message);
   }
 
-  /** Status summed over all engines. */
   get status(): FleetStatus {
     return addUp(this.#statuses.values(), NO_STATUS);
   }

@@ -247,7 +247,6 @@ async function identityOf(layer: string, pages: PrometheusTargets): Promise<Reco
   return partsOf(layer, { [name]: reading.identity });
 }
 
-/** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING */
 async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PrometheusTargets>> {
   const opening = Object.entries(named).map(async ([layer, { prometheus }]) =>
     prometheus ? [[layer, await PrometheusTargets.open(prometheus)] as const] : [],

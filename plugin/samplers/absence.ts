@@ -10,7 +10,6 @@ export type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
 
 export interface Absence {
   reason: AbsenceReason;
-  /** HTTP status, error code or message. */
   detail: string;
   /** Time of the first failed reading, on CLOCK_MONOTONIC; undefined for a source that has never answered. */
   sinceUs: number | undefined;
@@ -33,7 +32,6 @@ const FIXES: Record<AbsenceReason, string> = {
   unsupported: 'let the source report the figure during the whole run',
 };
 
-/** An error whose reason is already known. */
 export class Absent extends Error {
   readonly reason: AbsenceReason;
   readonly known: Partial<Absence>;
@@ -78,7 +76,6 @@ export function codeOf(error: unknown): string {
 
 /** Whether a source answers, and since when it does not. */
 export class Availability {
-  /** Undefined while the source answers. */
   absence: Absence | undefined;
   #hasAnswered = false;
 

@@ -2,7 +2,6 @@
 
 import { Absent } from './absence.ts';
 
-/** An HTTP request, or a connection. */
 interface Destroyable {
   destroy(error: Error): unknown;
   on(event: 'error', listener: () => void): unknown;

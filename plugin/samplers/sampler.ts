@@ -31,9 +31,7 @@ export interface SamplerSources extends Readers {
   connections(): number;
   /** Why figures of this machine do not include the deployment, if it runs elsewhere. */
   notShared?: string | undefined;
-  /** Default: 1000. */
   intervalMs?: number;
-  /** Default: all layers. */
   layers?: readonly Layer[];
 }
 

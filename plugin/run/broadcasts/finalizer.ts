@@ -94,7 +94,6 @@ export class Finalizer {
     return { broadcasts: ids.size, expected, reached };
   }
 
-  /** Finalizes all remaining broadcasts. */
   async finish(): Promise<void> {
     const { sightings } = await this.#readSightings(false);
     const arrived = this.#takeArrived(sightings.filter((sighting) => this.#isOfRun(sighting)));

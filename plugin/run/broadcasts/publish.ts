@@ -76,7 +76,6 @@ export class Orders {
   readonly #answers: Promise<void>[] = [];
   #closed = false;
 
-  /** Number of all orders so far. */
   get count(): number {
     return this.#answers.length;
   }
@@ -91,7 +90,6 @@ export class Orders {
     return this.#unanswered.length;
   }
 
-  /** Resolves when no order so far is open. */
   async settled(): Promise<void> {
     await Promise.all(this.#answers);
   }

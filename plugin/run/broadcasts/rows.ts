@@ -39,7 +39,6 @@ export class Rows {
     return this.#rows.map(({ frozen }) => frozen);
   }
 
-  /** @param pages rows of all fleet processes */
   add(orders: FreezeOrder[], pages: HostedRow[]): void {
     const bySeq = Map.groupBy(pages, ({ seq }) => seq);
     for (const order of orders.toSorted((a, b) => a.seq - b.seq)) {

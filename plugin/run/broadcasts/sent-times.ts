@@ -1,7 +1,6 @@
 /** Parses send times in payloads, and checks that the clock that made them agrees with this machine's. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
-/** A broadcast with a time in its payload. */
 export interface Stamped {
   /** Time of the first copy, on CLOCK_MONOTONIC. */
   firstAtUs: number;

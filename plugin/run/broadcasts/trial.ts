@@ -110,7 +110,7 @@ async function listen(
   return [...otherEvents].slice(0, MAX_OTHER_EVENTS);
 }
 
-/** @param socket the closed socket of a publisher @param event name of the event that it emits @param isEmitted whether it had emitted one */
+/** @param socket a publisher's closed socket @param event name of the event that it emits @param isEmitted whether it had emitted one */
 export async function publisherClosed(socket: RunSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
   const { text = 'it ended', fix, isExplained = false } = socket.ending ?? {};
   const problem = targetProblem(await requestHandshake(socket.target));

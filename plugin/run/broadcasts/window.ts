@@ -8,7 +8,6 @@ import { LEAD_MS } from './publish.ts';
 
 /** A source of broadcasts: the wire contract's, which workers publish, or the server's own event. */
 export interface Broadcasting {
-  /** Called before anything is measured. */
   begin?(): Promise<void>;
   /** Resolves when the last broadcast is due. @param nextPart call it between two parts of the window */
   publish(nextPart: () => void): Promise<void>;

@@ -21,7 +21,6 @@ const STALE_AFTER_MS = 2000;
 
 interface Comparison {
   workers: WorkerStats[];
-  /** Connections that the generator held at that time. */
   held: number;
   atMs: number;
 }
@@ -34,7 +33,6 @@ export class WorkerCounts {
   #accepted: { count: number; begun: string } | undefined;
   /** At the first check, after the warm-up: connections that the workers had accepted, and those of the run's clients. */
   #first: { count: number; own: number } | undefined;
-  /** Statistics at the last check. */
   #counted: WorkerStats[] = [];
   /** The last statistics, to notice a worker that repeats them. */
   #uptimes = { workers: [] as WorkerStats[], readAtMs: 0 };
@@ -62,7 +60,6 @@ export class WorkerCounts {
     return { workers, others };
   }
 
-  /** @returns the workers' statistics */
   async check(when: Moment): Promise<WorkerStats[]> {
     this.#counted = await this.#agreement(when);
     await this.#checkOthers(this.#counted, when);

@@ -30,7 +30,6 @@ export class WorkerRestarts {
     this.#last = now;
   }
 
-  /** @returns the worker's connections at the last check */
   connectionsOf(worker: string): number {
     return this.#last.find((one) => one.worker === worker)?.life?.connections ?? 0;
   }

@@ -13,7 +13,6 @@ export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a 
 
 export class RunFiles {
   readonly directory: string;
-  /** Called with the first failure. */
   onFailed: (error: CapacityError) => void = () => {};
   #failure: CapacityError | undefined;
   /** Sizes of the files that were appended to, by name. */

@@ -14,7 +14,6 @@ import { OTHER_RESULTS, RunFiles } from './run-files.ts';
 const ROOM_BYTES = 4 * 2 ** 20;
 
 export class RunFolder {
-  /** Writes all other files of the run. */
   readonly files: RunFiles;
   readonly #results: string;
   readonly #latest: string;

@@ -7,13 +7,11 @@ import { type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory-measured.ts';
 import type { Collector } from '../target/control-client.ts';
 
-/** Readings at each plateau. */
 const READINGS = 3;
 /** No further reading starts after this time: collections of a large server are slow, and the scenario's pause is limited. */
 const LONGEST_MS = 1500;
 /** Time after a collection for finalizers to run and for the kernel to take pages back. */
 const SETTLE_MS = 250;
-/** How long to wait for memory to stop falling. */
 export const FALL_LIMIT_MS = 20_000;
 /** Successive readings of an idle deployment differ by less than this. */
 const NOISE = { bytes: 1024 ** 2, share: 0.005 };

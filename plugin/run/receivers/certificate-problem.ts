@@ -52,7 +52,6 @@ export function certificateProblem(
   }
 }
 
-/** @returns an ISO date */
 export function dayOf(date = ''): string {
   const time = new Date(date);
   return Number.isNaN(time.getTime()) ? 'an unknown day' : time.toISOString().slice(0, 10);

@@ -50,7 +50,7 @@ export async function connectFirstAccepted(next: () => RunClient, signal: AbortS
 /**
  * Connects a client, which the caller disconnects.
  * @param fleet holds the connections; by default the one in this process
- * @throws Refused if the server refuses the connection or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or the signal's reason
+ * @throws Refused if the server refuses the client or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or the signal's reason
  */
 export async function connectClient(
   client: RunClient,

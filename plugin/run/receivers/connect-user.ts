@@ -24,7 +24,6 @@ import type { ConnectedClient, RunConnection } from './run-connection.ts';
 
 const MAX_REASON_LENGTH = 300;
 
-/** @throws see `connectClient` */
 export async function connectUser(client: RunClient, newConnection: () => RunConnection): Promise<ConnectedClient> {
   const { connection } = client;
   const user = client.user as RunUser;

@@ -14,7 +14,6 @@ import { requestHandshake } from './request-handshake.ts';
 import { CONNECT_TIMEOUT_MS } from './run-connection.ts';
 import { type HandshakeResult, isRefusal, OLD_SERVER, targetProblem } from './target-problem.ts';
 
-/** Characters kept of the server's text. */
 const MAX_REASON_LENGTH = 300;
 const POLLING_FIRST: Transport[] = ['polling', 'websocket'];
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
@@ -134,7 +133,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       ['polling'],
     );
   if (!problem) {
-    // A 400 also comes from the server itself if a proxy removed the Upgrade header: the words of the answer tell.
+    // A 400 also comes from the server itself if a proxy removed the Upgrade header: its text shows that.
     const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;

@@ -7,7 +7,6 @@ import { nameOf } from '../../fleet/server-name.ts';
 import type { RunSocket } from './run-connection.ts';
 
 const JOIN_TIMEOUT_MS = 10_000;
-/** Characters kept of the server's refusal. */
 const MAX_REASON_LENGTH = 300;
 
 /**

@@ -75,7 +75,6 @@ export class Publishers {
   readonly #acknowledged = new Map<string, number>();
   readonly ackErrors: Record<string, number> = {};
   readonly #listening = new Set<RunSocket>();
-  /** Events that the server sent to publishers. */
   readonly received: ReceivedByPublisher[] = [];
   #ackRequests = 0;
   #ackCount = 0;

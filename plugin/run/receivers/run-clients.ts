@@ -33,7 +33,6 @@ export interface RunUser {
   roomsVariable: string | undefined;
   /** Events for which the run requests an acknowledgement even if the flow does not. */
   ackEvents: string[];
-  /** Artillery's folder. */
   artillery: string;
 }
 
@@ -83,7 +82,6 @@ export class RunClients {
     this.connection = { ...own, url };
   }
 
-  /** @param url the target's URL */
   static async open(settings: ClientSettings, script: Script, url = settings.target): Promise<RunClients> {
     return new RunClients({ ...settings, target: url }, script, await readPayload(script));
   }

@@ -18,7 +18,7 @@ import { requestHandshake } from './request-handshake.ts';
 import { targetProblem } from './target-problem.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Time for the Engine.IO handshake, before the target is asked by polling what it is. */
+/** Wait for the Engine.IO handshake before a polling request finds out what the target is. */
 const HANDSHAKE_MS = 1000;
 /** Longer than any run: the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
@@ -40,7 +40,6 @@ interface Options {
 }
 
 export class RunConnection implements FleetConnection {
-  /** The last failed attempt. */
   failure: { target: ConnectionTarget; error: FleetError } | undefined;
   /** Sockets by namespace, in the order in which they were opened. */
   readonly sockets = new Map<string, RunSocket>();
@@ -84,7 +83,7 @@ export class RunConnection implements FleetConnection {
   }
 
   /**
-   * A plain WebSocket server accepts the upgrade and never sends a handshake. Asked by polling, it answers at once.
+   * Detects a plain WebSocket server: it accepts the upgrade but never sends a handshake, and answers a polling request at once.
    * @returns a promise that only ever rejects @throws FleetError `http_…` if the target is no Engine.IO server
    */
   async #otherServer(target: ConnectionTarget, signal: AbortSignal): Promise<never> {
@@ -149,7 +148,7 @@ export class RunConnection implements FleetConnection {
   }
 }
 
-/** One namespace of a run client's connection. */
+/** A namespace of a run client's connection. */
 export class RunSocket {
   /** Options of the connection, including those that the flow set. */
   readonly target: ConnectionTarget;

@@ -10,7 +10,6 @@ import { httpFix, NOT_SOCKETIO, SET_PATH } from './http-refusals.ts';
 
 /** A target's answer to one handshake request, or the error instead. */
 export interface HandshakeResult {
-  /** Transport of the request. */
   asked: 'polling' | 'websocket';
   /** The target's URL, without Engine.IO's path. */
   url: string;
@@ -26,7 +25,6 @@ export interface HandshakeResult {
   error?: unknown;
   /** The server's certificate, if the error concerns it. */
   certificate?: Certificate;
-  /** The TCP connection was established. */
   isAccepted?: boolean;
   /** After a refused connection: other addresses of this machine at which a server listens on that port. */
   listensAt?: string[];
@@ -112,7 +110,7 @@ const BY_ERRNO: Record<string, (host: string, hostname: string) => TargetProblem
   EMFILE: () => ({ found: 'this process has no file descriptor left', fix: 'raise `ulimit -n`' }),
 };
 
-/** Where a server that listens on all addresses of a family can be reached from its own machine. */
+/** Loopback address for a server that listens on all addresses of a family. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
 
 /** Bytes that identify an answer that is not HTTP/1.1: a TLS alert, an HTTP/2 SETTINGS frame. */

@@ -27,7 +27,6 @@ export class Windows {
   /** Start of the current window. Chained, so that readings happen in the order of the calls. */
   #begin: Promise<{ mark: Mark; units: number }>;
 
-  /** Begins the first window. @param unitsSoFar never decreases */
   constructor(context: WindowContext, unitsSoFar: () => number) {
     this.#context = context;
     this.#unitsSoFar = unitsSoFar;

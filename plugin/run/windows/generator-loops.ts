@@ -3,7 +3,6 @@ import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator-measured.ts';
 
-/** Starts a window. */
 export async function resetGenerator({ link, ledger, resources }: RunContext): Promise<void> {
   await resources.begin();
   if (ledger) await link.snapshots();

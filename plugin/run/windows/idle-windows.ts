@@ -47,7 +47,6 @@ async function pingIntervalSeconds({ control }: Workers): Promise<number | null>
   return reported.size === 1 && intervalMs !== undefined && intervalMs > 0 ? intervalMs / 1000 : null;
 }
 
-/** Measures CPU before the first connection. */
 export async function measureUnloaded(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.unloaded);
 }

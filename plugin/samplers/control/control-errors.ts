@@ -10,7 +10,6 @@ const OTHER_HOST =
 const FIREWALL = 'let this machine reach that port: a firewall or a security group drops what it sends';
 const NAME = 'correct the host name in the list of control addresses';
 const SPEAKS_PLAIN = 'write http:// in the list of control addresses, or give instrument(io) the option `tls`';
-/** Matches certificate error codes of Node and OpenSSL. */
 const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME|VERIFY/;
 const TRUST =
   "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";

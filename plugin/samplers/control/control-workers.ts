@@ -17,7 +17,6 @@ import { addressesOf, endpointsOf, type LookupAll } from './control-endpoints.ts
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
 
-/** Outcome of connecting to one control port. */
 export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
 
 /**
@@ -69,7 +68,6 @@ export class ControlClients {
     );
   }
 
-  /** Number of workers. */
   get size(): number {
     return this.#workers.length;
   }

@@ -153,7 +153,6 @@ const kernel: Layer = {
   ],
 };
 
-/** The whole machine, with all programs. */
 const system: Layer = {
   id: 'system',
   title: 'Whole machine',
@@ -189,7 +188,6 @@ export const LAYERS: readonly Layer[] = [
   system,
 ];
 
-/** Layers that only some runs have. */
 export const FURTHER_LAYERS = {
   /** Container of the generator, with all programs in it; only if its memory is limited. */
   container: {

@@ -1,4 +1,3 @@
-/** Sources of the layers. */
 import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import {
   readCpu,
@@ -57,7 +56,6 @@ export function metricsOf(layer: string): Source {
   };
 }
 
-/** The statistics that workers report about themselves. */
 export const workerStats: Source = {
   name: 'control port',
   measures: sums(
@@ -139,7 +137,6 @@ export const redisItself: Source = {
   ),
 };
 
-/** Figures of the kernel of this machine. */
 export const kernelSources: Source[] = [
   { name: '/proc/slabinfo', measures: { slabBytes: () => readSlabBytes() } },
   { name: '/proc/net/sockstat', measures: { tcpBytes: () => readTcpBytes(), sockets: () => readTcpSockets() } },

@@ -5,9 +5,7 @@ import type { Inputs } from '../sampler-inputs.ts';
 /** Reads bytes, CPU time in microseconds, or a count. Throws or rejects with the reason if that is unknown. */
 export type Measure = (inputs: Inputs) => number | Promise<number>;
 
-/** One way to read a layer. */
 export interface Source {
-  /** Name in the result document. */
   name: string;
   /** The measures that it can read, by the names that figures use, such as `rssBytes`. */
   measures: Record<string, Measure>;
@@ -55,7 +53,6 @@ export interface Figure {
   metric?: string;
 }
 
-/** @returns the table of layers for the result document */
 export function describeLayers(layers: readonly Layer[]): LayerDescription[] {
   return layers.flatMap(({ id, title, belongsTo, isProcesses, hasCpu, figures }) => [
     ...(isProcesses || hasCpu

@@ -4,7 +4,6 @@ import type { MachineTotals } from './machine-time.ts';
 
 /** Number of programs to list, the largest first. */
 const MAX_PROGRAMS = 5;
-/** Programs below this are not listed. */
 const MIN_CORES = 0.005;
 /**
  * Maximum error of the sum of all processes against the busy time, which the kernel counts separately. On a saturated machine with

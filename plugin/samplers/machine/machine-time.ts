@@ -24,7 +24,6 @@ export interface MachineTotals {
   /** Time that the hypervisor gave to other machines. */
   stealUs: number;
   interruptUs: number;
-  /** Undefined if the kernel does not report it. */
   pressure: PressureReading | undefined;
   /** Undefined if the processes of the deployment are unknown. */
   processes: ProcessTotals | undefined;
@@ -35,9 +34,7 @@ export interface ProcessTotals {
   oursUs: number;
   /** CPU time of the kernel's own threads. */
   kernelUs: number;
-  /** CPU time of all other programs. */
   othersUs: number;
-  /** CPU time of other programs by name. */
   programsUs: ReadonlyMap<string, number>;
 }
 

@@ -27,12 +27,10 @@ export interface ProcessReading extends Partial<SmapsRollup> {
 const HALTED = ['T', 't', 'D'] as const;
 export type HaltedState = (typeof HALTED)[number];
 
-/** Contents of /proc/<pid>/stat. */
 export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes' | 'anonymousBytes' | 'sharedBytes'>> {
   pid: number;
   /** Name of the program: at most 15 arbitrary characters. */
   name: string;
-  /** CPU on which it last ran. */
   lastCpu: number;
   /** It has exited, but its parent has not waited for it: it has no memory left. */
   isZombie: boolean;

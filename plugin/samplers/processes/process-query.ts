@@ -64,7 +64,6 @@ function generator(table: ProcessTable): Set<number> {
   return own;
 }
 
-/** Processes of the group and its subgroups. */
 function inCgroup(cgroup: string): number[] {
   const folder = folderOf(cgroup);
   const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';

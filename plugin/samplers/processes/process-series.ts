@@ -7,7 +7,6 @@ interface Row {
   processes: ReadonlyMap<number, { rssBytes: number; cpuUs: number }>;
 }
 
-/** In a long run, rows are merged. */
 const MAX_ROWS = 200;
 /** A chart with more curves would be unreadable. */
 const MAX_PROCESSES = 32;

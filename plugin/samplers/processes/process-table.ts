@@ -40,7 +40,6 @@ export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
   return last.table;
 }
 
-/** @returns the roots and all their descendants */
 export function withDescendants(roots: Iterable<number>, table: ProcessTable): Set<number> {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);
   const found = new Set(roots);

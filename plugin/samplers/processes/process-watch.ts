@@ -20,7 +20,6 @@ export interface EndedProcess extends LayerProcess {
   atUs: number;
   /** Open files and sockets when it was last seen running; undefined if unknown. */
   openFiles: number | undefined;
-  /** Limit of open files; undefined if unknown. */
   limit: number | undefined;
 }
 
@@ -28,7 +27,6 @@ export interface EndedProcess extends LayerProcess {
 export interface HaltedProcess extends LayerProcess {
   state: HaltedState;
   sinceUs: number;
-  /** Undefined while it lasts. */
   untilUs: number | undefined;
 }
 

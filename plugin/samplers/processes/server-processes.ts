@@ -27,7 +27,6 @@ interface ServerProcessOptions {
   port?: number | undefined;
   /** Listeners on the port. Default: unknown. */
   listening?: Listening;
-  /** Maximum age of the list of processes. */
   maxAgeMs?: number;
 }
 
@@ -35,7 +34,6 @@ interface ServerProcessOptions {
 const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
 const UNREADABLE = ['EACCES', 'EPERM'];
-/** How often the ports of a process are read. */
 const MAX_PORT_READS = 3;
 const PORT_UNKNOWN: Listening = { unseen: 'the port of the target is unknown' };
 
@@ -111,7 +109,6 @@ export class ServerProcesses {
     return counts.includes(undefined) ? undefined : counts.reduce((sum: number, count) => sum + (count ?? 0), 0);
   }
 
-  /** @param table may be a few seconds old */
   #refresh(table: ProcessTable): void {
     this.#noteEnded();
     this.#addTrees(this.#living(), table);

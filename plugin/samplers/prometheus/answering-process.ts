@@ -10,7 +10,6 @@ export interface Answer {
   counters: Counters;
   /** Maximum number of cores that the process can use; infinite for a page about many processes. */
   maxCores: number;
-  /** Time on the clock of `performance`. */
   atMs: number;
 }
 
@@ -22,7 +21,6 @@ const IMPOSSIBLE_RISES = 3;
 const MARGIN_SECONDS = 2;
 
 export class AnsweringProcess {
-  /** Another process answered, and later the former one again. */
   alternates = false;
   /** CPU time repeatedly rose faster than possible, so its unit must be wrong. */
   impossible = false;

@@ -8,7 +8,6 @@ import { PrometheusReader } from './prometheus.ts';
 
 export interface TargetReading<Reading = PrometheusReading> {
   url: string;
-  /** Undefined without figures, for the reason in `absence`. */
   reading: Reading | undefined;
   absence: Absence | undefined;
   /** Whether several processes answer there in turn. */
@@ -27,7 +26,6 @@ export class PrometheusTargets {
     return new PrometheusTargets(await Promise.all(queries.map((query) => PrometheusReader.open(query))));
   }
 
-  /** Number of failed readings of all targets. */
   get failures(): number {
     return this.#targets.reduce((sum, { failures }) => sum + failures, 0);
   }

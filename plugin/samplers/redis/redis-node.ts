@@ -189,7 +189,6 @@ function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: 
     cpuUs: Math.round((figure(info, 'used_cpu_user') + figure(info, 'used_cpu_sys')) * 1e6),
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
-    /** Channels with subscribers. */
     channels: figure(info, 'pubsub_channels'),
     /** Null before Redis 7.0. */
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,

@@ -43,7 +43,6 @@ export class RedisReader {
     return `Redis at ${new URL(this.#url).host}`;
   }
 
-  /** Why there is no reading now. */
   get absence(): Absence | undefined {
     return this.#availability.absence;
   }
@@ -98,7 +97,6 @@ export class RedisReader {
   }
 }
 
-/** @returns sums of the figures that both have */
 function sumOf(one: RedisFigures, other: RedisFigures): RedisFigures {
   const sum = (a: number | undefined, b: number | undefined) =>
     a === undefined || b === undefined ? undefined : a + b;
