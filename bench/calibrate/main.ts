@@ -7,6 +7,7 @@ import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { table } from '../../report/text/table.ts';
 import { describeMachine } from '../bench-machine.ts';
 import { inService } from './calibrate-in-service.ts';
+import { inspector } from './calibrate-inspector.ts';
 import { latency } from './calibrate-latency.ts';
 import { memory } from './calibrate-memory.ts';
 import { nativeMemory, uncollectedMemory } from './calibrate-native-memory.ts';
@@ -37,6 +38,13 @@ const PARTS = {
     }),
   'native-memory': () => nativeMemory({ connections: 1000, plateaus: 6, kilobytes: [0, 2, 4, 8], repeats: 3 }),
   'uncollected-memory': () => uncollectedMemory({ connections: [100, 200, 400], repeats: 5 }),
+  inspector: () =>
+    inspector({
+      connections: [100, 400],
+      plateaus: 5,
+      bound: { absolute: 1024, share: 0.02 },
+      nodes: process.env.CALIBRATE_NODES?.split(':'),
+    }),
   places: () => places({ connections: 400, connectCpuUs: 2000, bound: { share: 0.1 }, cpuBound: { share: 0.2 } }),
   'in-service': inService,
   latency: () => latency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),

@@ -49,6 +49,29 @@ describe('a whole run', () => {
     assert.ok(asked.slice(last('messages stop')).includes('snapshots'), 'counted after the end');
   });
 
+  it('forces collections, opens inspectors and profiles in no window whose CPU is measured', async (t) => {
+    const stageOf: [asked: string, stage: Stage][] = [];
+    const { run } = await fromTheStart(t, {}, (run, { conductor }) => {
+      const note = (asked: string) => void stageOf.push([asked, conductor.stage]);
+      const { context } = run;
+      const { gc } = context.control;
+      const collector = { stats: () => context.control.stats(), gc: () => gc().finally(() => note('collection')) };
+      const profiler = {
+        startProfiles: async (kind: string) => note(`start ${kind}`),
+        takeProfiles: async () => [note('take')].slice(1),
+      };
+      Object.assign(context, { collector, profiler });
+      context.config.hold = 0.1;
+    });
+    assert.equal(run.measurements.stages.at(-2)?.name, 'profile');
+    const outside = ['warm-up', 'baseline', 'plateau', 'disconnect', 'end of the run', 'profile', 'drain'];
+    const inside = stageOf.filter(([, stage]) => !outside.includes(stage));
+    assert.deepEqual(inside, []);
+    const kinds = stageOf.filter(([asked]) => asked !== 'collection').map(([asked]) => asked);
+    assert.deepEqual(kinds.slice(0, 3), ['start heap', 'take', 'start cpu']);
+    assert.ok(run.asked.indexOf('sampler ends') > run.asked.indexOf('tell release'), 'rows are those of the load');
+  });
+
   it('reads memory at zero, in each pause, after the broadcasts and when all have left: in service, then at rest', async (t) => {
     let garbage = 0;
     const { run } = await fromTheStart(t, {}, (run, { conductor }) => {

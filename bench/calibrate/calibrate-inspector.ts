@@ -1,0 +1,100 @@
+/** Calibrates memory by Node's inspector: the server itself tells what V8 counts, at the same connections. */
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Fleet } from '../../plugin/fleet/fleet.ts';
+import { memoryFigures, withoutBaseline } from '../../plugin/result/memory/assemble-memory.ts';
+import { readAtRest } from '../../plugin/run/memory/readings.ts';
+import { until } from '../../plugin/run/wait.ts';
+import { Inspectors, Sampler } from '../../plugin/samplers/index.ts';
+import { endChild } from '../../protocol/base/end-child.ts';
+import { fitPlateaus } from '../../report/statistics/plateaus.ts';
+import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
+import { emptyMeasurements, join, neverAborted } from './calibration-setup.ts';
+import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
+
+interface InspectorSize {
+  /** Connections at the last plateau, one value per row. */
+  connections: number[];
+  plateaus: number;
+  bound: Bound;
+  /** Paths of other versions of Node. */
+  nodes?: string[];
+}
+
+const SERVER = fileURLToPath(new URL('./unchanged-server.cjs', import.meta.url));
+const CLOSE_TIMEOUT_MS = 5000;
+const LEAVE_TIMEOUT_MS = 15_000;
+/** As the run's warm-up. */
+const [ROUNDS, ROUND] = [8, 50];
+
+export async function inspector({ nodes = [process.execPath], connections, plateaus, bound }: InspectorSize) {
+  const rows: Comparison[] = [];
+  for (const node of nodes) {
+    const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
+    for (const count of connections) {
+      const { slope, low, high, truth } = await measured(node, count, plateaus);
+      const what = `Node ${version}, ${count} connections: heap and external`;
+      rows.push(near(what, 'bytes', truth, slope, bound), interval(`${what}, 95 % interval`, truth, low, high));
+    }
+  }
+  return {
+    title: 'Memory by the inspector',
+    text:
+      `An unchanged server that keeps 100 objects per connection, read by Node’s inspector at ${plateaus} plateaus. The true value is the ` +
+      'line through what the server’s own `gc()` and `process.memoryUsage()` give at the same time.',
+    rows,
+  } satisfies Section;
+}
+
+async function measured(execPath: string, connections: number, plateaus: number) {
+  const execArgv = ['--expose-gc', '--inspect-port=0'];
+  const child = fork(SERVER, { execPath, execArgv, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  let inspectors: Inspectors | undefined;
+  let fleet: Fleet | undefined;
+  try {
+    const [port] = await once(child, 'message');
+    inspectors = await Inspectors.connect({ pids: async () => [child.pid as number] });
+    fleet = await Fleet.start(fleetSettings(`http://127.0.0.1:${port}`), 1);
+    return await read(child, inspectors, fleet, { connections, plateaus });
+  } finally {
+    await fleet?.close();
+    await inspectors?.close();
+    await endChild(child, () => child.disconnect(), CLOSE_TIMEOUT_MS);
+  }
+}
+
+async function read(
+  child: ChildProcess,
+  inspectors: Inspectors,
+  fleet: Fleet,
+  { connections, plateaus }: { connections: number; plateaus: number },
+) {
+  for (let round = 0; round < ROUNDS; round++) {
+    const clients = await joinAll(fleet, ROUND);
+    await Promise.all(clients.map((client) => client.close()));
+    await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
+    await inspectors.gc();
+  }
+  const sampler = new Sampler({ pids: () => ({ worker: [child.pid as number] }), connections: () => 0, inspectors });
+  const measurements = emptyMeasurements();
+  measurements.control = false;
+  measurements.inspectors = inspectors;
+  const truths: { connections: number; y: number }[] = [];
+  for (let step = 0; step < plateaus; step++) {
+    if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
+    const { layers, readings } = await readAtRest(inspectors, sampler);
+    measurements.plateaus.push({ connections: fleet.status().connected, layers, readings });
+    child.send('truth');
+    const [y] = await once(child, 'message');
+    truths.push({ connections: fleet.status().connected, y });
+  }
+  const found = memoryFigures(measurements, sampler).perConnectionBytes.workerKept;
+  const line = fitPlateaus(withoutBaseline(truths).map((one) => ({ x: one.connections, y: one.y })));
+  return {
+    slope: known(found?.slope),
+    low: known(found?.low95),
+    high: known(found?.high95),
+    truth: known(line?.slope),
+  };
+}

@@ -1,0 +1,23 @@
+/** A Socket.IO server without a line of ours, for any Node: keeps objects for each user, and tells what V8 counts after a collection. */
+const { createServer } = require('node:http');
+const { Server } = require('socket.io');
+
+const http = createServer();
+const io = new Server(http, { serveClient: false, perMessageDeflate: false });
+const users = new Map();
+io.on('connection', (socket) => {
+  users.set(socket.id, { items: Array.from({ length: 100 }, (_, index) => ({ index })) });
+  socket.on('join_room', ({ clientKey }, acknowledge) => {
+    socket.join(clientKey);
+    acknowledge({ room: clientKey });
+  });
+  socket.on('disconnect', () => users.delete(socket.id));
+});
+process.on('message', () => {
+  globalThis.gc();
+  globalThis.gc();
+  const { heapUsed, external } = process.memoryUsage();
+  process.send(heapUsed + external);
+});
+process.on('disconnect', () => process.exit());
+http.listen(0, '127.0.0.1', () => process.send(http.address().port));
