@@ -173,13 +173,17 @@ const GROUPS: readonly (readonly ObservedKind[])[] = [WRONG_COUNTS, WRONG_ADDRES
 /** @returns `at least` of `atLeast` */
 const wordsOf = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** @returns the finding of one observation, with the numbers that its message has of it */
+/** Fields of facts that are times of the sampler, not amounts. */
+const TIMES: ReadonlySet<string> = new Set<keyof Observed['partsChanged']>(['since']);
+
+/** @returns the finding of one observation, with the observation's numbers as its values */
 export function findingOf<K extends ObservedKind>(kind: K, fact: Observed[K]): CodedDetail {
+  const values = Object.entries(fact)
+    .filter(([name]) => !TIMES.has(name))
+    .flatMap(([name, value]) =>
+      typeof value === 'number' ? valuesOf({ [wordsOf(name)]: value }, name === 'seconds' ? 's' : '') : [],
+    );
   const detail = FINDS[kind](fact);
-  const numbers = Object.entries(fact).filter(([, value]) => detail.message.includes(`${value}`));
-  const values = numbers.flatMap(([name, value]) =>
-    typeof value === 'number' ? valuesOf({ [wordsOf(name)]: value }, name === 'seconds' ? 's' : '') : [],
-  );
   return values.length > 0 ? { values, ...detail } : detail;
 }
 
