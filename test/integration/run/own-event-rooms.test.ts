@@ -1,7 +1,7 @@
 /** A server of somebody else's that sends to rooms, in several namespaces, or several messages in one event: who is expected. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Namespace, Server } from 'socket.io';
+import type { Server } from 'socket.io';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { assertOwn, measureOwn } from '../../helpers/own-event-run.ts';
@@ -12,19 +12,14 @@ interface Edit {
 }
 
 /** Documents that clients open, and changes that go to all who have opened one. */
-const documents =
-  (onEdit: (io: Server, edit: Edit) => void, namespaces = ['/']) =>
-  (io: Server) => {
-    const serve = (one: Namespace) =>
-      one.on('connection', (socket) => {
-        socket.on('open', async ({ doc }: Edit, done: () => void) => {
-          await socket.join(doc);
-          done();
-        });
-        socket.on('edit', (edit: Edit) => onEdit(io, edit));
-      });
-    for (const name of namespaces) serve(io.of(name));
-  };
+const documents = (onEdit: (io: Server, edit: Edit) => void) => (io: Server) =>
+  io.on('connection', (socket) => {
+    socket.on('open', async ({ doc }: Edit, done: () => void) => {
+      await socket.join(doc);
+      done();
+    });
+    socket.on('edit', (edit: Edit) => onEdit(io, edit));
+  });
 
 const EDITED = {
   event: 'edited',
@@ -40,25 +35,12 @@ const EACH = { broadcasts: 8, expected: 48, received: 48, duplicates: 0 };
 const ALL = { ...EACH, unexpected: 0, notMember: 0, outside: 0 };
 
 describe('rooms', { concurrency: 4 }, () => {
-  for (const client of ['light', 'official'] as const) {
-    it(`are each expected to get their own, with the ${client} client`, async (t) => {
-      const server = documents((io, edit) => io.to(edit.doc).emit('edited', edit));
-      const expected = { delivery: ALL, latency: { from: 'publisher' as const } };
-      const { delivery } = await assertOwn(t, server, { ...TWELVE, client }, expected);
-      const rooms = new Set(delivery.batches.map(({ room }) => room));
-      assert.deepEqual([...rooms].sort(), ['doc 0', 'doc 1', 'doc 2', 'doc 3']);
-    });
-
-    it(`of the same names in two namespaces have broadcasts of their own, with the ${client} client`, async (t) => {
-      const both = ['/', '/chat'];
-      const toBoth = (io: Server, edit: Edit) => {
-        for (const one of both) io.of(one).to(edit.doc).emit('edited', edit);
-      };
-      const run = { ...TWELVE, client, namespaces: both };
-      const { delivery } = await assertOwn(t, documents(toBoth, both), run, { delivery: EACH });
-      assert.equal(new Set(delivery.batches.map(({ room }) => room)).size, 4);
-    });
-  }
+  it('are each expected to get their own', async (t) => {
+    const server = documents((io, edit) => io.to(edit.doc).emit('edited', edit));
+    const { delivery } = await assertOwn(t, server, TWELVE, { delivery: ALL, latency: { from: 'publisher' } });
+    const rooms = new Set(delivery.batches.map(({ room }) => room));
+    assert.deepEqual([...rooms].sort(), ['doc 0', 'doc 1', 'doc 2', 'doc 3']);
+  });
 
   it('lose what their members do not get, and a whole room that gets nothing', async (t) => {
     // In one room, one of six is left out.
@@ -192,17 +174,17 @@ describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
       );
       assert.deepEqual([...new Set(delivery.batches.map(({ room }) => room))], ['/b,doc']);
     });
-
-    it(`have the members whose variable names them, with the ${client} client`, async (t) => {
-      const run = { delivery: { ...undeclared, ...audience('doc') }, client, ...twelve, brings };
-      await assertOwn(
-        t,
-        tenants(() => 'ok'),
-        run,
-        { delivery: EACH },
-      );
-    });
   }
+
+  it('have the members whose variable names them', async (t) => {
+    const run = { delivery: { ...undeclared, ...audience('doc') }, ...twelve, brings };
+    await assertOwn(
+      t,
+      tenants(() => 'ok'),
+      run,
+      { delivery: EACH },
+    );
+  });
 
   it('have the members that the answer to the join puts there', async (t) => {
     const run = { delivery: { ...EDITED, ...audience('$.0.room') }, ...twelve, ...byEvent };
@@ -230,12 +212,10 @@ describe('several messages in one event', { concurrency: 4 }, () => {
   };
   const delivery = { event: 'edited', publish: { emit: ['edit', { id: '$id' }], every: 0.02, count: 20 } };
 
-  for (const client of ['light', 'official'] as const) {
-    it(`count each, with the ${client} client`, async (t) => {
-      const run = { client, delivery: { ...delivery, id: '$.0.*.id' } };
-      await assertOwn(t, batches, run, { delivery: { broadcasts: 20, expected: 200, received: 200 } });
-    });
-  }
+  it('count each', async (t) => {
+    const run = { delivery: { ...delivery, id: '$.0.*.id' } };
+    await assertOwn(t, batches, run, { delivery: { broadcasts: 20, expected: 200, received: 200 } });
+  });
 
   it('can go to rooms of their own', async (t) => {
     const twice = documents((io, edit) => io.to(edit.doc).emit('edited', [edit, { ...edit, id: `${edit.id} again` }]));

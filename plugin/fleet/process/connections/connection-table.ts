@@ -3,9 +3,7 @@ import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ConnectionCommand } from '../../fleet-messages.ts';
 import type { Parts } from '../process-parts.ts';
 import { Connection } from './connection.ts';
-import { failEmit } from './pending-namespace.ts';
-
-const NOT_CONNECTED = { cause: 'closed', message: 'the connection has ended' } as const;
+import { failEmit, NOT_CONNECTED } from './pending-namespace.ts';
 
 export class ConnectionTable {
   readonly #parts: Parts;

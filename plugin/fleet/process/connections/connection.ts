@@ -7,14 +7,15 @@ import { mapTexts, withoutValues } from '../../../../protocol/base/secrets/known
 import { allSecretsIn } from '../../../../protocol/base/secrets/masked-values.ts';
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import { EVENTS } from '../../../../protocol/wire/events.ts';
-import type {
-  Client,
-  ClientOptions,
-  ClientSink,
-  ClientState,
-  ConnectTimings,
-  Copy,
-  TransportState,
+import {
+  type Client,
+  type ClientOptions,
+  type ClientSink,
+  type ClientState,
+  type ConnectTimings,
+  type Copy,
+  NO_SESSIONS,
+  type TransportState,
 } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
@@ -25,13 +26,12 @@ import { FINALIZED } from '../ledger/process-sightings.ts';
 import { NO_SENDERS, type SendingConnection } from '../messages/sender.ts';
 import type { Parts } from '../process-parts.ts';
 import { Listening } from './listening.ts';
-import { failEmit, failPending, NONE_PENDING, type PendingNamespace } from './pending-namespace.ts';
+import { failEmit, failPending, NONE_PENDING, NOT_CONNECTED, type PendingNamespace } from './pending-namespace.ts';
 import { type Absence, NO_JOINS, type ReturningConnection } from './returns.ts';
 
 type Command<Op extends ConnectionCommand['op']> = Extract<ConnectionCommand, { op: Op }>;
 
 const NO_EMITS: readonly EmitCommand[] = [];
-const NOT_CONNECTED = { cause: 'closed', message: 'the connection has ended' } as const;
 
 export class Connection implements ClientSink, Member, ReturningConnection, SendingConnection {
   readonly id: number;
@@ -107,7 +107,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
 
   #connect(): void {
     const { dialer, counts, ledger } = this.#parts;
-    const { sessions = [], waiting = [] } = this.away ?? {};
+    const { sessions = NO_SESSIONS, waiting = [] } = this.away ?? {};
     if (sessions.length === 0) this.slot = ledger.members.newSlot();
     const client = dialer.dial(this, this.#overrides, sessions);
     // Set before the first packet: a server can send events as soon as it has accepted the namespace.

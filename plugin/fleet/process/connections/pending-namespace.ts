@@ -15,6 +15,9 @@ export interface PendingNamespace {
 // array grows.
 export const NONE_PENDING: readonly PendingNamespace[] = [];
 
+/** Why an event is not sent. */
+export const NOT_CONNECTED: Failure = { cause: 'closed', message: 'the connection has ended' };
+
 type Answer = (answer: FleetAnswer) => void;
 
 /** The `open` command fails, with what was to be sent then. */
