@@ -1,4 +1,4 @@
-/** How many connections there are, and whether something is still on its way. */
+/** Counts the load's connections, and tells whether all arrivals have connected or closed. */
 
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 import type { ControlClients } from '../samplers/control/control-workers.ts';
@@ -10,9 +10,9 @@ const SERVER_POLL_MS = 500;
 const QUIET_MS = 1000;
 
 export interface Arrivals {
-  /** In all phases so far. */
+  /** Planned arrivals of all phases so far. */
   count: number;
-  /** Artillery skips arrivals beyond a phase's `maxVusers`, and tells how many only every ten seconds. */
+  /** Artillery skips arrivals beyond a phase's `maxVusers`, and reports their number only every ten seconds. */
   mayBeSkipped: boolean;
 }
 
@@ -22,13 +22,14 @@ export interface Made {
 }
 
 export interface Population {
-  /** Connected now, without the probe. */
+  /** Open connections, without the probe. */
   connections(): number;
-  /** Connections opened so far, with those that came back, and failed attempts. */
+  /** Connections opened so far, including reconnects, and failed attempts. */
   made(): Made;
   /**
-   * Waits until all virtual users are connected and joined, or have failed. Where some may be skipped, a quiet second must do.
-   * @returns false if that has not happened after `timeoutMs`
+   * Waits until all virtual users have connected and joined, or have failed. If some may be skipped, it waits for a second without
+   * changes instead.
+   * @returns false after `timeoutMs`
    */
   settled(arrivals: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   /** Waits until no connection is left. */
@@ -36,12 +37,12 @@ export interface Population {
   close(): void;
 }
 
-/** As the fleets count it. */
+/** Counts of the fleets. */
 export class FleetPopulation implements Population {
   readonly #link: Pick<EngineLink, 'status'>;
   readonly #awaitsJoins: boolean;
 
-  /** @param awaitsJoins the server acknowledges `join_room`, which a server without a control port need not know */
+  /** @param awaitsJoins whether the server acknowledges `join_room`; without control ports, it need not */
   constructor(link: Pick<EngineLink, 'status'>, awaitsJoins = true) {
     this.#link = link;
     this.#awaitsJoins = awaitsJoins;
@@ -65,9 +66,9 @@ export class FleetPopulation implements Population {
       const joined = joining === 0 || !this.#awaitsJoins;
       const quiet = haveArrived && connecting + upgrading + away === 0 && joined;
       if (!quiet) busyAtMs = performance.now();
-      // A virtual user that holds has done all its steps; the fleet's processes report a little later than its engine.
+      // A holding user has finished its steps. `connected` is checked as fleet processes report a little later than engines.
       const allHold = holding + failed >= count && connected >= holding;
-      // A flow without `hold` never reports that it is done; a quiet second must do.
+      // A flow without `hold` never reports that it has finished, so a second without changes counts.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };
     return until(isSettled, timeoutMs, signal);
@@ -80,7 +81,7 @@ export class FleetPopulation implements Population {
   close(): void {} // the run closes the link
 }
 
-/** As the server's workers count it: for engines that report nothing. */
+/** Counts of the server's workers, for engines that report none. */
 export class ServerPopulation implements Population {
   readonly #control: Pick<ControlClients, 'stats'>;
   #connections = 0;
@@ -97,7 +98,7 @@ export class ServerPopulation implements Population {
     return this.#connections;
   }
 
-  /** At least: one that opens and ends between two polls is not seen. */
+  /** Lower bound: misses connections that open and close between two polls. */
   made(): Made {
     return { opened: this.#opened, failedAttempts: 0 };
   }

@@ -5,7 +5,7 @@ export { within } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
 /** While a server's backlog gets shorter, the run waits for up to this many times the configured deadline. */
-export const MOST_DEADLINES = 10;
+export const MAX_DEADLINES = 10;
 
 /** Polls until the condition holds. @returns false if the time limit passed or the signal aborted first */
 export async function until(

@@ -3,7 +3,7 @@
  * server's backlog may take longer than the broadcasts did.
  */
 import type { RunContext } from '../context.ts';
-import { ChangeTimer, MOST_DEADLINES, until } from '../wait.ts';
+import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
 
 /** Progress of the published broadcasts. */
 export interface Outstanding {
@@ -56,7 +56,7 @@ export async function drain(
     progressAtResume = progress;
     return false;
   };
-  const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, pollMs);
+  const ended = await until(isOver, MAX_DEADLINES * deadlineMs, signal, pollMs);
   if (ended || signal.aborted) return;
   const seconds = (performance.now() - beganMs) / 1000;
   measurements.tailCut = { copies: last?.missingCopies ?? 0, unconfirmed: last?.unconfirmed ?? 0, seconds };

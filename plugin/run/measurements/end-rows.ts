@@ -1,15 +1,15 @@
-/** How connections ended, as rows of the result. */
+/** Builds the result's rows about how connections closed. */
 import type { EndKind } from '../../../protocol/link/ends.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 
 export type EndRow = Result['connections']['ends'][number];
 
-/** @returns rows of the result, the most frequent kind first */
+/** @returns rows, the most frequent kind first */
 export function endRows(kinds: readonly EndKind[]): EndRow[] {
   return kinds.toSorted((a, b) => b.count - a.count).map(rowOf);
 }
 
-/** One kind of end, with the spread of its figures. */
+/** @returns the row of one kind, with the ranges of its figures */
 export function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
   const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
     samples.map((one) => one[at] ?? 0),
@@ -25,7 +25,7 @@ export function rowOf({ reason, cause, words, event, text: eventText, count, ann
   };
 }
 
-/** From the 5th to the 95th percentile. */
+/** @returns the 5th and the 95th percentile */
 function rangeOf(values: number[]): { low: number; high: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;

@@ -1,21 +1,21 @@
-/** How connections ended, in words: the same for virtual users and for the run's own clients. */
+/** Describes how connections closed, both of virtual users and of the run's own clients. */
 import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import type { EndKind } from '../../../protocol/link/ends.ts';
 import { type EndRow, rowOf } from './end-rows.ts';
 
-/** Socket.IO's reason where the server called `disconnect()`. */
+/** Socket.IO's disconnect reason if the server called `disconnect()`. */
 export const BY_SERVER = 'io server disconnect';
 const MAX_EXAMPLE_LENGTH = 160;
 
-/** @returns whether a message that this client sent ended it */
+/** @returns whether the connection closed because the client sent a message above the limit */
 export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }: EndRow): boolean {
   if (cause === 'closed_1009' || cause === 'http_413') return true;
   return maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes && /^transport /.test(reason);
 }
 
-/** @param first of those that a message ended @returns the sizes, and what to change */
+/** @returns size and limit of a message that was too large, and the fix */
 export function sizesOf({ cause, largestSentBytes, maxPayloadBytes: taken }: EndRow): { text: string; fix: string } {
   const sent = `the flow sends ${bytesText(largestSentBytes.high)} bytes`;
   if (taken !== null && largestSentBytes.high > taken) {
@@ -36,7 +36,7 @@ function bytesText(bytes: number): string {
   return bytes.toLocaleString('en-US');
 }
 
-/** @returns `1009 (a message too large: "words")`, or the same for an HTTP status; undefined if it ended without */
+/** @returns `1009 (a message too large: "words")`, or the same for an HTTP status; undefined without either */
 export function codeText({ cause, words }: Pick<EndRow, 'cause' | 'words'>): string | undefined {
   const known = closeCodeOf(cause);
   const label = known?.code ?? httpStatus(cause);
@@ -57,15 +57,14 @@ export function lastEventText({ event, eventText }: EndRow): string {
   return `; the last event before: ${text.length <= MAX_EXAMPLE_LENGTH ? text : `${text.slice(0, MAX_EXAMPLE_LENGTH - 1)}…`}`;
 }
 
-/** How one connection ended. */
+/** Describes how a connection closed. */
 export interface Ending {
-  /** Who ended it and what was seen, as `the server closed it with 4000 (…)`. */
+  /** Such as `the server closed it with 4000 (…)`. */
   text: string;
-  /** Undefined if only the logs can say. */
   fix?: string | undefined;
-  /** What was seen tells why, so that the last message need not be the cause. */
+  /** The text explains why, so the last message need not be the cause. */
   isExplained: boolean;
-  /** A limit of the run's own. */
+  /** The run closed it because of its own limit. */
   isOwn?: boolean;
 }
 

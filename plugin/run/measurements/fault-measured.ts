@@ -3,18 +3,19 @@ import type { WorkerIdentity } from './worker-identity.ts';
 
 export interface FaultMeasured {
   kind: FaultKind;
-  /** The user's, if that is the fault. */
+  /** The user's command, for the kind `command`. */
   command: string[] | undefined;
-  /** On the run's clock, and on the sampler's time: just before it. */
+  /** Start on the run's clock. */
   atUs: number;
+  /** Start in seconds of the sampler. */
   t: number;
-  /** Until whatever caused it was done; undefined if it failed. */
+  /** Duration of causing it; undefined if that failed. */
   tookMs: number | undefined;
-  /** When all connections were back or given up, and all workers answered; or time was up. */
+  /** When all connections had reconnected or given up and all workers answered, or the time limit passed. */
   over: { atUs: number; t: number } | undefined;
-  /** Parts of the deployment that it replaced, as planned. */
+  /** Parts of the deployment that were replaced as planned. */
   replaced: string[];
-  /** Workers that restarted meanwhile, and were not to, or not again. */
+  /** Workers with unplanned restarts. */
   restarted: string[];
   workers: { before: WorkerIdentity[]; after: WorkerIdentity[] };
   perWorker: { before: Record<string, number>; after: Record<string, number> };

@@ -1,33 +1,32 @@
-/** Parts of a run, and the CPU that each layer used in them. */
+/** Windows of a run, with the CPU time that each layer used in them. */
 
-/** Layer → CPU microseconds. */
+/** CPU microseconds by layer. */
 export type LayerCpu = Record<string, number>;
 
 export interface CpuWindow {
   seconds: number;
-  /** From before its first reading to after its last one. */
+  /** From before the first reading to after the last one. */
   secondsAtMost: number;
   cpuUs: LayerCpu;
-  /** Connections made, for the ramp; messages delivered, for the broadcasts. */
+  /** Connections opened in a ramp, or messages delivered in the broadcasts. */
   units: number;
-  /** Connections: the mean of its begin and its end. */
+  /** Mean of the connections at its start and end. */
   held: number;
 }
 
-/** Connections are made. */
 export interface RampWindow extends CpuWindow {
-  /** One after the other. */
+  /** Consecutive parts. */
   parts: CpuWindow[];
-  /** Attempts to connect that failed in it. */
+  /** Failed attempts to connect. */
   failedAttempts: number;
 }
 
-/** Phases with arrivals, between two pauses. */
+/** The phases with arrivals between two pauses. */
 export interface Ramp {
   beganAtUs: number;
-  /** When all had connected and joined, or time was up; infinite until then. */
+  /** When all had connected and joined, or the time limit passed; infinite until then. */
   endedAtUs: number;
-  /** As the phases ask for. */
+  /** Planned length of the phases. */
   seconds: number;
   connections: number;
 }

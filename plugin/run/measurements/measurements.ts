@@ -1,4 +1,4 @@
-/** What a run has measured so far: the conductor writes it, `result/` turns it into the result document. */
+/** Everything that a run has measured so far. The conductor writes it; `plugin/result/` makes the result document from it. */
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
@@ -39,56 +39,56 @@ import { runId } from './run-id.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {
-  /** What the flows let their connections send. */
+  /** The flows' `every` steps. */
   readonly steps: Repeated[];
   /** Length of the measured window. */
   seconds: number;
-  /** At its begin, and at the end of each of its parts. */
+  /** Messages without an acknowledgement, at the start of the window and at the end of each part. */
   unanswered: number[];
-  /** Of these, passed over at the time. */
+  /** Those among `unanswered` whose connection had a later message acknowledged, or never any. */
   passedOver: number[];
-  /** In it, as the workers see them; empty where they do not. */
+  /** The workers' counts in the window; empty without control ports. */
   workers: WorkerBatches[];
 }
 
 /** The adapter's Redis, during the broadcasts. */
 export interface RedisMeasured {
-  /** Each node of a cluster, or the one Redis. Bytes are those of the broadcasts, without the run's own requests. */
+  /** Traffic of each node, without the run's own requests. */
   nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
-  /** What all nodes used for the broadcasts, as far as it is known what else they do. */
+  /** CPU time of all nodes, less their idle CPU and the run's own requests. */
   cpuUs: number;
 }
 
-/** What a run plans, as far as it is measured by that. */
+/** Settings that the measurements include. */
 type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
 
-/** A worker that restarted between two standstills. */
+/** A worker's restart between two checks. */
 export interface Restart {
   evidence: string;
-  /** When the new process started, on the sampler's time. */
+  /** Start of the new process, in seconds of the sampler. */
   t?: number;
-  /** Connections of the process before, when it was last asked. */
+  /** Connections of the old process at the last check. */
   connections?: number;
 }
 
 export interface SilentWorker {
   worker: string;
-  /** Nothing listens on its control port; otherwise it may live, and only not answer. */
+  /** Nothing listens on its control port. Otherwise, it may be running without answering. */
   isRefused: boolean;
-  /** When it was last asked. */
+  /** Connections at the last check. */
   connections: number;
 }
 
-/** Profiles of all processes of the server while so many connections or copies were made; `failure`: why there are no further ones. */
+/** CPU profiles of all processes of the server, with the connections or copies made meanwhile; `failure`: why some are missing. */
 export interface CpuProfiled {
   connect?: { profiles: Profile[]; units: number };
   copy?: { profiles: Profile[]; units: number };
   failure?: Error;
 }
 
-/** Why a run ended early, and how: virtual users that left, a stop by the user, an error, or the end of the process. */
+/** Why and how a run ended early. */
 export interface EarlyEnd {
   code: FindingCode;
   message: string;
@@ -101,123 +101,126 @@ export class Measurements {
   /** Name of the run's folder. */
   id: string;
   readonly scenario: string;
-  /** The scenario's, as of `scenarioFile`. */
+  /** The scenario's file, see `scenarioFile`. */
   file?: string;
   readonly startedAt = new Date();
   readonly engine: string;
-  /** How connections begin, unless a step says otherwise. */
+  /** Transports with which connections begin, unless a step overrides them. */
   readonly transports: TransportsName;
-  /** Whether the connections offer it to the server. */
+  /** Whether the connections offer compression. */
   readonly compression: boolean;
-  /** Whether the server grants compression to a client that offers it; null if nobody asked, or could. */
+  /** Whether the server grants compression to a client that offers it; null if unknown. */
   serverCompresses: boolean | null = null;
   target: string;
   profile: 'full' | 'embedded' | 'remote' = 'remote';
   /** Programs whose absence made the profile `embedded`. */
   missing: readonly string[] = [];
-  /** The workers have control ports: they publish, collect their garbage, and report about themselves. */
+  /** Whether the workers have control ports. */
   control = true;
-  /** The inspectors of the workers, which collect their garbage in place of control ports. */
+  /** The workers' inspectors, which force collections in place of control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size'> | undefined;
-  /** What the connections keep, by place of allocation; or why that is unknown. Undefined if it was not asked for. */
+  /** Memory of connections by place of allocation, or why it is unknown. Undefined unless configured. */
   heapProfiles: Profile[] | Error | undefined;
-  /** Where they use CPU, in windows of its own. Undefined if it was not asked for. */
+  /** CPU use of connects and copies. Undefined unless configured. */
   cpuProfiles: CpuProfiled | undefined;
-  /** Something tells of the workers' memory. */
+  /** Whether any source reads the workers' memory. */
   memory = true;
-  /** All workers run on the generator's machine: its kernel and its memory are theirs, too. */
+  /** Whether all workers run on the generator's machine. */
   sharedHost = true;
   readonly targetConnections: number;
-  /** Connections that must be open at the same time; null if virtual users leave by themselves. */
+  /** Connections that must be open at the same time; null if virtual users disconnect by themselves. */
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
   peakConnections = 0;
-  /** Arrivals that Artillery did not start, because a phase's `maxVusers` were present. */
+  /** Arrivals that Artillery skipped because of a phase's `maxVusers`. */
   skippedUsers = 0;
   ramps: Ramp[] = [];
   plateaus: Plateau[] = [];
-  /** At full target, collected, when all broadcasts are through. */
+  /** Memory at rest after the drain, with all connections. */
   afterBroadcasts: LayerBytes | undefined;
-  /** Just before that collection. */
+  /** Memory just before that collection. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
-  /** Readings of the machine at the last moment with all connections. */
+  /** The machine just before the connections close. */
   standstill: MachineMoment | undefined;
   afterDisconnect: LayerBytes | undefined;
-  /** If virtual users come and go, and memory is read again and again. */
+  /** Readings of a run with waves or churn. */
   overTime: OverTimeMeasured | undefined;
-  /** Of all figures: sources and reasons of absence. */
+  /** The last readings of all figures, with sources and reasons of absence. */
   lastReadings: Readings = {};
-  /** Figures that are not at rest, because a worker did not make a collection that it confirmed. */
+  /** Figures that include garbage because a worker did not make a collection that it confirmed. */
   uncollected: string[] = [];
-  /** Figures that still fell when the baseline was read. */
+  /** Figures that were still falling when the baseline was read. */
   fallingAtBaseline: string[] = [];
-  /** The hold, in parts: `idle`, or `messages` if connections send some. The broadcasts in parts, the last one with the drain. */
+  /**
+   * CPU windows, each in parts. The hold is `idle`, or `messages` if connections send some. The last part of `broadcasts` includes
+   * the drain.
+   */
   cpu: {
-    /** Before the first connection, in parts. */
+    /** Before the first connection. */
     unloaded: CpuWindow[];
     ramps: RampWindow[];
     idle: CpuWindow[];
     messages: CpuWindow[];
     broadcasts: CpuWindow[];
   } = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] };
-  /** One for each worker that can record it; times are on the sampler's time. */
+  /** Event loops of the workers that can record them. */
   eventLoops: WorkerEventLoop[] = [];
-  /** Zero of the sampler's time; undefined before. */
+  /** Zero of the sampler's time; undefined before the sampler starts. */
   samplesBeganAtUs: number | undefined;
-  /** On the sampler's time. */
+  /** Starts of the stages, in seconds of the sampler. */
   stages: Result['stages'] = [];
   redis: RedisMeasured | undefined;
-  /** Redis's CPU while connections were held; null if that was not measured. */
+  /** Redis's CPU while connections were held; null if not measured. */
   redisIdleCpuUsPerSec: number | null = null;
   /** Key of the adapter's Redis stream, if it writes to one. */
   redisStream: string | undefined;
-  /** In the order of `workersAtStart`. */
+  /** The workers' clocks, in the order of `workersAtStart`. */
   clocks: ClockLine[] = [];
   sent: SentBroadcast[] = [];
-  /** Broadcasts that no worker sent, and why. */
+  /** Broadcasts that were not sent, and why. */
   unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[] = [];
-  /** Broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown. */
+  /** Broadcasts without confirmation and without copies: whether they were sent is unknown. */
   unknown: UnconfirmedBroadcast[] = [];
-  /** Set if the drain ended while copies still came: what was missing then, and how long the drain took. */
+  /** Missing copies and confirmations, and the length of the drain, if copies still arrived when it ended. */
   tailCut: { copies: number; unconfirmed: number; seconds: number } | undefined;
   frozen: HostedRow[] = [];
-  /** If the scenario plans one, and it has come. */
+  /** The planned fault, once it has begun. */
   fault: FaultMeasured | undefined;
-  /** If an event of the server's own was counted in place of the contract's broadcasts. */
+  /** Set if the server's own event is counted in place of the contract's broadcasts. */
   ownEvent: OwnEventMeasured | undefined;
-  /** If connections send messages again and again. */
+  /** Set if the flows have `every` steps. */
   messages: MessagesMeasured | undefined;
   snapshots: EngineSnapshot[] = [];
   generator: GeneratorLoop[] = [];
-  /** By worker, and for the generator by an empty name: where a quota limits its CPU time. */
+  /** CPU throttling by worker name; the generator's key is an empty name. */
   readonly throttled = new Map<string, ThrottledWindows>();
   /**
-   * Kernel of a machine with workers → percent of its cores. By an empty name: of the CPUs that the generator may run on, if
-   * these are not all.
+   * Idle percentage of the workers' machines, by kernel. The empty key has the CPUs that the generator may run on, if these are
+   * not all.
    */
   readonly machineIdle = new Map<string, Partial<Record<GeneratorWindow, number>>>();
-  /** As `machineIdle`, what a hypervisor took; of machines that tell. */
+  /** Steal percentage, with the keys of `machineIdle`. */
   readonly machineSteal = new Map<string, Partial<Record<GeneratorWindow, number>>>();
-  /** Who used this machine; of several parts of a window, the one in which others took most. */
+  /** CPU use of this machine; of several parts of a window, the one in which other programs used most. */
   readonly machineShares: Partial<Record<ShareWindow, MachineShares>> = {};
-  /** At the end of the last window, with the highest so far of what goes up and down; of the workers that tell. */
+  /** Resources of the workers at the end of the last window, with the highest open files and memory so far. */
   workerResources: WorkerResources[] = [];
-  /** Kernel of a machine with workers → what node_exporter tells of it. */
+  /** The workers' machines as node_exporter reports them, by kernel. */
   readonly exportedMachines = new Map<string, WorkerMachine>();
-  /** When most files were open, of a server whose workers do not tell. */
+  /** The process with the most open files, for a server without control ports. */
   fullest: FullestProcess | undefined;
-  /** Of probe and sentinel. It is one only: in each, they would be a large part of the members. */
+  /** Room of probe and reference receiver. Only one room, as they would be a large part of the members of each. */
   readonly receiversRoom: string;
-  /** From its join on, just before the broadcasts. */
+  /** Receipts of the reference receiver, which joins just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
-  /** Undefined if this host brings the load itself. */
+  /** The generator's hosts; undefined if this host generates the load itself. */
   hosts: GeneratorHost[] | undefined;
-  /** When the probe's connection ended before the run released it. */
+  /** When the probe's connection closed, unless the run closed it. */
   probeLeftAtUs: number | undefined;
-  /** When it received its last broadcast. */
+  /** When the probe received its last broadcast. */
   probeReceivedAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] } = { single: [], underLoad: [] };
-  /** Which the server cannot have measured, by what the probe saw, with their bounds. `roundTripUs` may be NaN. */
+  /** Round trips that contradict the probe's own times, with the bounds by these. `roundTripUs` may be NaN. */
   impossibleRoundTrips: {
     load: 'single' | 'underLoad';
     /** Index of the publisher. */
@@ -227,20 +230,20 @@ export class Measurements {
     leastUs: number;
     mostUs: number;
   }[] = [];
-  /** That lie across a jump of a worker's clock. */
+  /** Number of round trips during which a worker's clock jumped. */
   jumpedRoundTrips = 0;
-  /** Processes whose memory and CPU the figures are; null before they are known. */
+  /** The measured processes; null while unknown. */
   processes: MeasuredProcesses | null = null;
-  /** Processes of the server that have ended so far, other than planned. */
+  /** Processes of the server that have exited so far, except by a planned fault. */
   endedProcesses: () => EndedProcess[] = () => [];
-  /** Times so far in which the kernel did not run a process of the deployment. */
+  /** Periods so far in which a process of the deployment was halted. */
   haltedProcesses: () => HaltedProcess[] = () => [];
-  /** Source → why it could not be read when the run needed it. */
+  /** Absences of sources that could not be read when the run needed them, by source. */
   readonly absentSources = new Map<string, Absence>();
   workersAtStart: WorkerIdentity[] = [];
-  /** Restarts by worker. */
+  /** Restarts by worker name. */
   readonly restarts = new Map<string, Restart>();
-  /** Workers whose control port could not be reached when the run stopped. */
+  /** Workers that did not answer when the run stopped. */
   silentWorkers: SilentWorker[] = [];
   workersAtEnd: WorkerIdentity[] = [];
   /** Outcomes of Artillery's `ensure` checks. */
@@ -248,10 +251,10 @@ export class Measurements {
   readonly observations = new Observations();
   /** Set when the run ended early. */
   aborted: EarlyEnd | undefined;
-  /** By Ctrl-C or SIGTERM, as `aborted` says. */
+  /** Whether the user stopped the run by Ctrl-C or SIGTERM. */
   stoppedByUser = false;
 
-  /** @param scenario as of `scenarioName` */
+  /** @param scenario see `scenarioName` */
   constructor(scenario: string, { engine, target, load, connection, rooms }: Planned) {
     this.id = runId(this.startedAt, scenario);
     this.scenario = scenario;

@@ -1,26 +1,26 @@
-/** Memory of the layers, at moments of a run. */
+/** Memory readings of a run. */
 import type { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 
-/** Layer → bytes. */
+/** Bytes by layer. */
 export type LayerBytes = Record<string, number>;
 
 export interface Plateau {
   connections: number;
-  /** At rest: means of the readings. */
+  /** Memory at rest: means of the readings. */
   layers: LayerBytes;
   readings?: LayerBytes[];
-  /** Just before the collection; missing where nobody read it. */
+  /** Memory just before the first collection. */
   inService?: LayerBytes;
-  /** The machine before and after the readings; missing where its memory is not compared. */
+  /** The machine before and after the readings, if its memory is compared. */
   machine?: { before: MachineMoment; after: MachineMoment };
 }
 
-/** Memory at a moment of a run in which connections come and go. */
+/** A reading of a run with waves or churn. */
 export interface MomentReading {
-  /** On the sampler's time. */
+  /** Seconds of the sampler. */
   t: number;
   connections: number;
-  /** Connections that had come and left by then. */
+  /** Connections that had closed by then. */
   gone: number;
   layers: LayerBytes;
   /** Counts of the layers by id, read when all connections of a wave have closed. */
@@ -30,27 +30,27 @@ export interface MomentReading {
 export interface OverTimeMeasured {
   collected: boolean;
   kind: 'waves' | 'churn';
-  /** When all of a wave were connected. */
+  /** Readings with all connections of a wave. */
   peaks: MomentReading[];
-  /** When all of a wave had left; or one after the other, while virtual users come and go. */
+  /** Readings after each wave, or during churn. */
   readings: BoundedSeries<MomentReading>;
 }
 
-/** A process of this machine that no layer includes, or a place of shared memory. */
+/** A process of this machine that no layer includes, or shared memory. */
 export interface Holder {
-  /** Differs from that of another process with the same pid. */
+  /** Unique even if a pid is reused. */
   id: string;
-  /** Null for a place. */
+  /** Null for shared memory. */
   pid: number | null;
-  /** RSS of a process. */
+  /** RSS of a process, or size of the shared memory. */
   bytes: number;
-  /** The place, or a command line, which is known once the process has grown. */
+  /** Place of the shared memory, or command line of a process that has grown. */
   name?: string;
 }
 
-/** Possible holders of memory outside the measured processes. */
+/** Memory of layers and of possible other holders at one time. */
 export interface MachineMoment {
-  /** Seconds on the sampler's time. */
+  /** Seconds of the sampler. */
   t: number;
   layers: LayerBytes;
   holders: Holder[];

@@ -1,4 +1,4 @@
-/** Observations of a run beside its figures: numbers and names by kind. `plugin/findings/` makes the findings from them. */
+/** Facts that a run notes in addition to its figures, by kind. `plugin/findings/` makes findings from them. */
 import type { ChangedPart } from './deployment-parts.ts';
 
 /** Point of a run at which the deployment is checked. */
@@ -8,23 +8,23 @@ export interface Moment {
   count?: number;
 }
 
-/** Part of a deployment whose identity only its metrics tell. */
+/** Part of a deployment that only its metrics identify. */
 export const METRICS_PAGE = 'a process behind a page of metrics';
-/** Part of a deployment that changes if one of its processes starts or ends. */
+/** Part of a deployment that changes when one of its processes exits. */
 export const SERVER_PROCESSES = "the server's processes";
 
-/** Numbers and names of each kind of observation. Connections are counts, `held` those of the generator. */
+/** Facts by kind. `held` is the generator's number of connections. */
 export interface Observed {
   connectionsBefore: { others: number };
   countsDiffer: {
     when: Moment;
-    /** The workers' count without `own` connections of the run and those from `before` it; these are part of `all`. */
+    /** The workers' count `all`, less the run's `own` clients and connections from `before` the run. */
     counted: number;
     held: number;
     all: number;
     own: number;
     before: number;
-    /** Connections of the run that had ended. */
+    /** Connections of the run that had closed. */
     ended: number;
     /** The workers accepted more connections than the run made. */
     acceptedOthers: boolean;
@@ -46,7 +46,7 @@ export interface Observed {
   pagesShared: { pairs: [string, string][] };
   pagesAlternate: { when: Moment; urls: string[] };
 
-  /** `since`: when they were last unchanged, on the sampler's time. */
+  /** `since`: last check at which they were unchanged, in seconds of the sampler. */
   partsChanged: { when: Moment; parts: ChangedPart[]; since: number };
   redisSilent: { when: Moment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
@@ -73,19 +73,19 @@ export interface Observed {
   waveStayed: { wave: number; connections: number };
   wavesOverlap: { when: Moment };
   plateauMoved: { from: number; to: number };
-  /** `bytes` since the reading before, after `seconds`. */
+  /** `falls`: decrease since the reading before, when the time limit of `seconds` passed. */
   memoryFalls: { when: Moment; seconds: number; falls: { title: string; bytes: number }[] };
   collectionMissing: { when: Moment; workers: string[] };
 }
 
 export type ObservedKind = keyof Observed;
 
-/** Counts that are not of the generator's connections. One of them is enough: the others are about the same connections. */
+/** Kinds that mean that counts include other connections. Only the first is reported, as the others have the same cause. */
 export const WRONG_COUNTS = [
   ...(['countsDiffer', 'othersAccepted', 'socketsMissing', 'othersAtPort', 'cpuStill', 'joinsMisnamed'] as const),
 ] as const satisfies ObservedKind[];
 
-/** Addresses that do not lead to every worker exactly once, now. */
+/** Kinds that mean that addresses do not lead to every worker exactly once, or not to current figures. */
 export const WRONG_ADDRESSES = [
   ...(['statisticsRepeated', 'pagesRepeated', 'pagesShared', 'pagesAlternate'] as const),
 ] as const satisfies ObservedKind[];
@@ -93,7 +93,7 @@ export const WRONG_ADDRESSES = [
 export class Observations {
   readonly #byKey = new Map<string, { [K in ObservedKind]: { kind: K; fact: Observed[K] } }[ObservedKind]>();
 
-  /** Keeps the first observation of a kind and subject: what is wrong at one moment is usually wrong at the next ones. */
+  /** Keeps the first fact of a kind and subject, as later ones usually repeat it. */
   note<K extends ObservedKind>(kind: K, fact: Observed[K], subject: string | number = ''): void {
     const key = `${kind} ${subject}`;
     if (!this.#byKey.has(key)) this.#byKey.set(key, { kind, fact } as never);
@@ -107,7 +107,7 @@ export class Observations {
     return this.all.flatMap((one) => (one.kind === kind ? [one.fact as Observed[K]] : []));
   }
 
-  /** Returns the observations in the order of time. */
+  /** All facts in order of time. */
   get all() {
     return [...this.#byKey.values()];
   }

@@ -1,4 +1,4 @@
-/** An event of the server's own, counted in place of the contract's broadcasts. */
+/** Measurements of the server's own event, which is counted in place of the contract's broadcasts. */
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
 import type { Holding } from '../../samplers/index.ts';
 import type { Rows } from '../broadcasts/rows.ts';
@@ -8,40 +8,40 @@ export interface OwnEventMeasured {
   event: string;
   idPath: string;
   publisher: 'run' | 'server';
-  /** The publishers' ids come back. */
+  /** The run's publishers choose the ids. */
   givesIds: boolean;
   latencyFrom: LatencyFrom;
-  /** Why the time in the payload is not used; undefined if it is, or if no option names it. */
+  /** Why the time in the payload is not used; undefined if it is, or if none is configured. */
   sentAtUnusable: string | undefined;
-  /** Connections that publish. */
+  /** Number of connected publishers. */
   publishers?: number;
-  /** Emitted by the run. */
+  /** Events that the run emitted. */
   published: number;
   /** Ids of the run's broadcasts that arrived. */
   seen: number;
   /** Mean length of a copy's JSON. */
   bytes: number;
-  /** Broadcasts that found the ledgers full, among `seen`. */
+  /** Broadcasts among `seen` that found the ledgers full. */
   skipped: number;
-  /** Whose payload has no usable time, although latency counts from those of others. */
+  /** Broadcasts without latency because their time is unusable. */
   untimed: number;
-  /** What no row tells, as rows may stand for several broadcasts; undefined until they are finalized. */
+  /** Times of single broadcasts, as rows may sum up several; undefined until they are finalized. */
   each: Rows['each'] | undefined;
-  /** A copy without an id. */
+  /** The first copy without an id. */
   example: string | undefined;
   /** The first different acknowledgements that publishers received. */
   acknowledged?: Acknowledged[];
-  /** Of their acknowledgements, those that carry an error, by its words. */
+  /** Number of acknowledgements with an error, by its text. */
   ackErrors?: Record<string, number>;
   /** Published messages without an acknowledgement at the end of the drain. */
   unacknowledged?: Unacknowledged;
-  /** Other events that the run's own client received while it waited for this one before the load. */
+  /** Other events that arrived instead of this one in the trial before the load. */
   others?: string[];
-  /** What the publishers received then, after they had published. */
+  /** Events that the publishers received in that trial. */
   toPublisher?: ReceivedByPublisher[];
-  /** Where copies are missing: processes of this machine that hold the connections, if all can be seen. */
+  /** If copies are missing: processes of this machine that hold the connections, if all can be seen. */
   holdings?: (Holding & { command: string })[] | undefined;
-  /** Where copies have further ids, which are not counted. */
+  /** Another path at which copies have ids, which are not counted. */
   idsBeside?: string | undefined;
 }
 

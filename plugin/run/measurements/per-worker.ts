@@ -1,14 +1,14 @@
-/** How many connections each worker holds now, as far as that is known of all of them. */
+/** Counts the connections of each worker. */
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { FleetTotals } from '../../../protocol/link/add-snapshots.ts';
 import type { Measurements } from './measurements.ts';
 
-/** @returns empty where restored sessions, which have no new join that would name their worker, can be on any of several */
+/** @returns connections by worker; empty if recovered sessions, which do not join again, may be on any of several workers */
 export function connectionsPerWorker(
   { workersAtStart }: Pick<Measurements, 'workersAtStart'>,
   { perWorker, perSessionPrefix, connected, returns }: FleetTotals,
 ): Record<string, number> {
-  // Session ids of other servers can begin with anything.
+  // Session ids of other servers may have any prefix.
   const isWorker = ([name]: [string, number]) => workersAtStart.some(({ worker }) => worker === name);
   const named = sumCounts([perWorker, Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker))]);
   const known = Object.values(named).reduce((total, one) => total + one, 0);

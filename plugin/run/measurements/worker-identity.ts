@@ -1,11 +1,11 @@
 /**
- * The process behind a worker's name, and the evidence that another process has taken its place. A restarted worker can have the
- * name, the process id (1 in a container) and even the instance of the one before, so everything that only grows is compared, too.
+ * Detects whether another process has replaced a worker. A restarted worker may have the same name, process id (1 in a container)
+ * and even instance, so its uptime and counters are compared, too.
  */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 
 export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
-  /** Missing where only names were read. */
+  /** Missing if only names were read. */
   life?: Life;
 }
 
@@ -17,7 +17,7 @@ interface Life {
   totals: Record<keyof typeof TOTALS, number>;
 }
 
-/** Counters that no living process lowers. */
+/** Counters that never fall within a process. */
 const TOTALS = {
   accepted: 'accepted connections',
   broadcasts: 'broadcasts',
@@ -27,7 +27,7 @@ const TOTALS = {
 
 /** Some servers round their uptime to seconds. */
 const ROUNDING_SECONDS = 1;
-/** An answer can be this much older than its arrival: control requests time out after it. */
+/** Maximum age of an answer when it arrives: the timeout of control requests. */
 const DELAY_SECONDS = 5;
 /** CPU time is counted in ticks of 10 ms. */
 const TICK_US = 10_000;
@@ -42,7 +42,7 @@ export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIde
   return before !== undefined && restartEvidence(before, now) === undefined;
 }
 
-/** @returns what shows that `now` is another process than `before`; undefined if nothing does */
+/** @returns evidence that `now` is another process than `before`; undefined if there is none */
 export function restartEvidence(before: WorkerIdentity, now: WorkerIdentity): string | undefined {
   if (before.pid !== now.pid) return `process ${before.pid} became ${now.pid}`;
   if (before.instance !== now.instance) return `process ${now.pid} started again`;
@@ -53,7 +53,7 @@ function evidenceOf(before: Life, now: Life): string | undefined {
   const elapsedSeconds = (now.readAtMs - before.readAtMs) / 1000;
   const [wasUp, isUp] = [before.uptimeSeconds, now.uptimeSeconds];
   if (isUp < wasUp - ROUNDING_SECONDS) return `its uptime fell from ${seconds(wasUp)} to ${seconds(isUp)}`;
-  // A copy of old statistics has the same uptime; the counts of workers report that.
+  // Repeated old statistics have the same uptime, which is reported separately.
   if (isUp > wasUp && isUp < elapsedSeconds - DELAY_SECONDS)
     return `its uptime was ${seconds(isUp)} when it had been known for ${seconds(elapsedSeconds)}`;
   for (const key of Object.keys(TOTALS) as (keyof typeof TOTALS)[]) {
@@ -64,8 +64,8 @@ function evidenceOf(before: Life, now: Life): string | undefined {
 }
 
 /**
- * @param earlier and later in the order of the control URLs
- * @returns restarted workers with the evidence, and the control URLs that led to another worker, as "that of w0 to w1"
+ * Compares workers in the order of the control URLs.
+ * @returns restarted workers with the evidence, and control URLs that lead to another worker now, such as "that of w0 to w1"
  */
 export function changesBetween(earlier: WorkerIdentity[], later: WorkerIdentity[]) {
   const restarted = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** What a run asks of the server's workers, through their control ports; of a server without any, nothing. */
+/** A run's requests to the workers' control ports: with retries, and with empty answers if the server has none or refuses. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -6,21 +6,21 @@ import { Absent, absenceOf, type ControlClients, reasonOf, UnansweredRequest } f
 import type { Settings } from '../../script/settings.ts';
 import { CONTROL_PORT, noteAbsent } from '../measurements/absent-sources.ts';
 import type { Measurements } from '../measurements/measurements.ts';
-import { MOST_DEADLINES } from '../wait.ts';
+import { MAX_DEADLINES } from '../wait.ts';
 
 export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected' | 'startProfiles' | 'takeProfiles'>;
 
-/** Forces garbage collections in the workers, and counts those that each of them has made. */
+/** Forces garbage collections in the workers, and reads how many each has made. */
 export interface Collector extends Pick<Control, 'gc'> {
   stats(): Promise<Pick<WorkerStats, 'worker' | 'collections'>[]>;
 }
 
-/** For a drain that may last less. */
-const LEAST_SECONDS = 5;
-/** A run that is stopped waits no longer for an answer. */
+/** Minimum time to wait for a worker, even if the drain is shorter. */
+const MIN_WAIT_SECONDS = 5;
+/** How long an aborted run waits for an answer. */
 const STOP_TIMEOUT_MS = 1000;
 
-const nobody = async (): Promise<never> => {
+const rejects = async (): Promise<never> => {
   throw new Error('no control port');
 };
 
@@ -33,40 +33,40 @@ export const NO_CONTROL: Control = {
   batches: async () => [],
   eventLoops: async () => [],
   gc: async () => {},
-  clock: nobody,
+  clock: rejects,
   members: async () => 0,
   servers: async () => undefined,
   addresses: async () => ({}),
   reachable: (via) => via,
-  broadcast: nobody,
+  broadcast: rejects,
   close: () => {},
 };
 
-interface WaitingFor {
+interface WaitOptions {
   config: { drain: Pick<Settings['drain'], 'deadline'> };
   signal: AbortSignal;
 }
 
 /**
- * The same control ports, until a worker refuses the run or stays silent: then none is asked for what only all of them together can
- * answer, as of a server without control ports. Workers that do let the run in still publish.
- * Once the run measures, a worker that is only blocked may answer as late as the drain lasts at most, also over a new connection.
- * Requests with a time-out of the caller's are sent once.
+ * Wraps the control ports. Once a worker refuses the run or stays silent, requests to all workers return empty answers, as for a
+ * server without control ports, since an incomplete answer would be wrong; the other workers still publish.
+ * During measurements, requests are retried, also over a new connection, for as long as the drain may last, as a worker may only be
+ * blocked. Requests with a timeout of the caller are sent once.
  */
 export function whilePermitted(
   control: ControlClients,
   measurements: Pick<Measurements, 'absentSources' | 'samplesBeganAtUs'>,
-  { config, signal }: WaitingFor,
+  { config, signal }: WaitOptions,
 ): Control {
   const { absentSources } = measurements;
   type Ask<T> = (timeoutMs?: number) => Promise<T>;
 
-  /** @throws Absent if the worker has been silent for too long */
-  async function patiently<T>(ask: Ask<T>, isRepeatable = true): Promise<T> {
+  /** @throws Absent if the worker does not answer within the drain's maximum */
+  async function withRetries<T>(ask: Ask<T>, isRepeatable = true): Promise<T> {
     if (measurements.samplesBeganAtUs === undefined || absentSources.has(CONTROL_PORT) || signal.aborted)
       return await ask();
     const sinceUs = monotonicUs();
-    const endUs = sinceUs + Math.max(LEAST_SECONDS, MOST_DEADLINES * config.drain.deadline) * 1e6;
+    const endUs = sinceUs + Math.max(MIN_WAIT_SECONDS, MAX_DEADLINES * config.drain.deadline) * 1e6;
     const leftMs = () => Math.max(1, Math.ceil((endUs - monotonicUs()) / 1000));
     for (;;) {
       try {
@@ -82,7 +82,7 @@ export function whilePermitted(
     }
   }
 
-  /** A lost connection is a refusal if the next attempt is refused. @param isRead what may have been carried out stays unanswered */
+  /** Treats a lost connection as a refusal if reconnecting is refused. @param isRead false for a request that may have been carried out */
   async function orRefusal<T>(ask: () => Promise<T>, isRead = true): Promise<T> {
     try {
       return await ask();
@@ -96,10 +96,10 @@ export function whilePermitted(
     }
   }
 
-  /** @param source that is absent if this request is never answered */
+  /** @param source name of the source to note as absent if the request is never answered */
   async function read<T>(ask: Ask<T>, source = CONTROL_PORT): Promise<T> {
     try {
-      return await orRefusal(() => orStopped(patiently(ask, source === CONTROL_PORT), signal));
+      return await orRefusal(() => orStopped(withRetries(ask, source === CONTROL_PORT), signal));
     } catch (error) {
       if (error instanceof Absent && error.reason === 'unanswered')
         noteAbsent({ absentSources }, source, absenceOf(error));
@@ -131,7 +131,7 @@ export function whilePermitted(
       ),
     failures: () => control.failures(),
     resources: () => orElse([], () => read((ms) => control.resources(ms))),
-    // A worker counts from the last answer on, so a second one would lack what was in a lost one.
+    // Not repeatable: a worker counts since its last answer, even if that was lost.
     batches: () => orElse([], () => read((ms) => control.batches(ms), 'the count of batches of a control port')),
     gc: () => orElse(undefined, () => read((ms) => control.gc(ms))),
     servers: () => orElse(undefined, () => read((ms) => control.servers(ms))),
@@ -146,7 +146,7 @@ export function whilePermitted(
   };
 }
 
-/** @throws the signal's reason if no answer came soon after the signal */
+/** @throws the signal's reason if there is no answer soon after an abort */
 async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;
@@ -162,7 +162,7 @@ async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** @returns the settings without everything that workers would have to be asked for; memory that nobody reads needs no warm-up */
+/** @returns the settings without measurements that need control ports, and without a warm-up if memory is not read */
 export function withoutControl(config: Settings): Settings {
   const warmUp = config.workerSources ? config.warmUp : 0;
   return { ...config, warmUp, singleRoundTrips: 0, broadcasts: { ...config.broadcasts, count: 0 } };

@@ -1,4 +1,4 @@
-/** Names the processes whose memory and CPU a run charges to the deployment. */
+/** Describes the processes whose memory and CPU a run counts as the deployment's. */
 import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
 import {
   holdingsOf,
@@ -14,7 +14,7 @@ import {
 } from '../../samplers/index.ts';
 
 const MAX_MEASURED = 100;
-/** Of each process: these show whether it holds connections, and whether it passes them on. */
+/** Open files to read of each process: enough to see whether it holds connections, and passes them on. */
 const MAX_FILES = 2000;
 
 export interface TargetPort {
@@ -24,14 +24,13 @@ export interface TargetPort {
 }
 
 /**
- * @param known what an earlier call returned: whose open files were read then, are not read again; processes that have ended
- *   meanwhile stay in the list
+ * @param previous result of an earlier call: ports and roles in it are not read again, and processes that have exited stay in it
  */
 export async function describeProcesses(
   { workerChildren: _, ...layers }: LayerPids,
   { port, listening }: TargetPort,
   outsiders: Outsider[],
-  known: MeasuredProcesses | null,
+  previous: MeasuredProcesses | null,
 ): Promise<MeasuredProcesses> {
   const table = readProcessTable();
   const all = Object.entries(layers).flatMap(([layer, pids]) => pids.map((pid) => ({ layer, pid })));
@@ -42,12 +41,12 @@ export async function describeProcesses(
   const ports = new ListeningPorts();
   const holdings = hops?.flat() ?? [];
   const related = holdings.length > 0 ? relatives(new Set(holdings.map(({ pid }) => pid)), table) : undefined;
-  // Behind a proxy that is not measured, a worker holds connections on ports of its own.
+  // Otherwise an unmeasured proxy is in between, and the workers' connections are on other ports.
   const isDirect = shown.some(({ layer, pid }) => layer === 'worker' && related?.has(pid));
-  // A proxy may pass connections on where this cannot be seen, as by Unix sockets.
+  // A proxy may pass connections on invisibly, for example by Unix sockets.
   const areAllSeen = hops?.at(-1)?.every(({ passesOn }) => !passesOn) ?? false;
   const measured = shown.map(({ layer, pid }) => {
-    const before = known?.measured.find((one) => one.layer === layer && one.pid === pid);
+    const before = previous?.measured.find((one) => one.layer === layer && one.pid === pid);
     const {
       command,
       role,
@@ -63,12 +62,12 @@ export async function describeProcesses(
       command,
       ports: listed,
       role,
-      // Open files that may not be read hide the connections, too.
+      // Without readable open files, the connections are unknown.
       holds: listed && (isDirect || layer !== 'worker') ? related?.has(pid) || (areAllSeen ? false : null) : null,
     };
   });
   const pids = new Set(measured.map(({ pid }) => pid));
-  const ended = known?.measured.filter(({ pid }) => !pids.has(pid)) ?? [];
+  const ended = previous?.measured.filter(({ pid }) => !pids.has(pid)) ?? [];
   return {
     port: port ?? null,
     unseen: 'unseen' in listening ? listening.unseen : null,
@@ -78,11 +77,12 @@ export async function describeProcesses(
   };
 }
 
-/** @returns the processes, those that they have started, and those that have started them */
+/** @returns the processes, their descendants and ancestors */
 function relatives(pids: Set<number>, table: ProcessTable): Set<number> {
   const found = withDescendants(pids, table);
   for (const pid of pids) {
-    for (let one = table.get(pid)?.parent; one !== undefined && one > 0; one = table.get(one)?.parent) found.add(one);
+    for (let above = table.get(pid)?.parent; above !== undefined && above > 0; above = table.get(above)?.parent)
+      found.add(above);
   }
   return found;
 }

@@ -1,21 +1,21 @@
-/** What the workers have to be before any load: for a run, and for the doctor. */
+/** Checks of the workers before the load, for a run and for the doctor. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Control } from './control-client.ts';
 
-/** Some adapters count a server that has ended for ten more seconds. */
+/** Some adapters still count a server ten seconds after its exit. */
 const COUNT_TIMEOUT_MS = 12_000;
 const POLL_MS = 1000;
-/** What an echo has besides the payload: names, number, time, namespace. */
+/** Size of an echo without its payload: names, number, time, namespace. */
 const ENVELOPE_BYTES = 500;
 
 type Controls = Pick<Control, 'size' | 'stats' | 'servers'>;
 
 /**
- * The control URLs lead to every worker of the deployment, and to each of them once; and the broadcasts fit.
- * @param log gets a line if this takes a while
+ * Checks that the control URLs lead to every worker of the deployment exactly once, and that broadcasts fit their message limit.
+ * @param log called if this takes a while
  * @throws CapacityError WORKER_URLS_WRONG or CONFIG_INVALID, or the signal's reason
  */
 export async function requireWorkers(
@@ -37,31 +37,31 @@ async function requireAll(
   signal: AbortSignal,
 ): Promise<void> {
   const deadlineMs = performance.now() + COUNT_TIMEOUT_MS;
-  let said = false;
+  let hasLogged = false;
   for (;;) {
     const servers = await control.servers();
     if (servers === undefined || servers <= control.size) return;
     if (performance.now() > deadlineMs) throw incomplete(servers, workers);
-    if (!said)
+    if (!hasLogged)
       log(`The adapter counts ${servers} servers, and the run controls ${control.size}; waiting for it to agree.`);
-    said = true;
+    hasLogged = true;
     await delay(POLL_MS, undefined, { signal });
   }
 }
 
 function requireDistinct(workers: WorkerStats[]): void {
-  const twice = repeated(workers, ({ instance }) => instance);
-  if (twice) {
+  const sameProcess = findDuplicates(workers, ({ instance }) => instance);
+  if (sameProcess) {
     throw new CapacityError(
       'WORKER_URLS_WRONG',
-      `${twice.length} control addresses lead to the same process, ${twice[0]?.worker}, whose memory and connections would count ${twice.length} times`,
+      `${sameProcess.length} control addresses lead to the same process, ${sameProcess[0]?.worker}, whose memory and connections would count ${sameProcess.length} times`,
     );
   }
-  const alike = repeated(workers, ({ worker }) => worker);
-  if (!alike) return;
+  const sameName = findDuplicates(workers, ({ worker }) => worker);
+  if (!sameName) return;
   throw new CapacityError(
     'WORKER_URLS_WRONG',
-    `${alike.length} workers have the same name, ${alike[0]?.worker}, and cannot be told apart`,
+    `${sameName.length} workers have the same name, ${sameName[0]?.worker}, and cannot be told apart`,
     'give each worker a name of its own: instrument(io, {worker}); without this option, it is made of host name and process id',
   );
 }
@@ -76,18 +76,18 @@ function incomplete(servers: number, workers: WorkerStats[]): CapacityError {
 }
 
 /** @returns the first group of workers with the same key; undefined if all are different */
-function repeated(workers: WorkerStats[], keyOf: (worker: WorkerStats) => string): WorkerStats[] | undefined {
+function findDuplicates(workers: WorkerStats[], keyOf: (worker: WorkerStats) => string): WorkerStats[] | undefined {
   const groups = Map.groupBy(workers, keyOf);
   return [...groups.values()].find(({ length }) => length > 1);
 }
 
 type Broadcasts = Pick<Settings['broadcasts'], 'bytes' | 'binary'>;
 
-/** The probe sends each broadcast back: a server that takes less would end its connection, and the run would fail at a join. */
+/** Checks the server's message limit: it would close the probe, which sends each broadcast back. */
 function requireFittingPayload({ bytes, binary }: Broadcasts, workers: WorkerStats[]): void {
   const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
   for (const { worker, server } of workers) {
-    // Other servers may not tell, or not as a number; 0 is no limit.
+    // Other servers may report no limit, or not as a number; 0 means no limit.
     const limit = Number(server.options.maxHttpBufferSize);
     if (!(limit > 0 && limit < needed)) continue;
     throw new CapacityError(

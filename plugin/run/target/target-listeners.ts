@@ -1,4 +1,4 @@
-/** Processes that listen on the target, on this machine. */
+/** Finds processes of this machine that listen on the target or hold its connections. */
 import { hostname as machineName, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import { findListeners } from '../../../protocol/base/machine/port-listeners.ts';
@@ -17,29 +17,29 @@ import {
 } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** As the option `workers` names them. */
+/** Listening processes, as the option `workers` names them. */
 export type ListeningProcesses = ({ match: string } | { pids: number[] }) & { inspect?: true };
 
 /**
- * Such as a proxy of which nothing else tells. They are looked for once: to look through the open files of all processes takes
- * long once there are connections.
- * @returns none if the target is elsewhere; undefined if they are not known
+ * Finds the listeners of a target, such as a proxy that is not configured. It searches only once, as reading the open files of all
+ * processes takes long once there are connections.
+ * @returns empty if the target is on another machine; undefined if unknown
  */
 export function listenersOf(url: string): () => Promise<number[] | undefined> {
   const pids = onlyOnce(() => listenersOn(portOf(url)));
   return async () => (isThisMachine(url) ? pids() : []);
 }
 
-/** @returns the server's processes, by what survives a restart if they have it; undefined if nothing, or a proxy, listens here */
+/** @returns the server's processes, by a pattern that survives restarts if possible; undefined if none or a proxy listens here */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
   const pids = (await listenersOf(url)()) ?? [];
   const query = queryFor(pids);
-  // Artillery would fill it in.
+  // Artillery would replace a template.
   if (!query || isTemplate(query)) return undefined;
   return pids.every(isInspectable) ? { ...query, inspect: true } : query;
 }
 
-/** @returns processes of this machine that hold the connections to the target, behind its proxies; undefined unless all can be seen */
+/** @returns processes of this machine behind the target's proxies that hold its connections; undefined unless all can be seen */
 export async function connectionHolders(url: string): Promise<(Holding & { command: string })[] | undefined> {
   if (!isThisMachine(url)) return undefined;
   const table = readProcessTable();
@@ -58,7 +58,7 @@ export function isThisMachine(url: string): boolean {
   return isLoopback(hostname) || addresses.includes(bare) || bare === machineName();
 }
 
-/** @returns addresses of this machine at which a server listens on the port of the target, as in a URL; none if it is elsewhere */
+/** @returns this machine's addresses, as in a URL, at which a server listens on the target's port; empty for another machine */
 export async function listeningHosts(url: string): Promise<string[]> {
   const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOf(url)))) || {};
   return [...new Set(sockets.map(({ localAddress }) => hostOf(localAddress)))];

@@ -1,4 +1,4 @@
-/** The deployment that a run measures, opened: a stack that is up, one that this run starts, or the user's own server. */
+/** Opens the deployment to measure: a stack that is up, a stack that the run starts, or the user's own server. */
 
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
@@ -43,39 +43,39 @@ export interface Target {
   profile: 'full' | 'embedded' | 'remote';
   /** Programs whose absence made the profile `embedded`. */
   missing: readonly string[];
-  /** How to ask the workers; undefined where nobody may. */
+  /** How to reach the workers' control ports; undefined without any. */
   control: Settings['control'];
   redisUrl: string | undefined;
   /** Processes of the deployment on this machine. */
   pids(workers: WorkerStats[]): Promise<LayerPids>;
   /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
-  /** Processes on this machine that end connections when they end: the workers' of `pids`, or where these are unknown, the listeners. */
+  /** Processes on this machine that hold connections: the workers' of `pids`, or if these are unknown, the listeners. */
   holders(workers: WorkerStats[], pids: LayerPids): Promise<number[]>;
-  /** Names the processes of the deployment on this machine; the caller gives those of each layer, and what was known before. */
-  processes?(pids: LayerPids, known: MeasuredProcesses | null): Promise<MeasuredProcesses>;
-  /** Each part of the deployment whose processes are known, as `Stack.identities`. */
+  /** Describes the deployment's processes on this machine. @param previous result of an earlier call */
+  processes?(pids: LayerPids, previous: MeasuredProcesses | null): Promise<MeasuredProcesses>;
+  /** Parts of the deployment whose processes are known, see `Stack.identities`. */
   parts(): Record<string, DeploymentPart>;
-  /** Files and sockets that its processes have open, where only that tells of their connections; undefined if unknown. */
+  /** Open files and sockets of its processes; undefined with control ports, or if unknown. */
   openFiles?(): Promise<number | undefined>;
-  /** Which of its processes is nearest to its limit of open files, where no worker tells; undefined if unknown. */
+  /** The process nearest to its limit of open files; undefined with control ports, or if unknown. */
   fullest?(): Promise<FullestProcess | undefined>;
-  /** Connections to its port on this machine but those of this process, where only that tells of others; undefined if unknown. */
+  /** Connections to its port on this machine, without those of this process; undefined with control ports, or if unknown. */
   connections?(): Promise<number | undefined>;
-  /** Undefined for a server of the user's own, to which a run does nothing but by the user's command. */
+  /** Undefined for the user's own server, which a run does not change except by the user's command. */
   stack: Pick<Stack, 'fault' | 'restarts' | 'state'> | undefined;
-  /** The processes of the workers are known to run on this machine; otherwise only they themselves can tell. */
+  /** Whether the workers' processes are known to run on this machine; otherwise, the workers report their host. */
   isHere: boolean;
-  /** Takes down what the run started, and nothing else. Idempotent. */
+  /** Stops what the run has started. Idempotent. */
   close(): Promise<void>;
 }
 
 const ELSEWHERE: Listening = { unseen: 'the target is on another machine' };
 
 /**
- * @param connections over TCP that the scenario asks for: decides how large a stack is started
- * @param log gets a line for the user about whatever takes a while
- * @param signal ends the start of a stack; what was started until then is gone when this rejects
+ * @param connections TCP connections of the scenario, for which a stack is sized
+ * @param log called before steps that take a while
+ * @param signal aborts the start of a stack, which is stopped again before this rejects
  * @throws CapacityError of the stack; CONTROL_MISSING, PROCESS_NOT_FOUND or IN_USE
  */
 export async function openTarget(
@@ -85,7 +85,7 @@ export async function openTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const stateDir = defaultStateDir();
-  // Whoever is killed leaves a stack that listens and takes memory, whatever is measured now.
+  // A stack that a killed run left would use memory and ports, whichever deployment is measured.
   const found = await findLivingStack(stateDir, (reason) =>
     log(`Cleaning up a stack left by a killed run (${reason}).`),
   );
@@ -139,8 +139,8 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     pids,
     holders: async (_, now) => now.worker ?? [],
     unlayered: async () => [],
-    processes: async (pids, known) =>
-      describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], known),
+    processes: async (pids, previous) =>
+      describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], previous),
     parts: () => {
       const { PM2, ...proxy } = stack.identities();
       return { ...(PM2 !== undefined && partsOf('pm2', { PM2 })), ...partsOf('nginx', proxy) };
@@ -152,8 +152,8 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
 }
 
 /**
- * Somebody's Socket.IO server into which nothing was put: it is measured from outside.
- * @throws CapacityError CONTROL_MISSING with an external engine: nobody would count the connections
+ * Opens a server without control ports, which is measured from outside.
+ * @throws CapacityError CONTROL_MISSING with an external engine, as its connections would not be counted
  */
 function fromOutside(config: Settings, log: (text: string) => void): Promise<Target> {
   if (config.engine !== ENGINE) {
@@ -188,7 +188,7 @@ export async function ownServer(config: Settings): Promise<Target> {
     missing: [],
     control,
     redisUrl,
-    // A sum over only some of them would be too low.
+    // Without workers on other hosts, as a sum over some of them would be too low.
     pids: async (workers) => ({
       worker: (await processes?.pids()) ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
       ...Object.fromEntries(
@@ -204,9 +204,9 @@ export async function ownServer(config: Settings): Promise<Target> {
         !processes && workers.some((worker) => worker.host.kernel === here.kernel && !isHere(worker));
       return hidesWorkers ? undefined : listeners();
     },
-    processes: (pids, known) => {
+    processes: (pids, previous) => {
       const outsiders = [processes, ...Object.values(others)].flatMap((one) => one?.outsiders() ?? []);
-      return describeProcesses(pids, { port, listening }, outsiders, known);
+      return describeProcesses(pids, { port, listening }, outsiders, previous);
     },
     parts: () => ({
       ...(processes && partsOf('worker', { [SERVER_PROCESSES]: processes.identity() })),
@@ -224,7 +224,7 @@ export async function ownServer(config: Settings): Promise<Target> {
   };
 }
 
-/** By layer, the processes that the settings name. @throws CapacityError PROCESS_NOT_FOUND */
+/** Finds the processes that the settings name, by layer. @throws CapacityError PROCESS_NOT_FOUND */
 function processesOf(
   config: Settings,
   port: number | undefined,
@@ -241,13 +241,13 @@ function processesOf(
   );
 }
 
-/** @param inspect URLs, or true for the processes of the target @throws CapacityError if a process cannot be inspected */
+/** @param inspect inspector URLs, or true for the target's processes @throws CapacityError if a process cannot be inspected */
 export function connectInspectors(inspect: true | string[], target: Pick<Target, 'pids'>): Promise<Inspectors> {
   const pids = async () => (await withChildren(await target.pids([]))).worker ?? [];
   return Inspectors.connect(Array.isArray(inspect) ? { urls: inspect } : { pids });
 }
 
-/** Not a reason of the verdict: no figure depends on it. */
+/** Warns if the control token is sent unencrypted. Only logged, as no figure depends on it. */
 function logTokenInClear(urls: string[], log: (text: string) => void): void {
   const inClear = urls
     .map((url) => new URL(url))
@@ -255,12 +255,12 @@ function logTokenInClear(urls: string[], log: (text: string) => void): void {
   if (inClear.length === 0) return;
   const hosts = inClear.map(({ host }) => host).join(', ');
   log(
-    `Warning: the control token crosses the network unencrypted, to ${hosts}. Who reads it can publish to the server's clients. ` +
+    `Warning: the control token crosses the network unencrypted, to ${hosts}. Anyone who reads it can publish to the server's clients. ` +
       'Give `instrument(io)` the option `tls`, and the run https:// control URLs; or use a tunnel.',
   );
 }
 
-/** @throws CapacityError IN_USE or STACK_RUNNING, where the stack that is up is not the one to be measured now */
+/** @throws CapacityError IN_USE if another run uses the stack that is up, STACK_RUNNING if it does not match the settings */
 function requireFree({ tls, redisNodes: wanted }: Settings, state: StackState): void {
   const { ownerPid, target, redisNodes } = state;
   if (ownerPid !== undefined) {

@@ -1,4 +1,4 @@
-/** Which deployment a run measures: decided by its settings and the state file of a stack, never by a port that is free. */
+/** Decides which deployment a run measures, by its settings and a stack's state file, never by which ports are free. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
@@ -9,7 +9,7 @@ import { CHECKOUT } from '../../../server/stack/start.ts';
 import type { Settings } from '../../script/settings.ts';
 
 export type WhichDeployment =
-  /** A server of the user's own. */
+  /** The user's own server. */
   | { kind: 'own' }
   /** The stack of this checkout that is up at the target. */
   | { kind: 'up'; stack: Stack }
@@ -38,24 +38,24 @@ export async function whichDeployment(settings: Settings, found: FoundStack): Pr
   if (found.status === 'up' && state && isAtTarget(state, settings)) return { kind: 'up', stack: found.stack };
   if (!stack) return { kind: 'own' };
   if (found.status === 'up') requireNoOther(found.stack.state, stack.port);
-  // A stack that ends, or that a killed run has left, still listens.
+  // A stack that is stopping, or that a killed run left, may still listen.
   if (found.status === 'up' || found.status === 'down') await assertFree(stack.port, alternatives(stack.port));
   return { kind: 'planned', port: stack.port, ...chooseProfile(settings.profile ?? neededProfile(settings)) };
 }
 
-/** A planned fault can need nginx or Redis, too. */
+/** The profile that settings require; some planned faults need nginx or Redis. */
 function neededProfile(settings: Settings): Profile | undefined {
   const { fault } = settings;
   if (fault?.kind === 'reload-nginx' || fault?.kind === 'restart-redis') return 'full';
   return requiredProfile({ ...settings, adapter: process.env.CAPACITY_ADAPTER || undefined });
 }
 
-/** State files of older versions do not name a checkout. */
+/** A state file of an older version, without a checkout, counts as this one's. */
 function isOfThisCheckout({ checkout = CHECKOUT }: StackState): boolean {
   return checkout === CHECKOUT;
 }
 
-/** @throws CapacityError, as the state folder has room for a single stack */
+/** @throws CapacityError if another stack is up: the state folder has room for only one */
 function requireNoOther({ target, checkout }: StackState, port: number): void {
   const down = 'take it down: npx socketio-capacity stack down';
   const itsPort = Number(new URL(target).port);
@@ -69,7 +69,7 @@ function requireNoOther({ target, checkout }: StackState, port: number): void {
   );
 }
 
-/** A stack listens on 127.0.0.1. With `stack`, another protocol there is a mistake to report; else it is another server. */
+/** With `stack`, a different protocol at the same port counts as the target, so that the mistake is reported. */
 function isAtTarget({ target }: StackState, { stack, target: wanted }: Settings): boolean {
   const [its, url] = [new URL(target), new URL(wanted)];
   if (stack) return Number(its.port) === stack.port;

@@ -1,30 +1,30 @@
 /**
- * The workers' clocks against the run's. On one host there is one monotonic clock; the clocks of other hosts started with
- * them, and drift. So these are read over the whole run, and most precisely just before and after whatever counts.
+ * Compares the workers' clocks with the run's. Monotonic clocks of other hosts have another zero, and drift, so they are read over
+ * the whole run, and most precisely just before and after measurements.
  */
 import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import { followClock } from '../../../protocol/base/clock/clock-reading.ts';
 import { reasonOf } from '../../samplers/index.ts';
 import type { Control } from './control-client.ts';
 
-/** At once, of which the quickest counts. */
+/** Readings in quick succession, of which the quickest counts. */
 const READINGS = 16;
-/** In between. More often would be work for the workers, which are what is measured. */
+/** Interval of further readings. Shorter ones would put load on the measured workers. */
 const INTERVAL_MS = 1000;
 
 export class WorkerClocks {
-  /** In the workers' order. */
+  /** Clocks in the workers' order. */
   readonly lines: ClockLine[];
   readonly #control: Pick<Control, 'clock'>;
   readonly #unfollow: (() => void)[] = [];
 
-  /** @param here of each worker: whether it runs on this host */
+  /** @param here for each worker, whether it runs on this host */
   constructor(control: Pick<Control, 'clock'>, here: boolean[]) {
     this.#control = control;
     this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
   }
 
-  /** Reads the clocks of all workers that answer. @throws if one that lets the run in has never answered */
+  /** Reads the clocks of all workers that answer. @throws Error if a worker has never answered, unless it refuses the run */
   async read(): Promise<void> {
     await Promise.all(
       this.lines.map(async (line, via) => {
@@ -39,7 +39,7 @@ export class WorkerClocks {
     );
   }
 
-  /** From now on, again and again, those that are not this host's clock. */
+  /** Begins to read the clocks of other hosts repeatedly. */
   follow(): void {
     for (const [via, line] of this.lines.entries()) {
       if (line.isOurs) continue;

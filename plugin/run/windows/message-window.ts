@@ -2,7 +2,7 @@
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
-import { ChangeTimer, MOST_DEADLINES, until } from '../wait.ts';
+import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { inParts } from './idle-windows.ts';
 
@@ -67,7 +67,7 @@ export async function endMessages(context: RunContext): Promise<void> {
     ({ unanswered } = await link.messages('stop'));
     return unanswered === 0 || progress.msSinceChange(unanswered) > deadlineMs;
   };
-  const ended = await until(isOver, MOST_DEADLINES * deadlineMs, signal, POLL_MS);
+  const ended = await until(isOver, MAX_DEADLINES * deadlineMs, signal, POLL_MS);
   if (ended || signal.aborted) return;
   measurements.observations.note('acknowledgementsCut', { unanswered });
 }
