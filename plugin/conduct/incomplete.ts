@@ -37,8 +37,8 @@ export function failedEnd(stage: Stage | undefined, error: unknown): EarlyEnd {
 
 /** Turns any error before the load into one with a documented code. */
 export function withCode(error: unknown): CapacityError {
-  const known = error instanceof CapacityError ? error : startRefused(error);
-  if (known) return known;
+  const withKnownCode = error instanceof CapacityError ? error : startRefused(error);
+  if (withKnownCode) return withKnownCode;
   const message = `the run could not start: ${error instanceof Error ? error.message : String(error)}`;
   return new CapacityError('UNEXPECTED', message, undefined, {
     cause: error instanceof Error ? error.cause : undefined,

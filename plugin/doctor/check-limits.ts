@@ -34,11 +34,11 @@ export function findLimits(situation: Situation): Limit[] {
 }
 
 /**
- * Returns the upper end of a range of numbers that fit: the range that contains `asked`, else one below it. Null if everything from
- * `asked` on fits. There can be several ranges, because plans grow in steps.
+ * Returns the upper end of a range of numbers that fit: the range that contains `requested`, else one below it. Null if everything
+ * from `requested` on fits. There can be several ranges, because plans grow in steps.
  */
-export function highest(fits: (connections: number) => boolean, asked: number): number | null {
-  let [low, high] = [0, asked];
+export function highest(fits: (connections: number) => boolean, requested: number): number | null {
+  let [low, high] = [0, requested];
   while (fits(high)) {
     if (high >= SEARCH_END) return null;
     [low, high] = [high, Math.max(1, high) * 2];

@@ -1,4 +1,4 @@
-/** Builds the package: compiles it, and puts beside the code what that reads. */
+/** Builds the package: compiles it, and copies the files that its code reads. */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ for (const name of ['nginx', 'ecosystem.config.js'])
 cpSync('../live/page', 'dist/plugin/live/page', { recursive: true });
 cpSync('../../scenarios', 'scenarios', { recursive: true });
 
-// ECharts takes 68 MB installed; the reports need a few charts, and the live page one file.
+// ECharts takes 68 MB when installed, so the parts that the reports use are bundled, and the live page gets one file.
 const { resolve } = createRequire(import.meta.url);
 copyFileSync(resolve('echarts/dist/echarts.common.min.js'), 'dist/plugin/live/page/echarts.common.min.js');
 const drawing = globSync('dist/report/**/*.js').filter((file) => /from ['"]echarts\//.test(readFileSync(file, 'utf8')));

@@ -1,4 +1,4 @@
-// Plain JavaScript, because it has to run on the Node that nothing else runs on. The engine and the plugin each have one.
+// Plain JavaScript, because it must run on a Node that is too old for the rest. Engine and plugin have the same file.
 import { writeSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
@@ -10,7 +10,7 @@ if (major < 22 || (major === 22 && minor < 18)) {
     `NODE_TOO_OLD: this is Node ${process.versions.node}, and socketio-capacity needs 22.18 or newer, as Artillery does.\n  fix: install Node 24, from https://nodejs.org or with a version manager: nvm install 24\n`,
   );
   if (isMainThread) process.exit(REFUSED);
-  // One of Artillery's workers cannot end the run; the signal makes the main thread do so.
+  // A worker thread cannot end the run; the signal makes Artillery's main thread shut down.
   globalThis.artillery.suggestedExitCode = REFUSED;
   process.kill(process.pid, 'SIGTERM');
   await new Promise(() => {});

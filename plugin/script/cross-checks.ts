@@ -23,9 +23,9 @@ interface ValidSettings {
 
 type Rule = [at: Path, isWrong: boolean | undefined, message: string];
 
-export function crossProblems(known: ValidSettings): Problem[] {
-  const rules = [...engineRules(known), ...stackRules(known), ...optionRules(known)];
-  rules.push(...faultRules(known), ...overTimeRules(known));
+export function crossProblems(settings: ValidSettings): Problem[] {
+  const rules = [...engineRules(settings), ...stackRules(settings), ...optionRules(settings)];
+  rules.push(...faultRules(settings), ...overTimeRules(settings));
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
 }
 

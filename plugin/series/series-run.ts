@@ -114,9 +114,9 @@ async function start(
   const serverLog = join(folder, 'logs', `${number}.server.log`);
   const server = await startOwnServer(description, { env: command.env, log: serverLog, signal });
   try {
-    const measured = { ...command, overrides: withPids(overrides, [server.pid]) };
-    const made = await runArtillery(measured, log, surroundings);
-    if (!server.hasEnded()) return made;
+    const withServer = { ...command, overrides: withPids(overrides, [server.pid]) };
+    const outcome = await runArtillery(withServer, log, surroundings);
+    if (!server.hasEnded()) return outcome;
     throw new CapacityError(
       'START_FAILED',
       `${maskCommandLine(description.command)} ended during the run`,
@@ -139,7 +139,7 @@ async function runArtillery(
   { artillery, folder, signal }: Surroundings,
 ): Promise<[number, string | undefined]> {
   signal.throwIfAborted();
-  const before = resultsIn(folder);
+  const earlierResults = resultsIn(folder);
   const overrideArguments = Object.keys(overrides).length === 0 ? [] : ['--overrides', JSON.stringify(overrides)];
   const output = { file: log, append: true } as const;
   const child = execa(process.execPath, [STARTER], {
@@ -155,7 +155,7 @@ async function runArtillery(
   const { exitCode = KILLED, cause } = await child;
   signal.removeEventListener('abort', stop);
   if (isWriteError(cause)) throw unwritable(log, cause, OTHER_FOLDER);
-  return [exitCode, resultsIn(folder).find((path) => !before.includes(path))];
+  return [exitCode, resultsIn(folder).find((path) => !earlierResults.includes(path))];
 }
 
 /** Stands for the exit code of a child killed by a signal, which has none. */

@@ -132,12 +132,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
     const { hello, run } = auth.data;
     socket.data = hello;
-    const known = this.#known.get(hello.instance);
+    const existing = this.#known.get(hello.instance);
     // A host may also reconnect after its goodbye, to send it again if it was not acknowledged.
-    if (known && (known.lostReason === undefined || known.hasSaidGoodbye)) return undefined;
+    if (existing && (existing.lostReason === undefined || existing.hasSaidGoodbye)) return undefined;
     const admitted = this.#all.filter(({ hasLeft }) => !hasLeft || this.#started);
     const isOld = run !== undefined && run !== this.#run;
-    const refusal = admissionRefusal(hello, this.#expected, admitted, known?.lostReason, isOld);
+    const refusal = admissionRefusal(hello, this.#expected, admitted, existing?.lostReason, isOld);
     if (refusal === undefined) return undefined;
     this.#events.onNote(`Refused ${hello.host}: ${refusal.message}.`);
     if (refusal.endsRun && !this.#started) {

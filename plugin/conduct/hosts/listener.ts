@@ -85,8 +85,8 @@ export async function openListener(host: string, port: number, { token, certific
     /** Closes the port. Waits for hosts to disconnect themselves first, else pending refusals and `end` messages are lost. Idempotent. */
     async close(): Promise<void> {
       const { clients } = io.engine as unknown as { clients: Record<string, EventEmitter> };
-      const gone = Promise.all(Object.values(clients).map((client) => once(client, 'close')));
-      await Promise.race([gone, delay(FAREWELL_TIMEOUT_MS, undefined, { ref: false })]);
+      const disconnected = Promise.all(Object.values(clients).map((client) => once(client, 'close')));
+      await Promise.race([disconnected, delay(FAREWELL_TIMEOUT_MS, undefined, { ref: false })]);
       const closed = io.close();
       connections.end();
       await closed;

@@ -20,10 +20,10 @@ export async function checkUpgrades({ connection, clients, addresses, signal }: 
         if (clients.areUsers && (await accepts(clients.nextTemporary(), address, signal))) {
           return { status: 'ok', found: 'granted to a virtual user' };
         }
-        const seen = await requestHandshake(connection, 'websocket', { address, timeoutMs: TIMEOUT_MS });
-        const answer = targetProblem(seen);
-        if (answer) return { status: 'failed', found: answer.found, fix: answer.fix };
-        const by = seen.server === undefined ? '' : `, by ${printable(String(seen.server), 40)}`;
+        const response = await requestHandshake(connection, 'websocket', { address, timeoutMs: TIMEOUT_MS });
+        const problem = targetProblem(response);
+        if (problem) return { status: 'failed', found: problem.found, fix: problem.fix };
+        const by = response.server === undefined ? '' : `, by ${printable(String(response.server), 40)}`;
         return { status: 'ok', found: `granted${by}` };
       }),
     ),

@@ -67,11 +67,11 @@ function partOf(whole: number, { hosts, index }: Share): number | undefined {
 function impossible(phase: Phase, number: number, { hosts, index }: Share): CapacityError {
   const { name = '', arrivalRate, rampTo = arrivalRate } = phase;
   const what = arrivalRate === undefined ? `${arrivalsOf(phase)} arrivals` : `${rampTo} arrivals/s`;
-  const others = index === undefined ? `number the hosts (CAPACITY_HOST=0 to ${hosts - 1}), or ` : '';
+  const numberHosts = index === undefined ? `number the hosts (CAPACITY_HOST=0 to ${hosts - 1}), or ` : '';
   return new CapacityError(
     'RATE_IMPOSSIBLE',
     `phase ${number + 1}${name && ` (${name})`} cannot be divided among ${hosts} hosts: ${what}${index === undefined ? ', in equal shares' : ''}`,
-    `${others}change the rate, or the number of hosts`,
+    `${numberHosts}change the rate, or the number of hosts`,
   );
 }
 
