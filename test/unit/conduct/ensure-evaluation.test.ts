@@ -1,4 +1,4 @@
-/** Thresholds of a load from several hosts, evaluated by Artillery's own plugin on the metrics of all of them. */
+/** Thresholds of a run over several hosts, evaluated by Artillery's own plugin on the merged metrics. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ import { perfectResult } from '../../helpers/results.ts';
 const MANIFEST = resolveArtillery('artillery/package.json');
 const { DDSketch } = createRequire(MANIFEST)('@artilleryio/sketches-js');
 
-/** Artillery's metrics of a host whose requests took these times. */
+/** Returns Artillery's metrics of a host. @param timesMs durations of its requests */
 function hostWith(created: number, ...timesMs: number[]) {
   const sketch = new DDSketch({ relativeAccuracy: 0.01 });
   for (const ms of timesMs) sketch.accept(ms);
@@ -28,7 +28,7 @@ async function evaluated(ensure: object, hosts: Parameters<NonNullable<Evaluatio
 
 type Evaluation = Awaited<ReturnType<typeof openEvaluation>>;
 
-it('figures of the run and sums over all hosts are compared with their limits', async () => {
+it('compares figures of the run, and sums over all hosts, with their limits', async () => {
   const thresholds = [{ 'connections.failed': 1 }, { 'connections.peak': 10 }, { 'own.time.max': 50 }];
   const expressions = ['vusers.created == 40 and own.rate == 10', 'own.time.count == 4 and own.time.min <= 1.1'];
   const conditions = expressions.map((expression) => ({ expression }));
@@ -42,25 +42,25 @@ it('figures of the run and sums over all hosts are compared with their limits', 
   });
 });
 
-it('a metric of Artillery misses its threshold if one of the hosts has not sent its own', async () => {
+it('misses the threshold of an Artillery metric if one host has sent no metrics', async () => {
   const thresholds = [{ 'vusers.created': 100 }, { 'connections.failed': 1 }];
   const expected = { 'vusers.created < 100': false, 'connections.failed < 1': true };
   assert.deepEqual(await evaluated({ thresholds }, [HOSTS[0], undefined]), expected);
 });
 
-it('a number that is none is not sent', () => {
+it('does not send a counter that is NaN', () => {
   assert.deepEqual(hostWith(2).counters, { 'vusers.created': 2, 'vusers.completed': 1 });
 });
 
-it('a scenario without thresholds has none', async () => {
+it('evaluates nothing for a scenario without thresholds', async () => {
   assert.equal(await openEvaluation({ config: { plugins: { ensure: {} } } }, 'nowhere'), undefined);
 });
 
-it('counts a threshold on a score that exists only on each host as missed', async () => {
+it('misses a threshold on the Apdex score, which cannot be merged', async () => {
   assert.deepEqual(await evaluated({ conditions: [{ expression: 'apdex > 0.9' }] }), { 'apdex > 0.9': false });
 });
 
-it('an Artillery without its plugin is refused', async () => {
+it('refuses an Artillery without the plugin `ensure`', async () => {
   const ensure = { thresholds: [{ 'connections.failed': 1 }] };
   await assert.rejects(openEvaluation({ config: { ensure } }, '/nowhere'), { code: 'NOT_INSTALLED' });
 });

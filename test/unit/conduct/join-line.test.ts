@@ -1,4 +1,4 @@
-/** The address in the line that other hosts join by. */
+/** The conductor's address in the join token. */
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { it } from 'node:test';
@@ -7,7 +7,7 @@ import { inUrl, ownAddress } from '../../../plugin/conduct/hosts/join-line.ts';
 const on = (address: string, internal = false) =>
   ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
 
-it('is one by which other hosts reach this one', () => {
+it('is an address at which other hosts can reach this one', () => {
   const lo = [on('127.0.0.1', true), on('::1', true)];
   for (const [address, ...eth0] of [
     ['10.0.0.5', on('fe80::1'), on('2001:db8::5'), on('10.0.0.5')],

@@ -19,7 +19,7 @@ const USED = {
   pressure,
 };
 
-/** A run of two ramps. @param t when each of its stages begins */
+/** Returns the stages of a run with two ramps. @param t start of each stage */
 const stagesAt = (...t: number[]) =>
   t.map((at, index) => ({ name: ['ramp', 'plateau', 'ramp', 'hold', 'broadcasts'][index] as string, t: at }));
 
@@ -28,17 +28,17 @@ function row(seconds: number, cpuIdlePercent: number) {
   return { atUs: BEGAN_US + seconds * 1e6, cpuIdlePercent, clock, skippedUsers: 0 };
 }
 
-test('each row counts in the window that it is of, also if it comes late; of several ramps, the least counts', () => {
+test('counts each row in its own window, even if it is delivered late; of several ramps, the lowest mean counts', () => {
   const stages = stagesAt(1, 3, 5, 7, 20);
   const windows = new MachineWindows();
   windows.add(row(0.5, 1), { stages: [], samplesBeganAtUs: undefined });
   windows.add(row(1.5, 80), { stages: stages.slice(0, 1), samplesBeganAtUs: BEGAN_US });
-  for (const late of [row(2.5, 60), row(4, 2), row(6, 50), row(8, 90), row(21, 30)])
-    windows.add(late, { stages, samplesBeganAtUs: BEGAN_US });
+  for (const lateRow of [row(2.5, 60), row(4, 2), row(6, 50), row(8, 90), row(21, 30)])
+    windows.add(lateRow, { stages, samplesBeganAtUs: BEGAN_US });
   assert.deepEqual(windows.cpuIdlePercent, { ramp: 50, messages: 90, broadcasts: 30 });
 });
 
-test('who else used its CPUs is the mean of each window; of several ramps, of that in which others took most', () => {
+test('averages the CPU of other programs in each window; of several ramps, the one with the most CPU taken counts', () => {
   const run = { stages: stagesAt(0, 10, 20, 30, 30), samplesBeganAtUs: BEGAN_US };
   const windows = new MachineWindows();
   for (const [at, seconds, othersCores, name] of [
@@ -59,7 +59,7 @@ test('who else used its CPUs is the mean of each window; of several ramps, of th
   assert.deepEqual(ramp.pressure, pressure);
 });
 
-test('programs beside others of the run are not known by name: another host of the same machine, or a worker', () => {
+test('does not attribute CPU to other programs on a machine shared with another host or with a worker', () => {
   const shares = { ...USED, othersCores: 1, programs: [{ name: 'node', cores: 1 }] };
   const own = { cores: 2, memoryLimitBytes: null, machine: thisMachine(), clock: undefined, cpuIdlePercent: {} };
   const known = { ...own, arrivals: 1, beganAtUs: 0, lost: undefined };
@@ -71,7 +71,7 @@ test('programs beside others of the run are not known by name: another host of t
     hosts: [host('a', 'k'), host('b', 'k'), host('c', 'w'), host('d', 'own')],
     workerResources: [{ machine: { kernel: 'w' } } as never],
   });
-  // In a hold in which nothing is sent, nobody waits.
+  // The window `messages` is left out, because the run sends no messages.
   const found = generatorHosts(measured).map(({ others }) =>
     others.map(({ window, othersCores, stealCores }) => `${window}: ${othersCores}, ${stealCores}`),
   );

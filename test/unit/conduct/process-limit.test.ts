@@ -1,4 +1,4 @@
-/** A limit of processes, before the run: what a person does about it is known, so it is no failure to report. */
+/** A process limit that prevents the start: it gets a code with a fix, instead of a request to report a bug. */
 import assert from 'node:assert/strict';
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
@@ -14,14 +14,14 @@ for (const [code, syscall, expected] of [
   ['ENOENT', 'spawn nood', 'UNEXPECTED'],
   ['EAGAIN', 'read', 'UNEXPECTED'],
 ] as const) {
-  it(`\`${syscall} ${code}\` before the load is ${expected}`, () => {
+  it(`reports \`${syscall} ${code}\` before the load as ${expected}`, () => {
     const failure = withCode(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }));
     assert.equal(failure.code, expected);
     assert.ok(failure.message.includes(`${syscall} ${code}`));
   });
 }
 
-it('a fleet of which no process can be started says the limit, and not that a process has died', async (t) => {
+it('reports the limit, not a dead process, if no fleet process can be started', async (t) => {
   const { fork } = childProcess;
   t.after(() => {
     childProcess.fork = fork;

@@ -1,4 +1,4 @@
-/** What stands for the engines of a host that has gone. */
+/** Stand-ins for the engines of a host that has left. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { StandIn } from '../../../plugin/conduct/hosts/stand-in.ts';
@@ -10,17 +10,17 @@ const STATUS = {
   ...{ received: 0, reached: 0, joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
 };
 
-/** What its newer status said of the 10 alive and 3 pending of its last snapshot: connected; asked, failed, ended in the end. */
+/** The last snapshot had 10 open and 3 pending connections. Columns: open in the newer status; then asked, failed and ended. */
 const CASES: [what: string, connected: number | undefined, ...accounts: number[]][] = [
-  ['nobody came since', 10, 13, 3, 10],
-  ['some of the pending came', 12, 13, 1, 12],
-  ['more came than were pending', 15, 15, 0, 15],
-  ['some had left', 8, 13, 3, 10],
-  ['no status came', undefined, 13, 3, 10],
+  ['nothing changed since the snapshot', 10, 13, 3, 10],
+  ['some pending connections opened', 12, 13, 1, 12],
+  ['more connections opened than were pending', 15, 15, 0, 15],
+  ['some connections closed', 8, 13, 3, 10],
+  ['there was no status', undefined, 13, 3, 10],
 ];
 
 for (const [what, connected, asked, failed = 0, ended = 0] of CASES) {
-  it(`accounts for each connection once where ${what}`, () => {
+  it(`accounts for each connection once if ${what}`, () => {
     const standIn = new StandIn(ENGINE_1);
     const { from: _, ...last } = snapshot();
     const accounts = { ...last.accounts, asked: 13, alive: 10, pending: 3 };

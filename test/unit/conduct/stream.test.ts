@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { z } from 'zod';
 import { Stream, type StreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
 
-/** Two ends of a connection. What is sent on a broken one is lost. */
+/** Two ends of a connection that can break; messages on a broken connection are lost. */
 function connection() {
   const emitters = [new EventEmitter(), new EventEmitter()] as const;
   let isOpen = true;
@@ -22,20 +22,20 @@ function connection() {
   return { ends: [end(emitters[0], emitters[1]), end(emitters[1], emitters[0])] as const, breakOff };
 }
 
-function hearing(heard: number[], then: (message: number) => void = () => {}, problems: string[] = []) {
+function collecting(received: number[], then: (message: number) => void = () => {}, problems: string[] = []) {
   const onMessage = (message: number) => {
-    heard.push(message);
+    received.push(message);
     then(message);
   };
   return { schema: z.number(), onMessage, onMalformed: (problem: string) => void problems.push(problem) };
 }
 
-it('a message whose acknowledgement was lost is sent again, and delivered once; what is sent meanwhile comes after it', () => {
-  const heard: number[] = [];
-  const sender = new Stream<number, number>(hearing([]));
-  const receiver = new Stream<never, number>(hearing(heard, (message) => message === 1 && first.breakOff()));
+it('sends a message again if its acknowledgement was lost, delivers it once, and keeps the order', () => {
+  const received: number[] = [];
+  const sender = new Stream<number, number>(collecting([]));
+  const receiver = new Stream<never, number>(collecting(received, (message) => message === 1 && first.breakOff()));
   const first = connection();
-  // The acknowledgement does not get through.
+  // Loses acknowledgements.
   const deaf: StreamSocket = {
     connected: true,
     emit: (...args) => first.ends[0].emit(args[0], args[1], args[2], () => {}),
@@ -45,17 +45,17 @@ it('a message whose acknowledgement was lost is sent again, and delivered once; 
   sender.attach(deaf);
   sender.send(1);
   sender.send(2);
-  assert.deepEqual([heard, sender.pending], [[1], 2]);
+  assert.deepEqual([received, sender.pending], [[1], 2]);
   const second = connection();
   receiver.attach(second.ends[1]);
   sender.attach(second.ends[0]);
   sender.send(3);
-  assert.deepEqual([heard, sender.pending], [[1, 2, 3], 0]);
+  assert.deepEqual([received, sender.pending], [[1, 2, 3], 0]);
 });
 
-it('what is no message is told and left out, whatever comes as its number, and the next one is delivered', () => {
-  const [heard, problems]: [number[], string[]] = [[], []];
-  const receiver = new Stream<never, number>(hearing(heard, undefined, problems));
+it('reports and skips invalid messages and numbers, and delivers the next valid message', () => {
+  const [received, problems]: [number[], string[]] = [[], []];
+  const receiver = new Stream<never, number>(collecting(received, undefined, problems));
   const { ends } = connection();
   receiver.attach(ends[1]);
   const emit = ends[0].emit as (...row: unknown[]) => void;
@@ -64,6 +64,6 @@ it('what is no message is told and left out, whatever comes as its number, and t
   for (const number of [4, 1e308, Number.NaN, -1, 0, 1.5, '3', null, undefined, {}])
     emit('message', number, 9, () => {});
   emit('message', 3, 3, () => {});
-  assert.deepEqual(heard, [1, 3]);
+  assert.deepEqual(received, [1, 3]);
   assert.equal(problems.length, 8, problems.join('\n'));
 });

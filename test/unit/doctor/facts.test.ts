@@ -15,11 +15,11 @@ describe('load', () => {
     return readLoad(readSettings(script, STEPS, {}));
   };
 
-  it('is no more than maxVusers lets in', () => {
+  it('is limited by maxVusers', () => {
     const limited = { duration: 4000, arrivalRate: 500, maxVusers: 50 };
     for (const [connections, ...phases] of [
       [50, limited],
-      // A later phase lets in more; one without a limit, all of its own.
+      // A later phase with a higher limit adds users; a phase without a limit adds all of its arrivals.
       [80, limited, { pause: 1 }, { ...ramp, maxVusers: 80 }],
       [1050, limited, ramp],
       [1000, ramp, limited],
@@ -31,25 +31,25 @@ describe('load', () => {
   const optionsOf = (options: object, config: object = {}) =>
     loadOf({ ...config, engines: { 'socketio-capacity': options } });
 
-  it('knows the TCP connections that each connection holds, and those that it leaves behind', () => {
+  it('counts the TCP connections that each connection holds, and those that it leaves in TIME_WAIT', () => {
     const both = { transports: ['polling', 'websocket'] };
     for (const [options, sockets, socketsLeft] of [
       [{}, 1, 0],
       [both, 1, 2],
       [{ transports: ['polling'] }, 2, 0],
-      // Its requests ask the server to end their connections.
+      // The official client's requests ask the server to close their connections.
       [{ ...both, client: 'official' }, 1, 0],
     ] as const) {
       assert.partialDeepStrictEqual(optionsOf(options), { sockets, socketsLeft });
     }
   });
 
-  it('knows the client and where it connects from and to', () => {
+  it('has the client, its source addresses, and whether the target is local', () => {
     const official = { client: 'official', local: true, localAddresses: [] };
     assert.partialDeepStrictEqual(optionsOf({ client: 'official' }), official);
     const localAddresses = ['10.0.0.1'];
-    const far = optionsOf({ localAddresses }, { target: 'http://10.0.0.9' });
-    assert.partialDeepStrictEqual(far, { client: 'light', local: false, localAddresses });
+    const remoteLoad = optionsOf({ localAddresses }, { target: 'http://10.0.0.9' });
+    assert.partialDeepStrictEqual(remoteLoad, { client: 'light', local: false, localAddresses });
   });
 });
 

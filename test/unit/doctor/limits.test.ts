@@ -1,4 +1,4 @@
-/** How many connections each limit allows, what raises it, and what follows for a run. */
+/** The connections that each limit allows, how to raise it, and the diagnosis of a run. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findLimits, highest } from '../../../plugin/doctor/check-limits.ts';
@@ -18,10 +18,10 @@ const up = { kind: 'up' as const, workers: 2, plannedFor: 10_000, starts: { ngin
 const system = { systemFiles: { max: 101_000, used: 1000 } };
 const conntrack = { conntrack: { max: 20_000, used: 0 } };
 const localAddresses = ['10.0.0.1', '10.0.0.2'];
-/** Two ports for each connection of the last 60 s, beside the one that it keeps. */
+/** Each connection leaves two ports in TIME_WAIT for 60 s, besides the one that it keeps. */
 const upgrading = { socketsLeft: 2, ratePerSec: 100, connections: 32_000 };
-/** 200 at once, and 6,000 in the last minute. */
-const coming = { socketsLeft: 2, ratePerSec: 100, connections: 200, turnover: 50 };
+/** 200 concurrent connections, and 6,000 per minute. */
+const shortLived = { socketsLeft: 2, ratePerSec: 100, connections: 200, turnover: 50 };
 
 const few = { load: { connections: 5000 }, machine: narrow };
 const half = { connections: 500_000 };
@@ -33,7 +33,7 @@ const official = { client: 'official' as const };
 const external = { client: 'external' as const };
 const rarelyPinged = { load: half, deployment: { ping: { intervalMs: 44_000, timeoutMs: 1 } } };
 
-/** What a limit allows (null: as much as is asked for; undefined: it does not apply), and what raises it. */
+/** Connections that a limit allows (null: as many as requested; undefined: does not apply), and how to raise it. */
 type Row = [title: string, from: Situation, max: number | null | undefined, raise?: string | RegExp];
 
 const ROWS: Partial<Record<LimitName, Row[]>> = {
@@ -57,22 +57,22 @@ const ROWS: Partial<Record<LimitName, Row[]>> = {
   ],
   generatorPorts: [
     ['rotating addresses', situation(), null],
-    ['also of the official client', situation({ load: official }), null],
+    ['rotating addresses, official client', situation({ load: official }), null],
     ['one address', remote(), 28_232],
     ['an odd range', situation(odd), 400],
     ['all ports', remote({ load: { connections: 60_000 } }), 28_232, /range="5535 65535"; or .*list 2 addresses/],
     ['few on loopback', situation(few), 1000],
     ['many on loopback', situation({ machine: narrow }), null],
-    ['officially', situation({ machine: narrow, load: official }), 1000],
+    ['many on loopback, official client', situation({ machine: narrow, load: official }), 1000],
     ['TIME_WAIT after an upgrade', remote({ load: upgrading }), 28_232 - 2 * 60 * 100, /tw_reuse=1; or .*21535 65535/],
     ['a faster ramp', remote({ load: { ...upgrading, ratePerSec: 5000 } }), Math.floor(28_232 / 3)],
     ['reuse', remote(reused), 28_232 - 2 * 100],
     ['reuse on loopback', situation({ load: upgrading }), null],
-    ['of two addresses', remote({ load: { ...upgrading, localAddresses } }), 2 * 30_768 - 12_000],
-    ['users that come and go', remote({ load: coming }), 28_232 - 2 * 6000],
-    ['few in all', remote({ load: { ...coming, ratePerSec: 5000, turnover: 5 } }), 2566],
-    ['too many', remote({ load: { ...coming, ratePerSec: 300, turnover: 500 } }), 28],
-    ['own count', remote({ load: { localAddresses, connections: 100 } }), 2 * 30_768],
+    ['reuse on two addresses', remote({ load: { ...upgrading, localAddresses } }), 2 * 30_768 - 12_000],
+    ['short-lived users', remote({ load: shortLived }), 28_232 - 2 * 6000],
+    ['few short-lived users', remote({ load: { ...shortLived, ratePerSec: 5000, turnover: 5 } }), 2566],
+    ['too many short-lived users', remote({ load: { ...shortLived, ratePerSec: 300, turnover: 500 } }), 28],
+    ['source ports of the light client', remote({ load: { localAddresses, connections: 100 } }), 2 * 30_768],
     ['the kernel’s range', remote({ load: { localAddresses, ...official } }), 2 * 28_232],
     ['macOS', situation(oneAddress), 10_000, /^ifconfig lo0 alias 127\.0\.0\.2.*127\.0\.0\.5$/],
   ],
@@ -110,7 +110,7 @@ describe('limits', () => {
     });
   }
 
-  it('nginxConnections: none where its workers follow the target, however few files each may open', () => {
+  it('nginxConnections: no limit for a planned stack, even with few open files', () => {
     for (const hard of [512, 600, 1024, 20_000]) {
       for (const connections of [100, 3149, 100_800, 1_000_000]) {
         const planned = situation({ machine: files(hard), load: { connections } });
@@ -119,13 +119,13 @@ describe('limits', () => {
     }
   });
 
-  it('nginxConnections: a stack that is up holds what it was planned for, and somewhat more', () => {
+  it('nginxConnections: a running stack holds slightly more than it was planned for', () => {
     const limit = limitOf('nginxConnections', situation({ deployment: up }));
     assert.ok(limit?.max && limit.max > 10_000 && limit.max < 13_000, String(limit?.max));
     assert.equal(limit.raise, 'npx socketio-capacity stack down && npx socketio-capacity stack up --connections 32000');
   });
 
-  it('memory: more for a local stack, for the official client and for compression; less for one that is up', () => {
+  it('memory: a local stack, the official client and compression need more, a running stack needs less', () => {
     const machine = { memoryAvailableBytes: 8 * 2 ** 30 };
     const of = (from: Situation) => maxOf('machineMemory', from) ?? 0;
     const [local, light] = [of(situation({ machine })), of(remote({ machine }))];
@@ -143,7 +143,7 @@ describe('limits', () => {
 });
 
 describe('the highest number that fits', () => {
-  it('is the end of the stretch that the asked number lies in, from below and from above', () => {
+  it('is the upper end of the range around the requested number, or of the range below it', () => {
     const maxima = [0, 1, 2, 999, 1000, 1001, 1_000_000];
     assertEach(maxima, (max) => highest((n) => n <= max, 1000), maxima);
     const all = () => true;
@@ -154,13 +154,13 @@ describe('the highest number that fits', () => {
 });
 
 describe('a diagnosis', () => {
-  it('fits by default at 32,000 and at 100,000, and a few in a small container', () => {
+  it('fits at 32,000 and at 100,000 by default, and at 100 in a small container', () => {
     assert.ok(diagnose(situation()).fits);
     assert.ok(diagnose(situation({ load: { connections: 100_000 } })).fits);
     assert.ok(diagnose(situation({ machine: { cores: 0.5, cpuQuota: 0.5 }, load: { connections: 100 } })).fits);
   });
 
-  it('names programs that are missing and would be started', () => {
+  it('lists missing programs that the run would start', () => {
     const machine = { missing: ['nginx' as const, 'redis-server' as const, 'pm2' as const] };
     assert.deepEqual(diagnose(situation({ machine })).missing, ['nginx', 'redis-server', 'pm2']);
     const starts = { nginx: true, redis: 0, pm2: true };
@@ -168,7 +168,7 @@ describe('a diagnosis', () => {
     assert.deepEqual(diagnose(remote({ machine })).missing, []);
   });
 
-  it('names the lowest of several limits first', () => {
+  it('lists the lowest of several limits first', () => {
     const machine = { ...files(600), systemFiles: { max: 41_000, used: 1000 } };
     const { fits, highest, bottleneck, limits } = diagnose(situation({ machine }));
     assert.deepEqual({ fits, highest, bottleneck }, { fits: false, highest: 10_000, bottleneck: 'systemFiles' });

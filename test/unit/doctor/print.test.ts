@@ -1,4 +1,4 @@
-/** What `doctor` ends with. */
+/** The last lines of `doctor`. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { diagnose, printDiagnosis } from '../../../plugin/doctor/diagnosis.ts';
@@ -9,8 +9,8 @@ const embedded = situation({
   deployment: { profile: 'embedded', missing: ['redis-server'], starts: { nginx: false, redis: 0, pm2: true } },
 });
 
-it('names the program without which the run does not start, and the profile that does without it', () => {
-  const [needed, optional] = [withoutRedis, embedded].map((found) => printDiagnosis(diagnose(found), found, 200));
+it('prints the missing program that a run needs, or the profile without it', () => {
+  const [needed, optional] = [withoutRedis, embedded].map((given) => printDiagnosis(diagnose(given), given, 200));
   assert.match(needed ?? '', /\nredis-server is not installed: npm run setup\n.*embedded profile: one worker/);
   assert.match(needed ?? '', /connections would fit \(.*\), but the run does not start without redis-server\.$/);
   assert.match(optional ?? '', /\nredis-server is not installed, so the run starts the embedded profile: one worker/);
@@ -18,29 +18,29 @@ it('names the program without which the run does not start, and the profile that
 
 const few = { machine: { openFiles: { soft: 600, hard: 600, ceiling: 600 } } };
 
-for (const [what, found, ending, not] of [
-  ['ours fits', situation(), /^32,000 connections fit \(at most /, /generate/],
+for (const [what, given, ending, not] of [
+  ['connections fit the bundled stack', situation(), /^32,000 connections fit \(at most /, /generate/],
   [
-    'ours does not fit',
+    'connections do not fit the bundled stack',
     situation(few),
     /^32,000 connections do not fit: at most .*, limited by generator files\.$/,
     /generate/,
   ],
   [
-    'another can be asked',
+    'this machine can generate connections to another server',
     remote({ load: { connections: 10_000 } }),
     /^This machine can generate 10,000 connections \(.*whether the server holds/,
     /fit/,
   ],
   [
-    'another cannot be asked',
+    'this machine cannot generate connections to another server',
     remote({ ...few, load: { client: 'external' } }),
     /^This machine cannot generate 32,000 connections: at most .*, limited by generator files\.$/,
     /fit/,
   ],
 ] as const) {
-  it(`says whether ${what}`, () => {
-    const last = printDiagnosis(diagnose(found), found, 80).split('\n').at(-1) ?? '';
+  it(`prints that ${what}`, () => {
+    const last = printDiagnosis(diagnose(given), given, 80).split('\n').at(-1) ?? '';
     assert.match(last, ending);
     assert.doesNotMatch(last, not);
   });

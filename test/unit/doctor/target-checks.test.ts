@@ -1,4 +1,4 @@
-/** How `doctor --target` names what it found, where no real server shows it. */
+/** Findings of `doctor --target` that no real server of the tests shows. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { judge } from '../../../plugin/doctor/target/check-certificate.ts';
@@ -16,17 +16,17 @@ const certificate = {
 const judged = (problem: string | undefined, day: string, rejectUnauthorized?: boolean) =>
   judge(certificate, problem, 'staging.example.com', rejectUnauthorized, Date.parse(day));
 
-test('a certificate that is about to expire, has an unknown authority, or is not checked by the load', () => {
+test('judges a certificate that expires soon, has an unknown authority, or is not checked by the load', () => {
   const soon = judged(undefined, '2026-01-28');
   assert.deepEqual([soon.status, /2026-01-31: 3 days/.test(soon.found)], ['warning', true]);
   assert.match(judged('SELF_SIGNED_CERT_IN_CHAIN', '2026-01-02').fix ?? '', /\{ca: authority\.pem\}/);
   assert.equal(judged('CERT_HAS_EXPIRED', '2026-03-01', false).status, 'warning');
 });
 
-test('what cut a silent connection', () => {
+test('explains why a silent connection closed', () => {
   const cycle = { pingInterval: 25_000 };
-  for (const [reason, ageMs, silentMs, told, code, pingTimeout = 20_000] of [
-    // Counted from the last ping.
+  for (const [reason, ageMs, silentMs, expected, code, pingTimeout = 20_000] of [
+    // The silence counts from the last ping.
     ['transport close', 35_000, 10_000, /about 10 s/],
     ['transport close', 25_100, 100, /too early/],
     ['ping timeout', 45_000, 45_000, /no ping came for 45 s/],
@@ -40,13 +40,13 @@ test('what cut a silent connection', () => {
     ],
     ['transport close', 2000, 5, /only 1 ms to answer a ping.*raise `pingTimeout`/, undefined, 1],
   ] as const) {
-    const said = code && { found: endKind({ reason, cause: `closed_${code}`, words: 'session expired' }) };
-    const { found, fix } = explain({ reason, ...said, ageMs, silentMs }, { ...cycle, pingTimeout });
-    assert.match(`${found} ${fix}`, told);
+    const details = code && { found: endKind({ reason, cause: `closed_${code}`, words: 'session expired' }) };
+    const { found, fix } = explain({ reason, ...details, ageMs, silentMs }, { ...cycle, pingTimeout });
+    assert.match(`${found} ${fix}`, expected);
   }
 });
 
-test('a clock is known well enough, or not', () => {
+test('warns about a clock only if its offset is uncertain', () => {
   const statusOf = (offsetUs: number, uncertaintyUs: number) => clockOf({ offsetUs, uncertaintyUs }).status;
   assert.deepEqual([statusOf(-5e6, 110), statusOf(0, 15_000)], ['ok', 'warning']);
 });

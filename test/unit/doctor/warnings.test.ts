@@ -1,4 +1,4 @@
-/** What does not prevent connections, but distorts what is measured. */
+/** Conditions that do not prevent connections but distort measurements. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { findWarnings } from '../../../plugin/doctor/warnings.ts';
@@ -20,19 +20,23 @@ const hundredThousand = { connections: 100_000, ratePerSec: 800, broadcasts: { b
 const fewBuffers = { tcpMemoryBytes: 100 * 2 ** 20 };
 const fast = { ratePerSec: 2500 };
 
-/** What is measured, and how to mend it. */
+/** Situations, and the fixes of their warnings. */
 const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise: string[]][] = [
-  ['nothing at 32,000 and 500/s', {}],
-  ['nothing at 100,000 and 800/s', { load: hundredThousand }],
+  ['no warning at 32,000 and 500/s', {}],
+  ['no warning at 100,000 and 800/s', { load: hundredThousand }],
   ['a rate beyond the cores', { load: { ...fast, connections: 10_000 } }, 'RATE=1330, or 4 cores'],
-  ['with the pings of many', { load: fast }, `RATE=1223, or 4 cores${beside}`],
-  ['with the pings of very many', { load: large }, `RATE=155, or 3 cores${beside}`],
-  ['rare pings', { load: large, deployment: rarePings }],
+  ['a rate beyond the cores, with many connections to ping', { load: fast }, `RATE=1223, or 4 cores${beside}`],
+  ['a rate beyond the cores, with very many connections to ping', { load: large }, `RATE=155, or 3 cores${beside}`],
+  ['no warning with rare pings', { load: large, deployment: rarePings }],
   ['broadcasts faster than deliveries', { load: often }, 'config.plugins.socketio-capacity.broadcasts.interval: 1'],
-  ['a generator that waits for the workers', { load: waiting, deployment: rarePings, machine: buffers }, PRIORITY],
-  ['one that comes before them', { load: waiting, deployment: upFirst, machine: realTime }],
-  ['one whose priority the stack gets', { load: waiting, deployment: rarePings, machine: realTime }, PRIORITY],
-  ['no broadcasts', { load: { broadcasts: null } }],
+  ['a generator that waits for a core', { load: waiting, deployment: rarePings, machine: buffers }, PRIORITY],
+  ['no warning for a generator with priority', { load: waiting, deployment: upFirst, machine: realTime }],
+  [
+    'a generator whose priority the stack would inherit',
+    { load: waiting, deployment: rarePings, machine: realTime },
+    PRIORITY,
+  ],
+  ['no warning without broadcasts', { load: { broadcasts: null } }],
   ['a short queue for a high rate', { machine: { somaxconn: 100 } }, 'sysctl -w net.core.somaxconn=4096'],
   ['buffers beyond TCP', { machine: fewBuffers }, 'sysctl -w net.ipv4.tcp_mem="64000 96000 128000"'],
   ['virtual users that leave', { load: { leaves: true } }, 'end the flow with `hold: true`'],
@@ -40,6 +44,6 @@ const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise:
 
 for (const [title, changes, ...raise] of CASES) it(title, () => assert.deepEqual(raises(changes), raise));
 
-it('of a server elsewhere, neither its queue nor its cores are known', () => {
+it('does not judge the accept queue and the cores of a remote server', () => {
   assert.deepEqual(findWarnings(remote({ machine: { somaxconn: 100 }, load: { ratePerSec: 2500 } })), []);
 });

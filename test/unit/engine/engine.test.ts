@@ -22,7 +22,7 @@ const HELD = [{ connect: true }, { hold: true }];
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 let runs = 0;
 
-/** An engine as a worker of Artillery has it, and the hook's end of the line. */
+/** Starts an engine as in an Artillery worker, with the run's side of its link. */
 function start(script: Partial<Script> & { flow?: unknown[]; options?: object; hook?: boolean; engine?: string }) {
   const { flow = HELD, options = {}, hook = false, engine: name = 'socketio-capacity' } = script;
   const fleet = new FakeFleet();
@@ -42,7 +42,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     },
     scenarios: [{ engine: name, flow }],
   };
-  // What the main thread's plugin read; the worker's script can have become another one since.
+  // Settings as the plugin read them in the main thread; the worker's script can differ.
   if (hook) handOver(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEPS, {}));
   const engine = new CapacityEngine(full, events, helpers, {
     startFleet: async (settings, processes) => {
@@ -83,7 +83,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
   return { engine, fleet, started, aborted, warned, events, phases, send, messages, arrived, play };
 }
 
-/** With the plugin, when arrivals can begin. */
+/** Starts an engine with the plugin, and resolves when arrivals can begin. */
 async function startWithHook({ atUs, ...script }: Parameters<typeof start>[0] & { atUs?: number } = {}) {
   const started = start({ ...script, hook: true });
   const init = started.engine.init();
@@ -100,11 +100,11 @@ afterEach(async () => {
 });
 
 describe('without the plugin', () => {
-  it('starts a fleet for this worker’s share, and says once how to get a result', async () => {
+  it('starts a fleet for this worker’s share, and prints once how to get a result', async () => {
     const first = start({ options: { disconnectRate: 50 } });
     await first.engine.init();
-    const [{ settings, processes } = {}, ...others] = first.started;
-    assert.deepEqual([processes, settings?.ledger, settings?.disconnectRatePerSec, others], [1, false, 50, []]);
+    const [{ settings, processes } = {}, ...rest] = first.started;
+    assert.deepEqual([processes, settings?.ledger, settings?.disconnectRatePerSec, rest], [1, false, 50, []]);
     assert.equal(Object.getPrototypeOf(first.engine.init).constructor.name, 'AsyncFunction');
     const second = start({ config: { phases: [{ duration: 1, arrivalCount: 3, worker: 2, totalWorkers: 2 }] } });
     const other = start({ engine: 'http' });
@@ -114,7 +114,7 @@ describe('without the plugin', () => {
 });
 
 describe('with the plugin', () => {
-  it('lets Artillery prepare the next worker, until the last one waits for start', async () => {
+  it('lets Artillery initialize all workers; only the last one waits for the start', async () => {
     const phases = (worker: number) => [{ duration: 1, arrivalCount: 3, worker, totalWorkers: 2 }];
     const [first, second] = [1, 2].map((worker) => start({ hook: true, config: { phases: phases(worker) } }));
     assert.ok(first && second);
@@ -128,7 +128,7 @@ describe('with the plugin', () => {
     await init;
   });
 
-  it('puts all arrivals off until the time of the start, however soon Artillery lets them come', async () => {
+  it('delays all arrivals until the common start time', async () => {
     const atUs = monotonicUs() + 60_000;
     const { arrived, events, play } = await startWithHook({ atUs });
     const began = once(arrived, 'began');
@@ -140,7 +140,7 @@ describe('with the plugin', () => {
     assert.ok(monotonicUs() >= atUs);
   });
 
-  it('says when arrivals began where the time of the start is over', async () => {
+  it('reports the current time as the start of arrivals if the common start time has passed', async () => {
     const { arrived, events, started } = await startWithHook({ atUs: monotonicUs() - 1000 });
     assert.equal(started[0]?.settings.ledger, true);
     const beforeUs = monotonicUs();
@@ -149,14 +149,14 @@ describe('with the plugin', () => {
     assert.ok((await began)[0].beganAtUs >= beforeUs);
   });
 
-  it('waits for start without a fleet when another engine drives the load', async () => {
+  it('waits for the start without a fleet if another engine drives the load', async () => {
     const { arrived, send, started } = await startWithHook({ engine: 'socketio-v3' });
     assert.equal(started.length, 0);
     send({ type: 'snapshot', requestId: 1 });
     assert.equal((await once(arrived, 'snapshot'))[0].snapshot.accounts.asked, 0);
   });
 
-  it('tells the run what the server said at the first failure of each code', async () => {
+  it('reports the server’s message for the first failure of each code', async () => {
     const { arrived, send, play, fleet } = await startWithHook();
     fleet.failures.push('http_401', 'http_401');
     for (let user = 0; user < 2; user++) await play().ended;
@@ -166,7 +166,7 @@ describe('with the plugin', () => {
     assert.deepEqual(snapshot.failureExamples, { http_401: 'refused: http_401' });
   });
 
-  it('holds through the phases, and follows release, snapshot, freeze, finish and close', async () => {
+  it('holds connections through the phases, and handles release, snapshot, freeze, finish and close', async () => {
     const { arrived, send, events, phases, play, fleet } = await startWithHook();
     const { outcome, ended } = play();
     const [{ status }] = await once(arrived, 'status');
@@ -191,7 +191,7 @@ describe('with the plugin', () => {
   it('reports a failed start instead of ending the run itself', async () => {
     for (const [code, script, release] of [
       ['CONFIG_INVALID', { flow: [{ nonsense: 1 }] }],
-      // A plugin of another build.
+      // Settings of a plugin of another build.
       ['VERSIONS_DIFFER', {}, '0.0.9+other'],
     ] as const) {
       const { engine, arrived, aborted } = start({ hook: true, ...script } as Parameters<typeof start>[0]);
@@ -203,7 +203,7 @@ describe('with the plugin', () => {
   });
 });
 
-it('takes the settings of the plugin as they are, for itself and its fleet', async () => {
+it('uses the settings of the plugin for itself and its fleet', async () => {
   const options = { timeout: 3, disconnectRate: 60 };
   const { engine, arrived, started } = start({ hook: true, options });
   const share = { hosts: 3, index: 1 };
@@ -217,7 +217,7 @@ it('takes the settings of the plugin as they are, for itself and its fleet', asy
   assert.partialDeepStrictEqual(started[0]?.settings, { ...own, host: { index: 1, of: 3 }, disconnectRatePerSec: 20 });
 });
 
-it('refuses virtual users where it was not started, and still calls back once', async () => {
+it('fails virtual users if the engine was not started, and calls back once', async () => {
   const { play } = start({});
   const { outcome, ended } = play();
   await ended;

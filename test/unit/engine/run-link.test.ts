@@ -9,22 +9,22 @@ import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import { column } from '../../helpers/columns.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
 
-/** Counts what it is asked for. */
+/** Counts the requests that it receives. */
 class CountingFleet extends FakeFleet {
-  asked = 0;
+  requests = 0;
 
   override async snapshot() {
-    this.asked++;
+    this.requests++;
     return super.snapshot();
   }
 
   override async messages() {
-    this.asked++;
+    this.requests++;
     return { sent: 5, unanswered: 2, passedOver: 1 };
   }
 }
 
-test('an engine answers the run, and not the answers of other engines', async (t) => {
+test('an engine replies to requests of the run, and ignores replies of other engines', async (t) => {
   const runId = randomUUID();
   const run = new EngineLink(openThreadCarrier(runId));
   const fleets = [new CountingFleet(), new CountingFleet()];
@@ -37,10 +37,10 @@ test('an engine answers the run, and not the answers of other engines', async (t
   t.after(() => run.close());
   await run.ready(new AbortController().signal);
   assert.equal((await run.snapshots()).length, 2);
-  for (const fleet of fleets) fleet.asked = 0;
+  for (const fleet of fleets) fleet.requests = 0;
   assert.deepEqual(await run.messages('stop'), { sent: 10, unanswered: 4, passedOver: 2 });
   assert.equal((await run.snapshots()).length, 2);
-  // What an answer of the other one would have caused has arrived before this one's.
+  // A request caused by the other engine's reply would have arrived before this reply.
   assert.equal((await run.snapshots()).length, 2);
-  assert.deepEqual(column(fleets, 'asked'), [3, 3]);
+  assert.deepEqual(column(fleets, 'requests'), [3, 3]);
 });

@@ -1,4 +1,4 @@
-/** `ensure` replaces metric names in expressions textually, one after the other: none may be the beginning of a later one. */
+/** Metrics for `ensure`. It replaces metric names in expressions textually, one after the other. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
@@ -17,7 +17,7 @@ function metricsOf(result: Result) {
   return added;
 }
 
-/** Of a run in which everything was measured. */
+/** Returns the metrics of a run in which everything was measured. */
 function stats() {
   const result = { ...resultWithMessages(), fault: plannedFault() };
   const { perConnectionBytes } = result.memory;
@@ -26,7 +26,7 @@ function stats() {
   return metricsOf(result);
 }
 
-it('no metric name is the beginning of a later one, in the order in which `ensure` replaces them', () => {
+it('has no metric name that is a prefix of a later one, in the order in which `ensure` replaces them', () => {
   const { counters, summaries } = stats();
   const aggregations = Object.entries(summaries).flatMap(([name, summary]) =>
     Object.keys(summary).map((aggregation) => `${name}.${aggregation}`),
@@ -34,17 +34,17 @@ it('no metric name is the beginning of a later one, in the order in which `ensur
   const all = [...Object.values(METRICS).map(({ name }) => name), ...Object.keys(counters), ...aggregations];
   const later = (name: string, index: number) => all.slice(index + 1).filter((other) => other.startsWith(name));
   const clashes = all.flatMap((name, index) => later(name, index).map((other) => `${name} in ${other}`));
-  // Artillery's own engines have these two, and scripts count on them.
+  // Artillery's own engines have these two, too, and scripts rely on them.
   assert.deepEqual(clashes, ['socketio.emit in socketio.emit_rate']);
 });
 
-it('every metric of the table is given, in its order', () => {
+it('sets every metric of the table, in its order', () => {
   const { counters, summaries } = stats();
   const given = [...Object.keys(counters), ...Object.keys(summaries)];
   assert.deepEqual(given, column(runMetrics(), 'name'));
 });
 
-it('the documented thresholds are there', () => {
+it('has the metrics of the documented thresholds', () => {
   const { counters, summaries } = stats();
   assert.equal(counters['socketio.delivery.coverage'], 1);
   assert.equal(counters['memory.worker.bytes_per_connection'], 16_000);
@@ -52,7 +52,7 @@ it('the documented thresholds are there', () => {
   assert.deepEqual([p99, median], [50, 12.5]);
 });
 
-it('a percentile that too few broadcasts carry is the maximum to thresholds, which it cannot exceed', () => {
+it('uses the maximum for a percentile that too few broadcasts support', () => {
   const result = perfectResult();
   const none = { p90: null, p95: null, p99: null, p999: null };
   result.latency.completionMs = { count: 6, min: 1, mean: 3, p50: 2, ...none, max: 9 };
@@ -60,7 +60,7 @@ it('a percentile that too few broadcasts carry is the maximum to thresholds, whi
   assert.partialDeepStrictEqual(summary, { p50: 2, p90: 9, p95: 9, p99: 9, p999: 9 });
 });
 
-it('counts by reason are summed, and a share is 1 only where nothing is missing', () => {
+it('sums counts by reason, and does not round a share up to 1', () => {
   const result = perfectResult();
   result.connections.lost = { 'transport close': 3, 'parse error': 2 };
   Object.assign(result.delivery as object, { coverage: 0.9999999 });
@@ -71,7 +71,7 @@ it('counts by reason are summed, and a share is 1 only where nothing is missing'
 const namesOf = (result: Result, prefix: string) =>
   Object.keys(metricsOf(result).counters).filter((name) => name.startsWith(prefix));
 
-it('the headline of memory is a metric, unless a part of it is missing', () => {
+it('omits the memory of the whole deployment if a part of it is missing', () => {
   const result = perfectResult();
   const name = 'memory.deployment.bytes_per_connection';
   assert.equal(metricsOf(result).counters[name], result.memory.perConnection?.bytes);
@@ -79,7 +79,7 @@ it('the headline of memory is a metric, unless a part of it is missing', () => {
   assert.deepEqual(namesOf(result, name), []);
 });
 
-it('what was not measured, or no report gives, is no metric', () => {
+it('has no metric for figures that were not measured, or that no report shows', () => {
   const result = perfectResult();
   assert.deepEqual(namesOf({ ...result, delivery: null }, 'socketio.delivery'), []);
   const all = namesOf(result, 'memory.');
@@ -88,7 +88,7 @@ it('what was not measured, or no report gives, is no metric', () => {
   assert.deepEqual(namesOf({ ...result, absent: { memory: 'no control port' } }, 'memory.'), []);
   const { systemUsed, nginxPss } = result.memory.perConnectionBytes;
   assert.ok(systemUsed && nginxPss);
-  // Neither slope may be quoted: one can be negative, the other is as good as unknown.
+  // Reports show neither slope: one interval includes negative values, the other is too wide.
   systemUsed.low95 = -1;
   nginxPss.low95 = 1;
   const quoted = all.filter((name) => !/^memory\.(system|nginx)\./.test(name));

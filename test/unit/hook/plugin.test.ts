@@ -1,4 +1,4 @@
-/** What the plugin does where it does not conduct: on the user's machine, and in the threads that bring the load. */
+/** The plugin where it does not conduct a run: on the user's machine of a remote platform, and in worker threads. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
@@ -8,7 +8,7 @@ import { ENGINE } from '../../../plugin/script/script.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 for (const platform of ['az:aci', 'aws:lambda']) {
-  it(`leaves everything to the hosts of the load where Artillery runs it on ${platform}`, (t) => {
+  it(`does nothing on the user's machine if Artillery runs the load on ${platform}`, (t) => {
     const logged: string[] = [];
     const extended: unknown[] = [];
     const world = globalThis as { artillery?: unknown };
@@ -20,14 +20,14 @@ for (const platform of ['az:aci', 'aws:lambda']) {
     };
     t.after(() => delete world.artillery);
     const events = new EventEmitter();
-    // Its settings are not even read, so that nothing here has to fit.
+    // The settings are not read, so they need not be valid.
     new Plugin({ config: { target: 'nowhere' }, scenarios: [] } as never, events as never, {});
     assert.deepEqual([extended, events.eventNames()], [[], []]);
     assert.match(logged.join(), new RegExp(`runs on ${platform}`));
   });
 }
 
-it('what a template of the engine’s options left empty ends the run before any load', () => {
+it('refuses an engine option whose template had no value', () => {
   handOver(hookConfig());
   const script = (options: object) => ({ config: { engines: { [ENGINE]: options } }, scenarios: [] });
   for (const options of [{ auth: undefined }, { auth: { token: undefined } }, { headers: { a: 'Bearer undefined' } }]) {

@@ -7,7 +7,7 @@ import { ARTILLERY_LOG, divertReporter } from '../../../plugin/hook/reporter.ts'
 import { RunFiles } from '../../../plugin/run/folder/run-files.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
-/** As Artillery does it: plugins hear of periods and of the end just before its reporter, of phases just after it. */
+/** Like Artillery: plugins receive `stats` and `done` just before its reporter prints, and phases just after. */
 function diverted(t: TestContext, files: Record<string, string> = {}) {
   const folder = fileTree(t, files);
   const globalEvents = new EventEmitter();
@@ -22,7 +22,7 @@ function diverted(t: TestContext, files: Record<string, string> = {}) {
   return { globalEvents, events, screen, log, kept: () => readFileSync(join(folder, ARTILLERY_LOG), 'utf8') };
 }
 
-it('Artillery’s metrics, phases and checks go to a file, and what others log stays on the screen', async (t) => {
+it('writes Artillery’s metrics, phases and checks to a file, and other lines to the screen', async (t) => {
   const { globalEvents, events, screen, log, kept } = diverted(t);
   log('Phase started: \x1b[32mramp\x1b[39m (index: 0)');
   log('a step’s own line');
@@ -49,7 +49,7 @@ it('Artillery’s metrics, phases and checks go to a file, and what others log s
   ]);
 });
 
-it('a line that cannot be written to the file is neither printed nor thrown', (t) => {
+it('neither prints nor throws if a line cannot be written to the file', (t) => {
   const { events, screen, log } = diverted(t, { [`${ARTILLERY_LOG}/a-folder`]: '' });
   events.emit('stats', {});
   log('metrics');

@@ -1,4 +1,4 @@
-/** Which engines a run begins with: a stand-in is installed beside a stand-in for Artillery. */
+/** The check that engine and plugin are of one build, with stub packages of engine and Artillery. */
 import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,7 @@ import { fileTree } from '../../helpers/file-tree.ts';
 const ENGINE = 'node_modules/artillery-engine-socketio-capacity';
 const [, ownBuild = ''] = ownRelease().split('+');
 
-/** @param files of the engine's package @returns the folder of Artillery */
+/** @param files files of the engine's package @returns the folder of Artillery */
 function project(t: TestContext, files: Record<string, string>): string {
   return join(fileTree(t, { 'node_modules/artillery/dist/lib/core/index.js': '', ...files }), 'node_modules/artillery');
 }
@@ -24,7 +24,7 @@ const packed = (version: string, build: string) => ({
 
 const old = { [`${ENGINE}/package.json`]: manifest(VERSION), [`${ENGINE}/dist/protocol/a.d.ts`]: 'export {}' };
 
-it('begins with the engine of the same checkout, or of the same build', (t) => {
+it('accepts the engine of the same checkout, or of the same build', (t) => {
   requireSameEngine();
   requireSameEngine(project(t, packed(VERSION, ownBuild)));
 });
@@ -32,13 +32,13 @@ it('begins with the engine of the same checkout, or of the same build', (t) => {
 for (const [what, files, code = 'VERSIONS_DIFFER'] of [
   ['another version', packed('0.0.9', ownBuild)],
   ['another build of the same version', packed(VERSION, 'aaaabbbbcccc')],
-  ['one from before builds were told apart', old],
-  ['none at all', {}, 'NOT_INSTALLED'],
+  ['an old engine without a build id', old],
+  ['a missing engine', {}, 'NOT_INSTALLED'],
 ] as [string, Record<string, string>, string?][]) {
   it(`refuses ${what}`, (t) => assert.throws(() => requireSameEngine(project(t, files)), { code }));
 }
 
-it('refuses an old one in a checkout', (t) => {
+it('refuses an old engine in a checkout', (t) => {
   const linked = project(t, {
     'checkout/protocol/a.ts': 'old',
     'checkout/plugin/engine/package.json': manifest(VERSION),

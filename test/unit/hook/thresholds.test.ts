@@ -1,4 +1,4 @@
-/** Artillery's own plugin `ensure`: what a host of several asks of it, and what its checks found. */
+/** Artillery's plugin `ensure`: disabled on generator hosts; its checks as thresholds of the result. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { thresholdsOf } from '../../../plugin/result/evaluated-thresholds.ts';
 const ARTILLERY = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 const ENSURE = join(ARTILLERY, 'dist/builtin-packages/artillery-plugin-ensure/dist/index.js');
 
-/** @returns Artillery's exit code after the plugin has seen a report without our metrics */
+/** Returns Artillery's exit code after `ensure` has evaluated a report without this plugin's metrics. */
 async function exitCodeWithEnsure(t: TestContext): Promise<number> {
   const extended = new EventEmitter();
   const artillery = {
@@ -30,7 +30,7 @@ async function exitCodeWithEnsure(t: TestContext): Promise<number> {
   return artillery.suggestedExitCode;
 }
 
-it('misses every threshold on a host, which has none of the figures, unless it is told to evaluate none', async (t) => {
+it('would miss every threshold on a generator host, and evaluates none once disabled', async (t) => {
   t.after(() => Reflect.deleteProperty(process.env, 'ARTILLERY_DISABLE_ENSURE'));
   assert.equal(await exitCodeWithEnsure(t), 1);
   disableThresholds();
@@ -40,8 +40,8 @@ it('misses every threshold on a host, which has none of the figures, unless it i
 const hash = `'${'ab12'.repeat(16)}'`;
 const max = 'max(a.b, a.c_d.e) < 3 and f.g > 1';
 const found = (metric: string, value: number, unit = '') => ({ found: [{ metric, value, unit }] });
-/** What `ensure` reports of a check, and what is told of it. Metrics that the run has come as their hashes. */
-const CHECKS: [expression: string, met: boolean, hashed: string | undefined, told: object][] = [
+/** Checks as `ensure` reports them, and the expected thresholds. It replaces metrics that the run has by hashes. */
+const CHECKS: [expression: string, met: boolean, hashed: string | undefined, expected: object][] = [
   ['vusers.failed < 1', true, `${hash} < 1`, found('vusers.failed', 0)],
   ['socketio.nosuch.p99 < 0.5', false, 'socketio.nosuch.p99 < 0.5', { unknown: ['socketio.nosuch.p99'] }],
   ['constructor.name < 1', false, 'constructor.name < 1', { unknown: ['constructor.name'] }],
@@ -50,15 +50,15 @@ const CHECKS: [expression: string, met: boolean, hashed: string | undefined, tol
   ['connections.connect_time.p99 < 0.1', false, `${hash} < 0.1`, found('connections.connect_time.p99', 12.9, 'ms')],
 ];
 
-it('a threshold is met or not, with what was found, and the metrics that the run does not have', () => {
+it('reports each threshold with its outcome, the values found, and unknown metrics', () => {
   const stats = {
     counters: { 'vusers.failed': 0, 'vusers.created': 200, 'vusers.completed': 197, 'f.g': 2 },
     rates: {},
     summaries: { 'connections.connect_time': { p99: 12.9 } },
   };
-  for (const [original, met, hashed, told] of CHECKS) {
+  for (const [original, met, hashed, expected] of CHECKS) {
     const check = { original, result: Number(met), strict: true, ...(hashed && { hashed }) };
     const expression = original.replace('maxErrorRate <', 'maxErrorRate <=');
-    assert.deepEqual(thresholdsOf([check], stats), [{ expression, met, strict: true, ...told }]);
+    assert.deepEqual(thresholdsOf([check], stats), [{ expression, met, strict: true, ...expected }]);
   }
 });

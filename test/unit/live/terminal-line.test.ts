@@ -37,24 +37,24 @@ describe('the live line', () => {
   const RAMP = 'ramp · 1,234 / 5,000 connected';
   for (const [what, changes, line] of [
     ['connections, rate and time', {}, `${RAMP} · 500/s · about 61 s left`],
-    ['no time that is over', { secondsLeft: -2 }, `${RAMP} · 500/s`],
+    ['no remaining time once the plan has passed', { secondsLeft: -2 }, `${RAMP} · 500/s`],
     [
       'broadcasts',
       { ...sending, connections: { ...still, now: 5000 } },
       'broadcasts · broadcast 3 of 20, 15,000 delivered',
     ],
-    ['who is to leave yet', leaving(12), 'disconnect · 12 still connected'],
-    ['nobody who is gone as they should', leaving(0), 'disconnect'],
+    ['connections that are still open while all are closed', leaving(12), 'disconnect · 12 still connected'],
+    ['no count once all are closed', leaving(0), 'disconnect'],
     [
-      'what failed',
+      'failures and losses with their causes',
       { connections: failing, secondsLeft: 0 },
       `${RAMP} · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3`,
     ],
   ] as const) {
-    it(`tells ${what}`, () => assert.equal(renderLive(facts(changes)), `  ${line}`));
+    it(`shows ${what}`, () => assert.equal(renderLive(facts(changes)), `  ${line}`));
   }
 
-  it('is one line, below the cursor’s, however often it is drawn', (t) => {
+  it('stays on one line below the cursor, however often it is drawn', (t) => {
     const { screen, stream } = liveOn(t);
     stream.write('Phase started\nspinner');
     t.mock.timers.tick(2000);
@@ -67,7 +67,7 @@ describe('the live line', () => {
     assert.equal(screen.lines().at(-1), renderLive(FACTS).slice(0, 29));
   });
 
-  it('gives way to a log line, and comes back below it', (t) => {
+  it('is cleared for a log line, and drawn again below it', (t) => {
     const { screen, stream, line } = liveOn(t);
     t.mock.timers.tick(250);
     line.clear();
@@ -77,7 +77,7 @@ describe('the live line', () => {
     assert.deepEqual(screen.lines(), ['Phase completed', '', renderLive(FACTS)]);
   });
 
-  it('leaves nothing behind', (t) => {
+  it('leaves nothing on the screen when closed', (t) => {
     const { screen, line } = liveOn(t);
     t.mock.timers.tick(1000);
     line.close();
@@ -86,14 +86,14 @@ describe('the live line', () => {
     assert.deepEqual(screen.lines(), []);
   });
 
-  it('is for terminals only', () => {
+  it('is drawn on terminals only', () => {
     assert.equal(hasLiveTerminal({ isTTY: true }, { TERM: 'xterm' }), true);
     assert.equal(hasLiveTerminal({}, { TERM: 'xterm' }), false);
     for (const env of [{ TERM: 'dumb' }, { CI: 'true' }]) assert.equal(hasLiveTerminal({ isTTY: true }, env), false);
   });
 });
 
-it('what connections get of the event beside the broadcasts is not delivered', () => {
+it('does not count messages of an own event that are no broadcasts as delivered', () => {
   const { context, status } = new FakeRun();
   Object.assign(status, { received: 6440, reached: 3200 });
   assert.equal(liveFacts({ stage: 'broadcasts' } as Conductor, context)().broadcasts.received, 3200);

@@ -1,4 +1,4 @@
-/** Series whose levels are credentials. */
+/** Studies whose levels are credentials. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const PLAN: Plan = {
   seed: 1,
 };
 
-test('numbers levels that are credentials, and finds the real ones again', () => {
+test('replaces levels that are credentials by numbers, and maps them back', () => {
   const { shown, realOf } = maskedPlan(PLAN);
   assert.doesNotMatch(JSON.stringify(shown), /Canary/);
   const { vary, except, servers } = shown;
@@ -39,7 +39,7 @@ test('numbers levels that are credentials, and finds the real ones again', () =>
   assert.deepEqual(realOf(levels), real);
 });
 
-test('runs get credentials, and neither command lines nor documents of the series have them', async (t) => {
+test('passes credentials to the runs, and keeps them out of command lines and documents', async (t) => {
   const { folder: root, artillery } = fakeArtillery(
     t,
     `const seen = [process.env.LOGIN_TOKEN, process.argv.slice(2), readFileSync('/proc/self/cmdline', 'utf8')];
@@ -59,9 +59,9 @@ test('runs get credentials, and neither command lines nor documents of the serie
       env: { LOGIN_TOKEN: String(LOGIN_TOKEN) },
     }),
   });
-  const said: string[] = [];
+  const progress: string[] = [];
   const { signal } = new AbortController();
-  await runSeries(series, { artillery, signal, print: (text) => said.push(text) });
+  await runSeries(series, { artillery, signal, print: (text) => progress.push(text) });
   const seen = globSync('seen-*', { cwd: root }).map((name) => JSON.parse(readFileSync(join(root, name), 'utf8')));
   assert.deepEqual(seen.map(([token]) => token).sort(), ['Canary-a1', 'Canary-b2']);
   for (const [, given, commandLine] of seen) {
@@ -71,5 +71,5 @@ test('runs get credentials, and neither command lines nor documents of the serie
   const documents = globSync('study.*', { cwd: folder });
   assert.equal(documents.length, 3);
   for (const name of documents) assert.doesNotMatch(readFileSync(join(folder, name), 'utf8'), /Canary/, name);
-  assert.doesNotMatch(said.join('\n'), /Canary/);
+  assert.doesNotMatch(progress.join('\n'), /Canary/);
 });

@@ -1,4 +1,4 @@
-/** A server of the user's own that a series starts for a run. */
+/** The user's own server, which a series starts for a run. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ console.log('child', child.pid, process.env.GREETING);
 require('node:http').createServer((_, response) => response.end()).listen(process.env.PORT, '127.0.0.1');
 `;
 
-async function beginServer(t: TestContext, code = SERVER) {
+async function prepareServer(t: TestContext, code = SERVER) {
   const cwd = fileTree(t, { 'server.cjs': code });
   const [port = 0] = await freePorts(1);
   const log = join(cwd, 'server.log');
@@ -27,11 +27,11 @@ async function beginServer(t: TestContext, code = SERVER) {
   return { start, port, log };
 }
 
-it('answers before the run, and is gone after it with everything that it has started', async (t) => {
-  const { start, port, log } = await beginServer(t);
+it('answers before the run, and is stopped after it with all processes that it started', async (t) => {
+  const { start, port, log } = await prepareServer(t);
   const server = await start(`http://127.0.0.1:${port}/`);
   t.after(() => server.close());
-  // Its output passes through this process, and may come after its first answer.
+  // The output passes through this process, so it can be later than the first answer.
   const child = await eventually('its log', () => /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8'))?.[1]);
   assert.ok(processRef(server.pid) && processRef(Number(child)));
   await assert.rejects(start(), { code: 'PORT_UNAVAILABLE' });
@@ -41,7 +41,7 @@ it('answers before the run, and is gone after it with everything that it has sta
 });
 
 it('is reported with the end of its log if it does not start', async (t) => {
-  const { start } = await beginServer(t, 'throw new Error("no configuration")');
+  const { start } = await prepareServer(t, 'throw new Error("no configuration")');
   const message = /has ended: .*exit code 1.*no configuration/s;
   await assert.rejects(start(), { code: 'START_FAILED', message });
 });

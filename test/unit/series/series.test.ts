@@ -1,4 +1,4 @@
-/** The runner of many runs, with a program in place of Artillery, and a series of one's own. */
+/** The runner of a series, with a stub instead of Artillery and a minimal kind of series. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -13,13 +13,13 @@ import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { finding } from '../../helpers/findings.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** What a run is told by its environment: how it shall end. */
+/** Stub that ends as the environment variable END says. */
 const ENDINGS = `
 const { END } = process.env;
 if (END === 'refused') {
   refuse({ code: 'PORT_UNAVAILABLE', message: 'by another', fix: 'end it' });
 }
-if (END === 'says an error') {
+if (END === 'prints an error') {
   console.error('PORT_UNAVAILABLE: by a flow that prints this');
   process.exit(2);
 }
@@ -55,7 +55,7 @@ function begin(t: TestContext) {
     next: (runs: Runs, earlier: number) => Next<Key, string>,
     { signal = new AbortController().signal, ...others }: Partial<OwnSeries> & { signal?: AbortSignal } = {},
   ) => {
-    const said: string[] = [];
+    const progress: string[] = [];
     const series: OwnSeries = {
       kind: 'own',
       folder,
@@ -78,13 +78,13 @@ function begin(t: TestContext) {
       },
       ...others,
     };
-    const made = await runSeries(series, { artillery, signal, print: (text) => said.push(text) });
-    return { ...made, said: said.join('\n') };
+    const made = await runSeries(series, { artillery, signal, print: (text) => progress.push(text) });
+    return { ...made, progress: progress.join('\n') };
   };
   return { folder, read, run };
 }
 
-/** One run for each of these, in their order. */
+/** Returns a series with one run for each ending. */
 function list(...ends: string[]) {
   return (runs: Runs): Next<Key, string> => {
     const end = ends[runs.length];
@@ -92,7 +92,7 @@ function list(...ends: string[]) {
   };
 }
 
-it('records every run that was started, with how it ended, in a document that it rewrites after each', async (t) => {
+it('rewrites the document after each run, and records how every run ended', async (t) => {
   const { folder, read, run } = begin(t);
   const seen: string[] = [];
   const next = (runs: Runs) => {
@@ -100,7 +100,7 @@ it('records every run that was started, with how it ended, in a document that it
     if (runs.length > 0) seen.push([JSON.parse(read('own.json')).runs.length, ...pages()].join(', '));
     return list('VALID', 'refused', 'crashed', 'INVALID')(runs);
   };
-  const { document, runs, said } = await run(next);
+  const { document, runs, progress } = await run(next);
   assertEach([1, 2, 3, 4], (count) => `${count}, ${count} runs, ${count} runs`, seen);
   assert.deepEqual(columns(document.runs, 'number', 'exitCode', 'status', 'problem'), {
     number: [1, 2, 3, 4],
@@ -117,22 +117,25 @@ it('records every run that was started, with how it ended, in a document that it
   assertEach(runs, ({ result }) => result !== undefined, [true, false, false, true]);
   assert.ok(existsSync(join(folder, document.runs[0]?.result ?? '')));
   assert.match(read('logs/1.log'), /^arguments run --quiet a\.yml$/m);
-  // Whoever looks on sees at once how to help a run that was refused.
-  assert.match(said, /^Run 2: refused; 3 runs left[\s\S]*^ {2}refused after .*\n.*PORT_UNAVAILABLE.*\n.*fix: end it$/m);
+  // The progress shows why a run was refused, and the fix.
+  assert.match(
+    progress,
+    /^Run 2: refused; 3 runs left[\s\S]*^ {2}refused after .*\n.*PORT_UNAVAILABLE.*\n.*fix: end it$/m,
+  );
 });
 
-it('takes no text of the log, and no invalid document, for the error of a run', async (t) => {
+it('does not take text of the log, or an invalid document, for the error of a run', async (t) => {
   const { folder, run } = begin(t);
-  const { document, said } = await run(list('says an error', 'invalid error'));
+  const { document, progress } = await run(list('prints an error', 'invalid error'));
   assert.deepEqual(column(document.runs, 'problem'), ['no result (exit code 2)', 'no result (exit code 2)']);
-  assert.match(said, /ends with:/);
+  assert.match(progress, /ends with:/);
   assert.deepEqual(
     readdirSync(join(folder, 'logs')).filter((name) => name.endsWith('.json')),
     [],
   );
 });
 
-it('lets the command decide by the results', async (t) => {
+it('lets the command decide on the next run from the results', async (t) => {
   const { run } = begin(t);
   const next = (runs: Runs): Next<Key, string> => {
     const last = runs.at(-1)?.result?.verdict.status;
@@ -140,12 +143,12 @@ it('lets the command decide by the results', async (t) => {
     const key = { end: last === 'INVALID' ? 'VALID' : 'INVALID' };
     return { key, label: key.end, left: undefined };
   };
-  const { document, said } = await run(next);
+  const { document, progress } = await run(next);
   assert.deepEqual(column(document.runs, 'status'), ['INVALID', 'VALID']);
-  assert.match(said, /^Run 2: VALID$/m);
+  assert.match(progress, /^Run 2: VALID$/m);
 });
 
-it('records what keeps a run from being started as its end', async (t) => {
+it('records a run that could not be started as refused, with the reason', async (t) => {
   const { read, run } = begin(t);
   const commandOf = () => {
     throw new CapacityError('NOT_INSTALLED', 'no eiows', 'npm install eiows');
@@ -155,13 +158,13 @@ it('records what keeps a run from being started as its end', async (t) => {
   assert.match(read('logs/1.log'), /fix: npm install eiows/);
 });
 
-it('a run that leaves no result is refused, although Artillery had exit code 0', async (t) => {
+it('counts a run without a result as refused, even if Artillery had exit code 0', async (t) => {
   const { run } = begin(t);
   const [only] = (await run(list('without a result'))).document.runs;
   assert.deepEqual([only?.exitCode, only?.problem], [2, 'no result (exit code 2)']);
 });
 
-it('ends the run under way when it is stopped, and resumes after it', async (t) => {
+it('ends the current run when it is stopped, and resumes after it', async (t) => {
   const { folder, read, run } = begin(t);
   const abort = new AbortController();
   const waits = () => existsSync(join(folder, 'logs/2.log')) && read('logs/2.log').includes('waiting');
@@ -169,36 +172,36 @@ it('ends the run under way when it is stopped, and resumes after it', async (t) 
   const [stopped] = await Promise.all([run(list('VALID', 'waits', 'VALID'), { signal: abort.signal }), stopping]);
   assert.deepEqual([stopped.document.end, stopped.document.runs.at(-1)?.exitCode], [null, 130]);
 
-  const begun: number[] = [];
+  const earlierCounts: number[] = [];
   const resumed = await run((runs, earlier) => {
-    begun.push(earlier);
+    earlierCounts.push(earlier);
     return list('VALID', 'waits', 'VALID')(runs);
   });
-  assert.deepEqual([...new Set(begun)], [2]);
+  assert.deepEqual([...new Set(earlierCounts)], [2]);
   assert.equal(resumed.document.startedAt, stopped.document.startedAt);
   assert.deepEqual(columns(resumed.document.runs, 'number', 'exitCode'), { number: [1, 2, 3], exitCode: [0, 130, 0] });
-  // A run whose result is gone does not count, and its number is not given again.
+  // A run whose result is missing does not count, and its number is not reused.
   rmSync(join(folder, resumed.document.runs[0]?.result ?? ''));
   const again = await run(list('a', 'b', 'VALID'));
   assert.deepEqual(column(again.document.runs, 'number'), [2, 3, 4]);
 });
 
-it('measures anew what is complete, and keeps the earlier runs in a folder beside it', async (t) => {
+it('starts anew if the series is complete, and moves the earlier runs to another folder', async (t) => {
   const { folder, run } = begin(t);
   const { document } = await run(list('VALID'));
-  const { document: anew, said } = await run(list('VALID'));
-  const [, aside = ''] = /moved to (.*)\. Starting a new one/.exec(said) ?? [];
+  const { document: anew, progress } = await run(list('VALID'));
+  const [, aside = ''] = /moved to (.*)\. Starting a new one/.exec(progress) ?? [];
   assert.match(basename(aside), /^\d{4}-[\dT-]+-own$/);
   assert.deepEqual(JSON.parse(readFileSync(join(aside, 'own.json'), 'utf8')), document);
   assert.ok(existsSync(join(aside, document.runs[0]?.result ?? '')));
   assert.deepEqual([anew.runs.length, existsSync(join(folder, anew.runs[0]?.result ?? ''))], [1, true]);
   assert.notEqual(anew.startedAt, document.startedAt);
-  // Another answer of the same runs is something new to say.
+  // A different end of the same runs changes the document, so the series is not complete.
   const other = await run((runs, earlier) => (earlier === 1 ? { end: 'otherwise' } : list('VALID')(runs)));
   assert.deepEqual([other.document.end, other.document.startedAt], ['otherwise', anew.startedAt]);
 });
 
-it('is refused while another process works on it, if it is another one, and if its document is damaged', async (t) => {
+it('refuses a folder that another process uses, that has another series, or whose document is damaged', async (t) => {
   const { folder, run } = begin(t);
   const lock = join(folder, 'lock.json');
   await run(list('VALID'));

@@ -1,4 +1,4 @@
-/** The runs of a study: their order, those that are repeated, and when they end. */
+/** The runs of a study: their order, their repetitions, and when the study ends. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
@@ -33,19 +33,19 @@ describe('the order of runs', () => {
     }
   });
 
-  it('lets what drifts over time fall on all alike: each second block turns round the one before it', () => {
+  it('reverses every second block, so that drift affects all combinations alike', () => {
     for (let index = 0; index < 20; index += 2) assert.deepEqual(blocks[index + 1], blocks[index]?.toReversed());
     assert.equal(new Set(blocks.map(([first]) => first)).size, 6);
     assert.ok(new Set(blocks.map((block) => block.join())).size > 15);
   });
 
-  it('follows from the plan, and changes with the seed', () => {
+  it('depends on the plan alone, and changes with the seed', () => {
     assert.deepEqual(orderOf(PLAN), order);
     assert.notDeepEqual(orderOf({ ...PLAN, seed: 2 }), order);
   });
 });
 
-/** @param body of the program in place of Artillery */
+/** @param body code of the stub that replaces Artillery */
 function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partial<Plan> = {}) {
   const { folder, artillery, write } = fakeArtillery(t, body);
   const plan = { ...PLAN, vary, repeat: 2, ...changes };
@@ -63,11 +63,11 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
 }
 
 describe('the runs of a plan', () => {
-  /** At 30/s, runs are refused as long as `refuses` says so. */
+  /** Refuses runs at 30/s while the file says so. */
   const REFUSES = `if (process.env.RATE === '30' && read('refuses.json')) process.exit(2); else leave();`;
   const vary = { RATE: [10, 20, 30], hold: [1] };
 
-  it('are all made, and what is refused leaves a hole', async (t) => {
+  it('are all made; the next start repeats refused runs', async (t) => {
     const { plan, run, write } = begin(t, REFUSES, vary);
     write('refuses.json', true);
     const study = await run();
@@ -76,7 +76,7 @@ describe('the runs of a plan', () => {
     assertEach(study.combinations, ({ levels, usable }) => `${levels.RATE}: ${usable}`, ['10: 2', '20: 2', '30: 0']);
     assert.equal(study.exitCode, 2);
 
-    // The next start makes only these once more, and what they leave now is what counts.
+    // The next start repeats only the refused runs, and their new results count.
     write('refuses.json', false);
     const resumed = await run();
     const later = resumed.runs.slice(6).map(({ number, levels, exitCode }) => `${number}: ${levels.RATE}, ${exitCode}`);
@@ -90,7 +90,7 @@ describe('the runs of a plan', () => {
     [[30], 1],
     [[10, 30], 2],
   ] as const) {
-    it(`end with the first round of which fewer than two are left to compare, of ${levels.length}`, async (t) => {
+    it(`end after a round in which fewer than two combinations were measured, of ${levels.length}`, async (t) => {
       const { run, write } = begin(t, REFUSES, { RATE: [...levels] });
       write('refuses.json', true);
       const { runs, exitCode } = await run();
@@ -102,9 +102,9 @@ describe('the runs of a plan', () => {
   }
 });
 
-describe('runs that others disturbed', () => {
+describe('runs that other programs disturbed', () => {
   const vary = { RATE: [10, 20] };
-  /** For a program that knows what `run` it is, from 1, and can `disturb` its result. */
+  /** Code for stubs: `run` is the number of the run, from 1; `disturb` marks a result as disturbed. */
   const DISTURB = `
     const file = join(__dirname, 'count');
     const run = existsSync(file) ? Number(readFileSync(file)) + 1 : 1;
@@ -119,14 +119,14 @@ describe('runs that others disturbed', () => {
   const disturbed = (t: TestContext, body: string, changes?: Partial<Plan>) =>
     begin(t, DISTURB + body, vary, changes).run();
 
-  it('do not count, and are made again at once', async (t) => {
+  it('do not count, and are repeated at once', async (t) => {
     const made = await disturbed(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
     for (const text of [made.said, made.page]) assert.match(text, /Excluded and repeated: 1 run/);
     const [, second, third, ...others] = made.runs;
     assert.equal(others.length, 2);
     assert.deepEqual([third?.block, third?.levels, third?.problem], [second?.block, second?.levels, null]);
     assert.match(second?.problem ?? '', /^repeated: .*0.80 of 2 cores/);
-    // What was counted while others worked is left out.
+    // The counts of the disturbed run are left out.
     const counts = made.combinations.map(({ usable, figures }) => [usable, figures['connections.failed']?.max]);
     assert.deepEqual(counts, [
       [2, 0],
@@ -134,7 +134,7 @@ describe('runs that others disturbed', () => {
     ]);
   });
 
-  it('are made twice at most, and the one that was disturbed least counts', async (t) => {
+  it('are repeated once at most; the less disturbed run counts', async (t) => {
     const body = 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6)); process.exitCode = run % 2 === 1 ? 3 : 4;';
     const { runs, said, exitCode, combinations } = await disturbed(t, body);
     assert.match(said, /Excluded and repeated: 4 runs/);
@@ -147,14 +147,14 @@ describe('runs that others disturbed', () => {
     ]);
   });
 
-  it('count where nothing comes of making them again, which ends nothing', async (t) => {
+  it('count if the repetition is refused, and the study goes on', async (t) => {
     const body = 'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);';
     const { runs, combinations, exitCode, said } = await disturbed(t, body);
     assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 5], 'its times are open');
     assert.doesNotMatch(said, /Excluded/);
   });
 
-  it('count if the deployment failed in them, beside the other attempt', async (t) => {
+  it('count if the deployment failed in them, in addition to the repetition', async (t) => {
     const crash = `(result) => {
       disturb(0.4)(result);
       result.findings = ${JSON.stringify([finding('MEMBERS_DISAGREE')])};
@@ -165,7 +165,7 @@ describe('runs that others disturbed', () => {
     const again = await disturbed(t, `leave(run === 1 ? disturb(0.3) : run === 2 ? ${crash} : undefined);`);
     assert.deepEqual([again.runs.length, column(again.combinations, 'usable')], [5, [2, 2]], again.said);
     const problems = [null, 'INVALID: MEMBERS_DISAGREE', null, null, null];
-    assert.deepEqual(column(again.runs, 'problem'), problems, 'none is left out');
+    assert.deepEqual(column(again.runs, 'problem'), problems, 'no run is excluded');
     const loses = `(result) => {
       disturb(0.4)(result);
       result.findings = ${JSON.stringify([finding('COPIES_LOST')])};
@@ -174,7 +174,7 @@ describe('runs that others disturbed', () => {
     assert.equal(lossy.runs.length, 4, lossy.said);
   });
 
-  it('end with the first whole block that shows the change to detect', async (t) => {
+  it('end with the first whole block that can show the change to detect', async (t) => {
     const { runs, said, page, exitCode } = await disturbed(t, 'leave();', { repeat: 20, detect: 0.2 });
     assert.deepEqual([runs.length, exitCode], [8, 0]);
     assert.match(said, /RATE=20 against RATE=10 would have shown a change of /);
