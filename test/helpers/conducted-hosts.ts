@@ -1,4 +1,4 @@
-/** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are process groups of their own. */
+/** Complete runs over several hosts on this machine, without Artillery. Conductor and hosts are separate process groups. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -11,24 +11,24 @@ import { tempFolder } from './temp-folder.ts';
 
 const CONDUCTOR = join(import.meta.dirname, '../fixtures/conductor.ts');
 const HOST = join(import.meta.dirname, '../fixtures/generator-host.ts');
-/** Of each host, half of them in each of two ramps. */
+/** Virtual users of each host; half of them arrive in each of two ramps. */
 export const USERS = 20;
 
-const USUAL = { thresholds: [{ 'connections.failed': 1 }] };
+const DEFAULT_ENSURE = { thresholds: [{ 'connections.failed': 1 }] };
 
 export interface HostsOptions {
   hosts: number;
-  /** Of the plugin. */
+  /** Options of the plugin. */
   options?: object;
-  /** Thresholds in place of the usual one. */
+  /** Thresholds instead of the default one. */
   ensure?: object;
-  /** Of the conductor. */
+  /** Environment of the conductor. */
   env?: Record<string, string>;
-  /** How long a host, or the conductor, may be away; by default as in a real run. */
+  /** Longest break of a host or of the conductor; default: as in a real run. */
   awayMs?: number;
 }
 
-function scenario(app: TestApp, { hosts, options, ensure = USUAL }: HostsOptions): object {
+function scenario(app: TestApp, { hosts, options, ensure = DEFAULT_ENSURE }: HostsOptions): object {
   const rate = (USERS / 2) * hosts;
   const ramp = { duration: 1, arrivalRate: rate, rampTo: rate };
   const own = { control: app.control, live: true, drain: { quiet: 0.3, deadline: 3 }, ...options };
@@ -36,47 +36,47 @@ function scenario(app: TestApp, { hosts, options, ensure = USUAL }: HostsOptions
   return { config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure }, scenarios };
 }
 
-/** A server, a conductor that waits for its hosts, and how to start these. All of it ends with the test. */
+/** Starts a server and a conductor that waits for its hosts. Everything ends with the test. */
 export async function conductHosts(t: TestContext, options: HostsOptions) {
   const { hosts, awayMs, env: own = {} } = options;
-  const place = await prepare(t, options);
+  const setup = await prepare(t, options);
   const listen = ['--hosts', String(hosts), '--listen', '127.0.0.1:0'];
   const args =
     awayMs === undefined
-      ? [CLI, 'conduct', ...listen, place.file]
-      : [CONDUCTOR, place.file, String(hosts), String(awayMs)];
-  const run = start(t, args, place.folder, own);
-  const [, joinLine = ''] = await run.said(/CAPACITY_CONDUCTOR='([^']+)'/);
-  const port = Number(/:(\d+)#/.exec(joinLine)?.[1]);
+      ? [CLI, 'conduct', ...listen, setup.file]
+      : [CONDUCTOR, setup.file, String(hosts), String(awayMs)];
+  const run = start(t, args, setup.folder, own);
+  const [, joinToken = ''] = await run.said(/CAPACITY_CONDUCTOR='([^']+)'/);
+  const port = Number(/:(\d+)#/.exec(joinToken)?.[1]);
   const whileRunning = (what: string, happened: () => Promise<boolean> | boolean | undefined) =>
     eventually(what, () => run.child.exitCode !== null || happened(), 120_000, run.output);
   return {
     ...run,
-    ...place,
-    /** Where the conductor listens. */
+    ...setup,
+    /** Port of the conductor. */
     port,
-    /** @param env of the host @param port where it reaches the conductor, if not directly */
+    /** Starts a host. @param env its environment @param port port at which it reaches the conductor, if not directly */
     host: (index: number, { env = {}, port: via = port }: { env?: Record<string, string>; port?: number } = {}) => {
       const limit = awayMs === undefined ? [] : [String(awayMs)];
-      return start(t, [HOST, place.file, ...limit], place.folder, {
-        CAPACITY_CONDUCTOR: joinLine.replace(`:${port}#`, `:${via}#`),
+      return start(t, [HOST, setup.file, ...limit], setup.folder, {
+        CAPACITY_CONDUCTOR: joinToken.replace(`:${port}#`, `:${via}#`),
         CAPACITY_HOSTS: String(hosts),
         CAPACITY_HOST: String(index),
         ...env,
       });
     },
     /** Waits until the conductor has entered the stage, or has ended. */
-    reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(place.result(), stage)),
-    /** Waits until so many broadcasts are out, or the conductor has ended. */
+    reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(setup.result(), stage)),
+    /** Waits until that many broadcasts have been sent, or the conductor has ended. */
     sent: (count: number) =>
       whileRunning(`${count} broadcasts`, async () => (await broadcastsSent(run.output())) >= count),
   };
 }
 
-/** The same run, with all of its load from one host that conducts it, too. */
+/** Starts the same run with one host that generates all of the load and conducts the run. */
 export async function runAlone(t: TestContext, options: HostsOptions) {
-  const place = await prepare(t, options);
-  return { ...start(t, [HOST, place.file], place.folder, {}), ...place };
+  const setup = await prepare(t, options);
+  return { ...start(t, [HOST, setup.file], setup.folder, {}), ...setup };
 }
 
 async function prepare(t: TestContext, options: HostsOptions) {
@@ -100,7 +100,7 @@ function start(t: TestContext, args: string[], folder: string, own: Record<strin
   return { ...started, running };
 }
 
-/** Nothing of the run is left: no process, and no connection at the server. */
+/** Asserts that no process of the run, and no connection at the server, is left. */
 export async function assertNothingLeft({ app }: { app: TestApp }, processes: HostProcess[]): Promise<void> {
   await eventually('the end of all processes', () => processes.every(({ running }) => running().length === 0));
   await eventually('the end of all connections', () => app.io.engine.clientsCount === 0);

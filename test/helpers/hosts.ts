@@ -1,4 +1,4 @@
-/** A hub on a free port of loopback, and agents with engines that a test speaks for. */
+/** A hub on a free loopback port, and agents whose engines a test simulates. */
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { Agent } from '../../plugin/conduct/hosts/generator-host.ts';
@@ -20,20 +20,20 @@ const agentsOf = new WeakMap<TestContext, Closer[]>();
 export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number, own = secret) {
   const listener = await openListener('127.0.0.1', 0, own);
   const notes: string[] = [];
-  /** In words. */
-  const told: string[] = [];
+  /** Events of the hub, as text. */
+  const eventLog: string[] = [];
   const rows: MachineRow[] = [];
   const refusals: CapacityError[] = [];
   const events: HubEvents = {
     onNote: (text) => notes.push(text),
     onRefused: (error) => refusals.push(error),
-    onPhase: (index, stage) => told.push(`phase ${index} ${stage}`),
-    onLost: (host, why) => told.push(`${host} lost: ${why}`),
+    onPhase: (index, stage) => eventLog.push(`phase ${index} ${stage}`),
+    onLost: (host, why) => eventLog.push(`${host} lost: ${why}`),
     onMachine: ({ name }, row) => {
-      told.push(`row of ${name}`);
+      eventLog.push(`row of ${name}`);
       rows.push(row);
     },
-    onSkipped: (users) => users > 0 && told.push(`${users} skipped`),
+    onSkipped: (users) => users > 0 && eventLog.push(`${users} skipped`),
   };
   const expected = { hosts, version: '1', inputs: { scenarios: 'same' }, arrivals: [10 * hosts, 0] };
   const hub = new Hub(listener, expected, events, lostAfterMs);
@@ -41,11 +41,11 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
   agentsOf.set(t, closers);
   t.after(async () => {
     hub.stop();
-    // The listener waits for those that are still there.
+    // The listener waits for hosts that are still connected.
     await Promise.all(closers.map((close) => close()));
     await listener.close();
   });
-  return { hub, join: joinOf(listener), notes, told, rows, refusals };
+  return { hub, join: joinOf(listener), notes, eventLog, rows, refusals };
 }
 
 export function joinOf(listener: Listener): Join {
@@ -61,7 +61,7 @@ export function helloOf(hello: Partial<Hello>): Hello {
   };
 }
 
-/** Ends with the hub of the test. @param answer of the engine */
+/** Returns an agent that closes with the hub of the test. @param answer replies of its engine */
 export function newAgent(
   t: TestContext,
   join: Join,
@@ -79,7 +79,7 @@ export function newAgent(
     const report = answer(message);
     if (report) say(report);
   };
-  /** What the conductor wanted or what happened, when the host is to end. */
+  /** Reasons for which the host was told to end. */
   const ends: (CapacityError | string)[] = [];
   const agent = new Agent({
     join,
@@ -96,7 +96,7 @@ export function newAgent(
   return { agent, runId, ends, heard, say };
 }
 
-/** An engine that holds so many members, all of whom have received each broadcast. How often it was asked is in `reordered`. */
+/** Returns the replies of an engine whose members have all received each broadcast. `reordered` counts its `freeze` requests. */
 export function engineOf(members: number) {
   let asked = 0;
   const latenciesUs = Array.from({ length: members }, (_, index) => 10 * (index + 1));
@@ -122,22 +122,22 @@ export function engineOf(members: number) {
 }
 
 interface TwoHosts {
-  /** How long a host may be away, and how long the conductor. */
+  /** Longest break of a host, and of the conductor. */
   awayMs?: number;
   silentAfterMs?: number;
-  /** @returns the port by which the second one reaches the conductor */
-  wayTo?: (port: number) => Promise<number>;
+  /** Returns the port at which the second host reaches the conductor. */
+  routeTo?: (port: number) => Promise<number>;
 }
 
 /** Two hosts, a and b, whose engines hold 5 members each, and the run's link to them. */
 export async function twoHosts(
   t: TestContext,
-  { awayMs, silentAfterMs = 5000, wayTo = async (port) => port }: TwoHosts = {},
+  { awayMs, silentAfterMs = 5000, routeTo = async (port) => port }: TwoHosts = {},
 ) {
   const test = await startHub(t, 2, awayMs);
   const away = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 50 };
   const link = new EngineLink(test.hub, { hosts: 2, ...away });
-  const ports = [test.join.port, await wayTo(test.join.port)];
+  const ports = [test.join.port, await routeTo(test.join.port)];
   const [first, second] = ['a', 'b'].map((host, index) => {
     const join = { ...test.join, port: ports[index] as number };
     return newAgent(t, join, { host, hosts: 2 }, engineOf(5), silentAfterMs);

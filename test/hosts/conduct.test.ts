@@ -1,4 +1,4 @@
-/** Whole runs over several hosts on this machine, without Artillery: conductor and hosts are processes of their own. */
+/** Complete runs over several hosts on this machine, without Artillery. Conductor and hosts are separate processes. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 
 const codes = (result: Result | undefined) => result?.findings.map(({ code }) => code) ?? [];
 
-/** All that is counted, without what is measured. */
+/** Returns the counts of a result, without its measurements. */
 function countsOf({ connections, delivery }: Result): object {
   const { target, peak, asked, opened, held, failed, lost, disconnects, perWorker, transports } = connections;
   const batches = delivery?.batches.map(
@@ -29,7 +29,7 @@ function countsOf({ connections, delivery }: Result): object {
   };
 }
 
-/** The figures that the live page shows next. */
+/** Returns the next figures of the live page. */
 async function liveFigures(output: string): Promise<LiveFigures> {
   const url = /Live view: (\S+)/.exec(output)?.[1];
   const { body } = await fetch(`${url}events`);
@@ -43,9 +43,9 @@ async function liveFigures(output: string): Promise<LiveFigures> {
   throw new Error(`the page has no figures: ${text}`);
 }
 
-// They mostly wait, but each starts several processes.
+// The tests mostly wait, but each starts several processes.
 describe('a run over several hosts', { concurrency: 2 }, () => {
-  it('has one result, equal in all counts to that of one host, with a row for each, and exit code 1 if it misses a threshold', async (t) => {
+  it('has one result with the counts of a run on one host, a row for each host, and exit code 1 for a missed threshold', async (t) => {
     const all = 3 * USERS;
     const conditions = [`vusers.created < ${all}`, `connections.peak == ${all}`].map((expression) => ({ expression }));
     const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2 } }, ensure: { conditions } };
@@ -77,7 +77,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('that is stopped on one of them goes on with the others, is INVALID, and counts what that one had as lost', async (t) => {
+  it('goes on if one host is stopped, is INVALID, and counts the connections of that host as lost', async (t) => {
     const run = await conductHosts(t, { hosts: 2, options: { broadcasts: { count: 20, interval: 0.2 } } });
     const hosts = [0, 1].map((index) => run.host(index));
     await run.sent(2);
@@ -90,14 +90,14 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
       [0, true],
     ]);
     assert.deepEqual(result.connections.lost, { 'agent lost': USERS }, run.output());
-    // Those that were out before, and not those after it.
+    // Broadcasts before the stop only.
     const lost = result.delivery?.lostDisconnected ?? 0;
     assert.ok(lost >= 2 * USERS && lost < 20 * USERS, JSON.stringify(result.delivery));
     assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [0, 130]);
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('that is stopped ends all hosts, and keeps what was measured; the live page shows each of them', async (t) => {
+  it('ends all hosts when it is stopped, and keeps the measurements; the live page shows each host', async (t) => {
     const options = { broadcasts: { count: 50, interval: 0.2 } };
     const run = await conductHosts(t, { hosts: 2, options, env: { CAPACITY_LIVE: '1' } });
     const hosts = [0, 1].map((index) => run.host(index));
@@ -116,7 +116,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('whose hosts cannot be started ends, instead of waiting for them', async (t) => {
+  it('ends if its hosts cannot be started, instead of waiting for them', async (t) => {
     const folder = tempFolder(t);
     writeFileSync(join(folder, 'scenario.json'), JSON.stringify(quickScript()));
     const args = ['--hosts', '2', '--listen', '127.0.0.1:0', 'scenario.json', '--', 'sh', '-c', 'exit 3'];

@@ -1,4 +1,4 @@
-/** Servers that answer a byte now and then, for ever: whoever asks them gives up in time, with what was said until then. */
+/** Servers whose responses never end: the checks give up in time, with the part received until then. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
@@ -12,10 +12,10 @@ import { listen } from '../../helpers/raw-listen.ts';
 const HEAD = 'HTTP/1.1 403 no\r\n';
 const LONGEST_MS = 10_000;
 
-async function setUp(t: TestContext, begins: string, goesOn: string) {
+async function setUp(t: TestContext, start: string, repeated: string) {
   const server: Server = createServer((socket) => {
-    socket.write(begins);
-    const timer = setInterval(() => socket.write(goesOn) && server.emit('drop'), 5);
+    socket.write(start);
+    const timer = setInterval(() => socket.write(repeated) && server.emit('drop'), 5);
     socket.once('close', () => clearInterval(timer));
   });
   const target = `http://127.0.0.1:${await listen(t, server)}`;
@@ -25,26 +25,26 @@ async function setUp(t: TestContext, begins: string, goesOn: string) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const addresses = [{ address: '127.0.0.1', family: 4 }];
   const subject = { connection, addresses, signal: t.signal, clients: {} as never };
-  const asked = { words: requestHandshake(connection), upgrade: checkUpgrades(subject) };
+  const requests = { handshake: requestHandshake(connection), upgrade: checkUpgrades(subject) };
   for (let drops = 0; drops < 20; drops++) await once(server, 'drop');
   t.mock.timers.tick(LONGEST_MS);
-  const { status, body, error } = await asked.words;
+  const { status, body, error } = await requests.handshake;
   return {
-    words: body ?? (error as { code?: string }).code,
+    outcome: body ?? (error as { code?: string }).code,
     status,
-    upgrade: (await asked.upgrade)[0]?.found,
+    upgrade: (await requests.upgrade)[0]?.found,
   };
 }
 
-test('headers without an end', { timeout: 20_000 }, async (t) => {
-  const { words, status, upgrade } = await setUp(t, HEAD, 'x: y\r\n');
-  assert.deepEqual([words, status], ['ETIMEDOUT', undefined]);
+test('gives up on headers that never end', { timeout: 20_000 }, async (t) => {
+  const { outcome, status, upgrade } = await setUp(t, HEAD, 'x: y\r\n');
+  assert.deepEqual([outcome, status], ['ETIMEDOUT', undefined]);
   assert.match(upgrade ?? '', /accepted the connection, but did not answer the request/);
 });
 
-test('a body without an end', { timeout: 20_000 }, async (t) => {
-  const { words, status, upgrade } = await setUp(t, `${HEAD}\r\nwho are you?`, '.');
+test('gives up on a body that never ends, and quotes its beginning', { timeout: 20_000 }, async (t) => {
+  const { outcome, status, upgrade } = await setUp(t, `${HEAD}\r\nwho are you?`, '.');
   assert.equal(status, 403);
-  assert.match(words ?? '', /^who are you\?/);
+  assert.match(outcome ?? '', /^who are you\?/);
   assert.match(upgrade ?? '', /^HTTP 403: who are you\?/);
 });

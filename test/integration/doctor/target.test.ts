@@ -1,4 +1,4 @@
-/** `doctor --target` against real servers and proxies, right ones and wrong ones. */
+/** `doctor --target` against real servers and proxies, with and without problems. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
@@ -17,7 +17,7 @@ import { lacks, startHaproxy, startNginx, UPGRADE } from '../../helpers/proxies.
 import { listen } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-/** The whole cycle is over in a few seconds. */
+/** Short pings, so that the whole cycle takes a few seconds. */
 const QUICK_PINGS = { CAPACITY_PING_INTERVAL_MS: '2500', CAPACITY_PING_TIMEOUT_MS: '500', CAPACITY_WORKER: 'w0' };
 
 async function startWorker(t: TestContext, environment: Record<string, string> = {}) {
@@ -25,7 +25,7 @@ async function startWorker(t: TestContext, environment: Record<string, string> =
   return app;
 }
 
-/** @returns the checks by name; of several, the last one */
+/** Returns the checks by name; of several with one name, the last. */
 async function examine(target: string, options: object = {}, config: object = {}, burst = 0) {
   const seen: TargetCheck[] = [];
   const held: number[] = [];
@@ -36,7 +36,7 @@ async function examine(target: string, options: object = {}, config: object = {}
   };
   const settings = hookConfig(options, { target, ...config });
   const checks = await examineTarget(settings, { config: {} }, watching, new AbortController().signal);
-  assert.deepEqual(checks, seen, 'each is told as soon as it is known');
+  assert.deepEqual(checks, seen, 'each check is reported as soon as it is known');
   return { held, by: Object.fromEntries(checks.map((check) => [check.name, check])) as Record<string, TargetCheck> };
 }
 
@@ -57,16 +57,16 @@ function certify(notAfterDate = new Date(Date.now() + 1e10)) {
 }
 
 const QUICK = { pingInterval: 500, pingTimeout: 200 };
-/** Patient enough for many clients of a process that all tests share. */
+/** A longer time-out, for many clients in a process that all tests share. */
 const PATIENT = { pingInterval: 500, pingTimeout: 3000 };
 const PATIENT_WORKER = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '3000' };
 const AT_ONCE = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' };
 
 const SHORT = /of about 2 s is shorter than the ping cycle of 3\.0 s/;
 
-// They wait for pings, each with a server of its own.
+// The tests mostly wait for pings, each with its own server.
 describe('doctor --target', { concurrency: true }, () => {
-  it('a server as it should be, behind nginx', { skip: lacks('nginx') }, async (t) => {
+  it('passes a correct server behind nginx', { skip: lacks('nginx') }, async (t) => {
     const app = await startWorker(t);
     const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 60s;`);
     const control = app.control;
@@ -88,18 +88,18 @@ describe('doctor --target', { concurrency: true }, () => {
     ['has a short idle time-out', 'nginx', nginx(`${UPGRADE} proxy_read_timeout 2s;`), ['idle'], SHORT, /read_timeout/],
     ['has a short idle time-out', 'haproxy', haproxy, ['idle'], SHORT, /./],
   ] as const) {
-    it(`${program} that ${what}`, { skip: lacks(program) }, async (t) => {
+    it(`finds that ${program} ${what}`, { skip: lacks(program) }, async (t) => {
       const app = await startWorker(t);
       const { by } = await examine(`http://127.0.0.1:${await start(t, app.port)}`);
       assert.deepEqual(failed(by), names);
       const [first = ''] = names;
       assert.match(by[first]?.found ?? '', found);
       assert.match(by[first]?.fix ?? '', fix);
-      if (first !== 'idle') assert.equal(by.idle, undefined, 'there is nothing to hold');
+      if (first !== 'idle') assert.equal(by.idle, undefined, 'no connection can be held');
     });
   }
 
-  it('an expired certificate, and one of another name', async (t) => {
+  it('finds an expired certificate, and one for another name', async (t) => {
     const open = async (notAfterDate: Date) => {
       const { cert, private: key } = await certify(notAfterDate);
       return { ca: cert, ...(await startChat(t, () => {}, { tls: { cert, key }, ...QUICK })) };
@@ -116,7 +116,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.deepEqual([failed(named), named.certificate?.status], [[], 'ok']);
   });
 
-  it('a client certificate that is wanted, and not given', async (t) => {
+  it('finds that a client certificate is required', async (t) => {
     const { cert, private: key } = await certify();
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const only = { minVersion: version, maxVersion: version, requestCert: true, rejectUnauthorized: true };
@@ -131,7 +131,7 @@ describe('doctor --target', { concurrency: true }, () => {
     }
   });
 
-  it('a proxy that speaks HTTP/2 only, with TLS and without; and http:// where TLS is spoken', async (t) => {
+  it('finds a proxy that speaks HTTP/2 only, with and without TLS', async (t) => {
     const { cert, private: key } = await certify();
     const secure = await listen(t, createSecureServer({ cert, key, allowHTTP1: false }));
     const plain = await listen(t, createHttp2Server());
@@ -145,7 +145,7 @@ describe('doctor --target', { concurrency: true }, () => {
     }
   });
 
-  it('a session that polls and cannot change to a WebSocket, though one of its own is granted', async (t) => {
+  it('warns if a polling session cannot be upgraded, although direct WebSockets are accepted', async (t) => {
     const { url, http } = await startChat(t, () => {}, QUICK);
     const listeners = http.listeners('upgrade');
     http.removeAllListeners('upgrade').on('upgrade', (request, socket, head) => {
@@ -158,7 +158,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.connect?.fix ?? '', /WebSocket/);
   });
 
-  it('limits of connections, and of their rate, by a burst', { skip: lacks('nginx') }, async (t) => {
+  it('finds limits on connections and on their rate by a burst', { skip: lacks('nginx') }, async (t) => {
     const app = await startWorker(t, PATIENT_WORKER);
     const burst = async (http: string, location: string) => {
       const { port } = await startNginx(t, app.port, `${UPGRADE} ${location}`, http);
@@ -174,34 +174,34 @@ describe('doctor --target', { concurrency: true }, () => {
     );
     assert.match(rate?.found ?? '', /of 12 were accepted .*: the rate is limited$/);
     assert.match(rate?.fix ?? '', /limit_req/);
-    // The last of its own places are not taken by a burst.
+    // nginx’s own limit: a burst does not reach its last slots.
     const { port } = await startNginx(t, app.port, UPGRADE);
-    const places = (await examine(`http://127.0.0.1:${port}`, {}, {}, 120)).by.burst;
-    assert.match(places?.found ?? '', /^\d+ of 120 were accepted .*: the number of connections is limited$/);
-    assert.match(places?.fix ?? '', /worker_connections/);
+    const slots = (await examine(`http://127.0.0.1:${port}`, {}, {}, 120)).by.burst;
+    assert.match(slots?.found ?? '', /^\d+ of 120 were accepted .*: the number of connections is limited$/);
+    assert.match(slots?.fix ?? '', /worker_connections/);
   });
 
-  it('what waits behind a limit of HAProxy, by a burst', { skip: lacks('haproxy') }, async (t) => {
+  it('finds limits at which HAProxy lets connections wait, by a burst', { skip: lacks('haproxy') }, async (t) => {
     const app = await startWorker(t, PATIENT_WORKER);
     const burst = async (haproxy: object, connections = 12) =>
       (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, connections)).by.burst;
     const [frontend, server, sessions] = await Promise.all([
       burst({ frontend: 'maxconn 7' }),
       burst({ server: 'maxconn 7' }),
-      // Of one a second, those who wait longer than a client does are refused.
+      // One session a second: clients that wait longer than their time-out count as refused.
       burst({ frontend: 'rate-limit sessions 1' }, 20),
     ]);
-    // Whoever waits for too long makes room for others.
+    // The number varies: clients that give up make room for others.
     assert.match(
       frontend?.found ?? '',
       /^\d+ of 12 were accepted.* \(.*no answer.*\): the number of connections is limited$/,
     );
     assert.match(server?.found ?? '', /^\d+ of 12 were accepted.* \(.*503 .*\): the number of connections is limited$/);
-    for (const one of [frontend, server]) assert.match(one?.fix ?? '', /maxconn/);
+    for (const limit of [frontend, server]) assert.match(limit?.fix ?? '', /maxconn/);
     assert.match(sessions?.found ?? '', /of 20 were accepted .*: the rate is limited$/);
   });
 
-  it('a server that disconnects each client at once, also where both packets come together by polling', async (t) => {
+  it('finds a server that disconnects each client at once, even if connect and disconnect arrive in one poll', async (t) => {
     const { url } = await startChat(t, (io) => io.on('connection', (socket) => socket.disconnect()), QUICK);
     const { by } = await examine(url, {}, { engines: { 'socketio-capacity': { transports: ['polling'] } } });
     assert.equal(by.idle?.status, 'failed');
@@ -220,7 +220,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(without.websocket?.found ?? '', /^HTTP 400: Forbidden \(by its `allowRequest`/);
   });
 
-  it('a namespace that the server does not have', async (t) => {
+  it('finds that the server lacks the namespace', async (t) => {
     const { url } = await startChat(t, () => {}, QUICK);
     const { by } = await examine(`${url}/chat`);
     assert.deepEqual(failed(by), ['connect']);
@@ -228,7 +228,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.connect?.fix ?? '', /the path of the URL is the namespace/);
   });
 
-  it('says nothing of a connection whose hold the user stopped', async (t) => {
+  it('does not judge a connection whose hold the user stopped', async (t) => {
     const { url } = await startChat(t, () => {}, { pingInterval: 25_000 });
     const stop = new AbortController();
     const watching = { burst: 0, onCheck: () => {}, onHold: () => stop.abort() };
@@ -237,9 +237,9 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(`${idle?.status}: ${idle?.found}`, /^skipped: stopped after [\d.]+ s$/);
   });
 
-  it('a server that refuses or ends what is too much of one address, by a burst; nothing else fails by it', async (t) => {
-    const most = 5;
-    const bouncer = async (connected: (io: Server, all: Socket[]) => void) => {
+  it('finds by a burst that a server limits one address; the other checks pass', async (t) => {
+    const limit = 5;
+    const burstWith = async (connected: (io: Server, all: Socket[]) => void) => {
       const all: Socket[] = [];
       const counts = (io: Server) => {
         io.on('connection', (socket) => {
@@ -252,53 +252,56 @@ describe('doctor --target', { concurrency: true }, () => {
       assert.deepEqual(failed(by), ['burst']);
       return by.burst?.found ?? '';
     };
-    const refuses = await bouncer((io, all) =>
-      io.use((_, next) => next(all.length >= most ? new Error('too many of your address') : undefined)),
+    const refuses = await burstWith((io, all) =>
+      io.use((_, next) => next(all.length >= limit ? new Error('too many of your address') : undefined)),
     );
     assert.match(
       refuses,
       /^\d+ of 12 were accepted \(.*too many of your address.*\): the number of connections is limited$/,
     );
     let asked = 0;
-    const counts = await bouncer((io) =>
-      io.use((_, next) => next(++asked > most + 3 ? new Error('too many in this hour') : undefined)),
+    const counts = await burstWith((io) =>
+      io.use((_, next) => next(++asked > limit + 3 ? new Error('too many in this hour') : undefined)),
     );
     assert.match(
       counts,
       /\(.*too many in this hour.*\); one more was refused after all had closed: the rate is limited$/,
     );
     asked = 0;
-    const some = await bouncer((io) => io.use((_, next) => next(++asked % 3 === 0 ? new Error('busy') : undefined)));
+    const some = await burstWith((io) => io.use((_, next) => next(++asked % 3 === 0 ? new Error('busy') : undefined)));
     assert.match(
       some,
       /\(.*busy.*\); later, one by one, one was refused, and the next one was accepted: this shows no limit$/,
     );
-    const ends = await bouncer((io, all) =>
-      io.on('connection', () => void (all.length > most && setTimeout(() => all[0]?.disconnect(true), 300))),
+    const ends = await burstWith((io, all) =>
+      io.on('connection', () => void (all.length > limit && setTimeout(() => all[0]?.disconnect(true), 300))),
     );
     assert.match(ends, /^12 of 12 were accepted, and \d+ of them closed: the number of connections is limited$/);
-    // Whoever is let in after one was refused ends, too, and is none of the 12.
+    // Connections accepted later close, too, and do not count among the 12.
     let isFull = false;
-    const both = await bouncer((io, all) => {
+    const both = await burstWith((io, all) => {
       const endSoon = () => void (isFull && setTimeout(() => io.disconnectSockets(true), 300));
       io.use((_, next) => {
-        isFull ||= all.length >= most;
+        isFull ||= all.length >= limit;
         endSoon();
-        next(all.length >= most ? new Error('too many of your address') : undefined);
+        next(all.length >= limit ? new Error('too many of your address') : undefined);
       });
     });
-    const [letIn = 0, ended = 0] = (both.match(/^(\d+) of 12 .* (\d+) of them/) ?? []).slice(1).map(Number);
-    assert.ok(ended > 0 && ended <= letIn, both);
+    const [accepted = 0, closed = 0] = (both.match(/^(\d+) of 12 .* (\d+) of them/) ?? []).slice(1).map(Number);
+    assert.ok(closed > 0 && closed <= accepted, both);
   });
 
-  it('two workers that no adapter connects', async (t) => {
-    const [one, two] = [await startWorker(t, AT_ONCE), await startWorker(t, { ...AT_ONCE, CAPACITY_WORKER: 'w1' })];
-    const { by } = await examine(one.url, { control: { urls: [one.controlUrl, two.controlUrl], token: TOKEN } });
+  it('warns about two workers that no adapter connects', async (t) => {
+    const [first, second] = [
+      await startWorker(t, AT_ONCE),
+      await startWorker(t, { ...AT_ONCE, CAPACITY_WORKER: 'w1' }),
+    ];
+    const { by } = await examine(first.url, { control: { urls: [first.controlUrl, second.controlUrl], token: TOKEN } });
     assert.equal(by.workers?.status, 'warning');
     assert.match(by.workers?.found ?? '', /no adapter connects w0, w1 with the others/);
   });
 
-  it('everything else that a run would refuse or miss: processes, Redis, a payload too large for the workers', async (t) => {
+  it('finds missing processes, an unreachable Redis, and a payload that is too large for the workers', async (t) => {
     const app = await startWorker(t);
     const wrong = await examine(app.url, { workers: { match: '^no such program' } });
     assert.deepEqual(failed(wrong.by), ['processes']);
@@ -316,7 +319,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(large.by.workers?.found ?? '', /takes messages of at most/);
   });
 
-  it('control ports: on loopback only, with another token, twice the same', async (t) => {
+  it('finds control ports on another address, with another token, or given twice', async (t) => {
     const app = await startWorker(t, AT_ONCE);
     const control = (urls: string[], token = TOKEN) => ({ control: { urls, token } });
     const elsewhere = await examine(app.url, control([`http://127.0.0.2:${app.controlPort}`]));
@@ -329,7 +332,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(twice.by.workers?.found ?? '', /2 control addresses lead to the same process, w0/);
   });
 
-  it('a name without an address, and an address without a server', async () => {
+  it('finds a name without an address, and an address without a server', async () => {
     const unknown = await examine('http://unknown.invalid');
     assert.deepEqual(failed(unknown.by), ['name']);
     assert.equal(unknown.by.control?.status, 'skipped');

@@ -17,7 +17,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     const { url, log } = await startRecording(t);
     const flow = [
       { emit: ['ask', 1], response: { on: 'answer' } },
-      // Sent by the server before it has heard anything.
+      // The server sends this before it has received anything.
       { waitFor: { event: 'welcome', timeout: 1 } },
       { emit: ['x'], acknowledge: true },
       { hold: true },
@@ -35,7 +35,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     assert.equal(log.filter((line) => line === 'disconnect /').length, 2);
   });
 
-  it('counts refused connections, mistakes in a processor and drops, and goes on', async (t) => {
+  it('counts refused connections, errors in a processor and drops, and goes on', async (t) => {
     const { url } = await startRecording(t);
     const flow = [{ connect: true }, { function: 'maybe' }, { emit: ['kick'] }, { think: 1 }];
     const config = { processor: './p.cjs', phases: [{ duration: 1, arrivalCount: 4 }] };
@@ -46,10 +46,10 @@ describe('artillery run', { concurrency: 2 }, () => {
     assert.equal(counters['errors.function_maybe'], 2);
     assert.equal(counters['errors.disconnected_transport_close'], 2);
     assert.equal(counters['socketio.disconnect.transport_close'], 2);
-    assert.equal(output.match(/Error: boom/g)?.length, 1, 'told once, not for each');
+    assert.equal(output.match(/Error: boom/g)?.length, 1, 'printed once, not for each failure');
   });
 
-  it('names the cause when nobody listens', async () => {
+  it('reports the cause if nothing listens at the target', async () => {
     const { exitCode, counters, output } = await runArtillery(script('http://127.0.0.1:1', [{ connect: true }]));
     assert.equal(exitCode, 1, output);
     for (const part of ['First ECONNREFUSED: ', 'ALL_FAILED: ']) assert.ok(output.includes(part), output);

@@ -1,4 +1,4 @@
-/** Flows that were written for other engines of Artillery run on ours, with either client. */
+/** Flows written for other engines of Artillery run on this engine, with either client. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
@@ -33,12 +33,12 @@ for (const client of ['light', 'official']) {
       });
     }
 
-    test('a path of one slash, or without slashes', async (t) => {
-      for (const [path, ours] of [
+    test('accepts a path of one slash, or without slashes', async (t) => {
+      for (const [path, written] of [
         ['/', '/'],
         ['/rooms/', 'rooms'],
       ] as const) {
-        const engines = { 'socketio-capacity': { client, path: ours } };
+        const engines = { 'socketio-capacity': { client, path: written } };
         const flow = [{ emit: ['echo', 'ping'], acknowledge: { match: { value: 'pong' } } }];
         const scenarios = [{ engine: 'socketio-capacity', flow }];
         const { error } = await playOnce({ config: { target: await startFlowServer(t, path), engines }, scenarios });

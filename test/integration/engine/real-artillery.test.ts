@@ -1,4 +1,4 @@
-/** What only Artillery itself can show: its files, its payloads, its processor modules and its HTTP metrics. */
+/** Runs with Artillery itself, for its files, payloads, processor modules and HTTP metrics. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';
@@ -12,7 +12,7 @@ import { PEM } from '../../helpers/pem.ts';
 
 const ENGINE = 'socketio-capacity';
 
-it('logs in over HTTP with the lines of a file, then connects with the token', async (t) => {
+it('logs in over HTTP with rows of a CSV file, then connects with the token', async (t) => {
   const config = {
     target: await startFlowServer(t),
     phases: [{ duration: 1, arrivalCount: 2 }],
@@ -27,7 +27,7 @@ it('logs in over HTTP with the lines of a file, then connects with the token', a
   assert.equal(counters['socketio.emit'], 2);
 });
 
-it('names why an HTTP step failed, and counts it once', async (t) => {
+it('reports why an HTTP step failed, and counts it once', async (t) => {
   const flow = [{ get: { url: '/nowhere', capture: { json: '$.token', as: 'token' } } }, { connect: true }];
   const config = {
     target: await startFlowServer(t),

@@ -1,4 +1,4 @@
-/** The connection between a host and the conductor breaks, and comes back in time, too late, or never. */
+/** The connection between a host and the conductor breaks, and is restored in time, too late, or never. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { column } from '../../helpers/columns.ts';
@@ -10,61 +10,61 @@ const NEVER = new AbortController().signal;
 const ORDER = { seq: 1, room: 'r', sentAtUs: 0, intendedAtUs: 0 };
 const MEMBERS = 5;
 
-/** The load of two hosts is on; the second one reaches the conductor over `wire`. */
-async function loaded(t: TestContext, awayMs: number, silentAfterMs = awayMs) {
+/** Starts the load of two hosts, of which the second reaches the conductor over `wire`. */
+async function startLoad(t: TestContext, awayMs: number, silentAfterMs = awayMs) {
   let wire = {} as CuttableLink;
-  const wayTo = async (port: number) => {
+  const routeTo = async (port: number) => {
     wire = await CuttableLink.open(t, port);
     return wire.port;
   };
-  const test = await twoHosts(t, { awayMs, silentAfterMs, wayTo });
+  const test = await twoHosts(t, { awayMs, silentAfterMs, routeTo });
   await test.link.snapshots();
   test.link.start();
   await eventually('the start', () => test.second.heard.some(({ type }) => type === 'start'));
   return { ...test, wire };
 }
 
-describe('a connection that breaks', { concurrency: true }, () => {
-  it('and is back in time: what was asked meanwhile is answered once, and nobody is missed', async (t) => {
-    const { link, wire, told } = await loaded(t, 5000);
+describe('a broken connection', { concurrency: true }, () => {
+  it('that is restored in time loses no request, and no host', async (t) => {
+    const { link, wire, eventLog } = await startLoad(t, 5000);
     wire.drop();
-    const asked = link.freeze([ORDER]);
-    // Longer than an engine may take that is there.
+    const frozen = link.freeze([ORDER]);
+    // Longer than the reply time-out of a connected engine.
     await new Promise((resolve) => setTimeout(resolve, 100));
     wire.mend();
-    const rows = await asked;
+    const rows = await frozen;
     assert.deepEqual(column(rows, 'host').sort(), ['a', 'b']);
     for (const { expected, received, reordered } of rows) {
       assert.deepEqual([expected, received, reordered], [MEMBERS, MEMBERS, 1]);
     }
-    assert.deepEqual([link.unanswered, told.filter((text) => text.includes('lost'))], [0, []]);
+    assert.deepEqual([link.unanswered, eventLog.filter((text) => text.includes('lost'))], [0, []]);
   });
 
-  it('when its host has done its work: the conductor still learns that it is not lost', async (t) => {
-    const { hub, wire, told, first, second } = await loaded(t, 5000);
+  it('does not keep a host from saying goodbye at its end', async (t) => {
+    const { hub, wire, eventLog, first, second } = await startLoad(t, 5000);
     wire.drop();
     const left = Promise.all([first.agent.bye(false), second.agent.bye(false)]);
     wire.mend();
     await left;
     await hub.left();
-    assert.ok(!told.some((text) => text.includes('lost')));
+    assert.ok(!eventLog.some((text) => text.includes('lost')));
   });
 
   for (const isStopped of [false, true]) {
-    it(`after its host has said goodbye (stopped: ${isStopped}), and before it hears that this came: it ends without an error`, async (t) => {
-      const { hub, wire, told, second } = await loaded(t, 5000);
+    it(`before a goodbye is acknowledged does no harm: the host ends without an error (stopped: ${isStopped})`, async (t) => {
+      const { hub, wire, eventLog, second } = await startLoad(t, 5000);
       wire.cutAnswers();
       const left = second.agent.bye(isStopped);
       await eventually('the goodbye', () => hub.hosts[1]?.hasLeft);
       wire.drop();
       wire.mend();
       await left;
-      assert.deepEqual([second.ends, told.some((text) => text.includes('lost'))], [[], isStopped]);
+      assert.deepEqual([second.ends, eventLog.some((text) => text.includes('lost'))], [[], isStopped]);
     });
   }
 
-  it('while the conductor ends the run: the host learns why, as soon as it is back', async (t) => {
-    const { hub, wire, first, second } = await loaded(t, 5000);
+  it('while the conductor ends the run delays the reason until the host has reconnected', async (t) => {
+    const { hub, wire, first, second } = await startLoad(t, 5000);
     const { socket } = hub.hosts[1] ?? assert.fail('no second host');
     wire.drop();
     hub.end(130, 'stopped');
@@ -76,17 +76,17 @@ describe('a connection that breaks', { concurrency: true }, () => {
     await hub.left();
   });
 
-  it('and is back when the conductor waits no longer: the host learns why, and ends', async (t) => {
-    const { wire, told, second } = await loaded(t, 500, 60_000);
+  it('that is restored after the conductor has given up ends the host with the reason', async (t) => {
+    const { wire, eventLog, second } = await startLoad(t, 500, 60_000);
     wire.drop();
-    await eventually('the loss', () => told.includes('b lost: it has not answered for 0.5 s'));
+    await eventually('the loss', () => eventLog.includes('b lost: it has not answered for 0.5 s'));
     wire.mend();
     const end = await eventually('the end of the host', () => second.ends[0]);
     assert.match(String(end), /goes on without this host \(it has not answered for 0\.5 s\)/);
   });
 
-  it('while the host still reads the clock, for good: it ends, too', async (t) => {
-    // About ten until it is let in, and one for each of its 16 readings.
+  it('that is never restored ends the host, even while it reads the clock', async (t) => {
+    // A host is admitted after about ten messages, followed by one for each of 16 readings.
     const attempts = [10, 14, 18, 22].map(async (answers) => {
       const test = await startHub(t, 1);
       const wire = await CuttableLink.open(t, test.join.port);
@@ -98,17 +98,17 @@ describe('a connection that breaks', { concurrency: true }, () => {
     await Promise.all(attempts);
   });
 
-  it('and is back too late: the host ends, and its answers count no more', async (t) => {
-    const { link, wire, told, second } = await loaded(t, 500);
+  it('that is restored too late ends the host, and its replies no longer count', async (t) => {
+    const { link, wire, eventLog, second } = await startLoad(t, 500);
     wire.drop();
     const rows = await link.freeze([ORDER]);
-    assert.ok(told.includes('b lost: it has not answered for 0.5 s'));
+    assert.ok(eventLog.includes('b lost: it has not answered for 0.5 s'));
     assert.deepEqual([[...link.gone], [...link.reached.keys()]], [['b/1'], ['a/1']]);
     const lost = rows.find(({ host }) => host === 'b');
     assert.deepEqual([lost?.expected, lost?.received, lost?.lostDisconnected], [MEMBERS, 0, MEMBERS]);
     await eventually('the end of the host', () => second.ends.length > 0);
     wire.mend();
-    const accounts = (await link.snapshots()).map((one) => one.accounts);
+    const accounts = (await link.snapshots()).map(({ accounts }) => accounts);
     assert.deepEqual(column(accounts, 'alive').sort(), [0, MEMBERS]);
     for (const { asked, alive, ended } of accounts) {
       assert.deepEqual([asked, ended], [MEMBERS, alive > 0 ? {} : { 'agent lost': MEMBERS }]);
@@ -117,7 +117,7 @@ describe('a connection that breaks', { concurrency: true }, () => {
   });
 });
 
-it('hosts of a run that died are refused by the next one with the same secret, and end', async (t) => {
+it('refuses hosts of an earlier run with the same secret, and these end', async (t) => {
   const [died, next] = [await startHub(t, 1), await startHub(t, 1)];
   const wire = await CuttableLink.open(t, died.join.port);
   const old = newAgent(t, { ...died.join, port: wire.port }, { host: 'old' });

@@ -1,4 +1,4 @@
-/** The commands of docs/guide/several-hosts.md that make a secret beforehand. */
+/** The commands of docs/guide/several-hosts.md that create a secret in advance. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';
@@ -8,18 +8,18 @@ import { codeBlocks, page } from '../../helpers/pages.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
-it('a secret by openssl is one that the conductor takes, and the line is its line', {
+it('a secret created by openssl is accepted by the conductor, and has the printed join token', {
   skip: missingTools('openssl', 'sha256sum'),
 }, (t) => {
   const folder = tempFolder(t);
   const commands = codeBlocks(page('docs/guide/several-hosts.md'), 'sh').find((block) => block.startsWith('openssl '));
   assert.ok(commands);
-  const line = execFileSync('sh', ['-ec', commands], {
+  const joinToken = execFileSync('sh', ['-ec', commands], {
     cwd: folder,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const { token, certificate } = readSecret(folder);
   const fingerprint = fingerprintOf(certificate);
-  assert.deepEqual(parseJoinToken(line.trim()), { host: 'conductor', port: 3401, token, fingerprint });
+  assert.deepEqual(parseJoinToken(joinToken.trim()), { host: 'conductor', port: 3401, token, fingerprint });
 });

@@ -1,4 +1,4 @@
-/** Rows that no host and no conductor sends: whoever gets them goes on, and does not believe them. */
+/** Invalid messages of hosts and conductors: the receiver ignores them, and goes on. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';
@@ -19,7 +19,7 @@ import { eventually } from '../../helpers/poll.ts';
 const NEVER = new AbortController().signal;
 const INSECURE = { rejectUnauthorized: false } as const;
 
-/** Those that end the host's part, last. */
+/** Returns one message of each type; the last ones end the host's part. */
 function agentMessages(): AgentMessage[] {
   const clock = { offsetUs: 0, boundUs: 1 };
   const row = {
@@ -81,7 +81,7 @@ const RUN_MESSAGES: RunMessage[] = [
   { type: 'finish' },
 ];
 
-it('a conductor lets a host say anything, and the run of the others goes on', async (t) => {
+it('a conductor ignores invalid messages of a host, and the run of the other hosts goes on', async (t) => {
   const test = await startHub(t, 2);
   const link = new EngineLink(test.hub, { hosts: 2, replyTimeoutMs: 100 });
   const good = newAgent(t, test.join, { host: 'good', hosts: 2 }, (message) =>
@@ -101,7 +101,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   await once(bad as never, 'connect');
   const write = (text: string) => (bad.io.engine as unknown as { write(packet: string): void }).write(text);
   let number = 0;
-  /** Resolves when the conductor has read all that was written before. */
+  /** Resolves when the conductor has read everything written before. */
   const read = async () => {
     const answered = Promise.withResolvers<void>();
     bad.io.engine.on('data', (data) => String(data).startsWith(`3${number}[`) && answered.resolve());
@@ -114,7 +114,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   const rows = agentMessages().flatMap((message) => [...mutants(message), JSON.stringify(message)]);
   for (const row of rows) {
     write(`2["message",${++number},${row}]`);
-    // Its answers to pings have to get through, too.
+    // Pauses, so that pongs get through, too.
     if (number % 100 === 0) await read();
   }
   for (const odd of ['', ',null', ',1e400,{}', `,"${number}",{}`, ',{},{}', ',[],[]', ',1,{},{},{}']) {
@@ -135,7 +135,7 @@ it('a conductor lets a host say anything, and the run of the others goes on', as
   assert.equal(({} as { polluted?: number }).polluted, undefined);
 });
 
-it('a host lets its conductor say anything, passes on only what is a message, and goes on', async (t) => {
+it('a host ignores invalid messages of its conductor, and relays only valid ones', async (t) => {
   const listener = await openListener('127.0.0.1', 0, secret);
   const { promise: connected, resolve } = Promise.withResolvers<ServerSocket>();
   listener.serve(() => undefined, resolve, assert.fail);
@@ -153,17 +153,20 @@ it('a host lets its conductor say anything, passes on only what is a message, an
   for (const mutant of mutants(end)) if (!hubMessageSchema.safeParse(JSON.parse(mutant)).success) write(mutant);
   write(JSON.stringify({ ...end, exitCode: 0 }));
   write('{"type":"run","message":{"type":"snapshot","requestId":12345}}');
-  await eventually('the last message', () => heard.some((one) => 'requestId' in one && one.requestId === 12345));
+  await eventually('the last message', () =>
+    heard.some((message) => 'requestId' in message && message.requestId === 12345),
+  );
   assert.deepEqual(ends, []);
   for (const message of heard) {
     assert.doesNotThrow(() => hubMessageSchema.parse({ type: 'run', message }), JSON.stringify(message));
   }
-  assert.ok(!heard.some((one) => 'broadcasts' in one && one.broadcasts.some(({ seq }) => !Number.isInteger(seq))));
+  const orders = heard.flatMap((message) => ('broadcasts' in message ? message.broadcasts : []));
+  assert.ok(orders.every(({ seq }) => Number.isInteger(seq)));
   write(JSON.stringify(end));
   await eventually('the end', () => ends.some((why) => why === 'x'));
 });
 
-it('a conductor closes the connection of a host that sends more arguments than can be dispatched, and lives', async (t) => {
+it('a conductor closes the connection of a host that sends too many arguments, and goes on', async (t) => {
   const { hub, join, notes } = await startHub(t, 1);
   const bad = io(`https://127.0.0.1:${join.port}`, {
     ...{ transports: ['websocket'], ...INSECURE, forceNew: true, reconnection: false },
@@ -177,11 +180,11 @@ it('a conductor closes the connection of a host that sends more arguments than c
   assert.equal(hub.hosts.length, 1);
 });
 
-describe('whoever has no token', () => {
-  it('gets no WebSocket, and keeps few connections, the latest ones, so that hosts still come in', async (t) => {
+describe('a client without the token', () => {
+  it('gets no WebSocket, and keeps only the latest 64 connections, so that hosts can still join', async (t) => {
     const { hub, join } = await startHub(t, 1);
     let closed = 0;
-    const strangers = Array.from({ length: 200 }, () => {
+    const unauthenticated = Array.from({ length: 200 }, () => {
       const socket = connect({ host: '127.0.0.1', port: join.port, ...INSECURE });
       socket.on('error', () => {}).once('close', () => closed++);
       t.after(() => socket.destroy());
@@ -190,13 +193,13 @@ describe('whoever has no token', () => {
     await eventually('the end of the oldest', () => closed >= 200 - 64);
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
-    assert.ok(strangers.filter((one: TLSSocket) => !one.destroyed).length <= 64);
+    assert.ok(unauthenticated.filter((socket: TLSSocket) => !socket.destroyed).length <= 64);
     assert.equal(await statusOf(join.port, 'Bearer another-token-than-theirs'), 400);
     assert.equal(await statusOf(join.port, undefined), 400);
     assert.equal(await statusOf(join.port, `Bearer ${join.token}`), 101);
   });
 
-  it('does not keep those out that have it, however often it tries', async (t) => {
+  it('does not keep hosts from joining, however often it tries', async (t) => {
     const { hub, join } = await startHub(t, 1);
     const wrong = Array.from({ length: 20 }, () => newAgent(t, { ...join, token: 'another-token-here' }, {}));
     await Promise.all(wrong.map(({ agent }) => assert.rejects(agent.join(), { code: 'BAD_TOKEN' })));
@@ -205,7 +208,7 @@ describe('whoever has no token', () => {
   });
 });
 
-/** @returns HTTP's status of a request for a WebSocket */
+/** Returns the HTTP status of a WebSocket upgrade request. */
 async function statusOf(port: number, authorization: string | undefined): Promise<number | undefined> {
   const asking = request({
     ...{ host: '127.0.0.1', port, path: '/socket.io/?EIO=4&transport=websocket', ...INSECURE },

@@ -1,4 +1,4 @@
-/** Conductor and hosts over real connections: who is let in, what passes between them, and what happens when one is gone. */
+/** Conductor and hosts over real connections: admission, messages between them, and lost hosts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -10,17 +10,19 @@ import { eventually } from '../../helpers/poll.ts';
 const NEVER = new AbortController().signal;
 const ORDER = { seq: 1, room: 'r', sentAtUs: 0, intendedAtUs: 0 };
 
-describe('hosts that a run takes', () => {
-  it('tell who uses their CPUs', { skip: process.platform !== 'linux' && 'there is no /proc' }, async (t) => {
+describe('admitted hosts', () => {
+  it('report which programs use their CPUs', {
+    skip: process.platform !== 'linux' && 'there is no /proc',
+  }, async (t) => {
     const { hub, join, rows } = await startHub(t, 1);
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
-    const { shares } = await eventually('a row with it', () => rows.find((row) => row.shares), 20_000);
+    const { shares } = await eventually('a row with shares', () => rows.find((row) => row.shares), 20_000);
     assert.ok(shares && shares.oursCores !== null && shares.othersCores !== null, JSON.stringify(shares));
   });
 
-  it('have one ledger: all answer, and each row says which host it is of', async (t) => {
-    const { link, first, second, told, hub } = await twoHosts(t);
+  it('all reply, and each row of the ledger has the name of its host', async (t) => {
+    const { link, first, second, eventLog, hub } = await twoHosts(t);
     const agents = [first, second];
     assert.deepEqual((await link.snapshots()).map(({ from }) => from.host).sort(), ['a', 'b']);
     const rows = await link.freeze([ORDER]);
@@ -29,19 +31,19 @@ describe('hosts that a run takes', () => {
     await eventually('the start', () => agents.every(({ heard }) => heard.some(({ type }) => type === 'start')));
     for (const { agent } of agents) agent.phase(0, 'started');
     first.agent.phase(0, 'completed');
-    await eventually('the first phase', () => told.includes('phase 0 started'));
-    assert.ok(!told.includes('phase 0 completed'));
+    await eventually('the first phase', () => eventLog.includes('phase 0 started'));
+    assert.ok(!eventLog.includes('phase 0 completed'));
     second.agent.phase(0, 'completed');
-    await eventually('its end', () => told.includes('phase 0 completed'));
-    assert.equal(told.filter((text) => text === 'phase 0 started').length, 1);
+    await eventually('its end', () => eventLog.includes('phase 0 completed'));
+    assert.equal(eventLog.filter((text) => text === 'phase 0 started').length, 1);
     await Promise.all(agents.map(({ agent }) => agent.bye(false)));
     await hub.left();
     await link.close();
-    assert.ok(!told.some((text) => text.includes('lost')));
+    assert.ok(!eventLog.some((text) => text.includes('lost')));
     assert.equal(link.unanswered, 0);
   });
 
-  it('that are gone before the load end the run, by name', async (t) => {
+  it('that are lost before the load end the run, with their names', async (t) => {
     const { first, refusals } = await twoHosts(t);
     await first.agent.close();
     await eventually('the refusal', () => refusals.length > 0);
@@ -49,12 +51,12 @@ describe('hosts that a run takes', () => {
   });
 });
 
-it('a conductor ends although somebody is connected to it, and says nothing', async () => {
+it('a conductor ends even if an idle client is connected', async () => {
   const listener = await openListener('127.0.0.1', 0, secret);
-  const mute = connect({ port: listener.port, host: '127.0.0.1' });
-  mute.on('error', () => {});
-  await once(mute, 'connect');
-  const ended = once(mute, 'close');
+  const idle = connect({ port: listener.port, host: '127.0.0.1' });
+  idle.on('error', () => {});
+  await once(idle, 'connect');
+  const ended = once(idle, 'close');
   await listener.close();
   await ended;
 });
@@ -78,17 +80,17 @@ describe('a host is refused', () => {
     );
   });
 
-  it('with a wrong token or certificate, before it says who it is', async (t) => {
+  it('with a wrong token or certificate, before its hello is read', async (t) => {
     const { join, refusals } = await startHub(t, 1);
     const wrong = [
       { ...join, token: 'another-token-here' },
       { ...join, fingerprint: 'ab'.repeat(32) },
     ];
-    for (const line of wrong) await assert.rejects(newAgent(t, line, {}).agent.join(), { code: 'BAD_TOKEN' });
+    for (const joinToken of wrong) await assert.rejects(newAgent(t, joinToken, {}).agent.join(), { code: 'BAD_TOKEN' });
     assert.deepEqual(refusals, []);
   });
 
-  it('if it is one too many, and the run goes on without it', async (t) => {
+  it('if the run already has its hosts, and the run goes on without it', async (t) => {
     const { hub, join, refusals } = await startHub(t, 1);
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
@@ -99,7 +101,7 @@ describe('a host is refused', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('if the shares are not the scenario: all are named', async (t) => {
+  it('if the shares do not add up to the scenario, with the share of each host', async (t) => {
     const { hub, join } = await startHub(t, 2);
     const joined = assert.rejects(hub.joined(5000, NEVER), {
       code: 'HOSTS_DISAGREE',
@@ -110,7 +112,7 @@ describe('a host is refused', () => {
     await joined;
   });
 
-  it('and those that never come are missed, with the names of those that did', async (t) => {
+  it('not at all if others are missing in time: the run fails, with the names of joined hosts', async (t) => {
     const { hub, join } = await startHub(t, 2);
     await newAgent(t, join, { hosts: 2 }).agent.join();
     await assert.rejects(hub.joined(50, NEVER), {

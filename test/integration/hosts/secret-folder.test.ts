@@ -1,4 +1,4 @@
-/** The folder of a conductor's secret: what is refused when it is read, and certificates that an authority signed. */
+/** The folder of a conductor's secret: refused contents, and certificates signed by an authority. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const NEVER = new AbortController().signal;
 const DAY_MS = 86_400_000;
 const skip = missingTools('openssl');
 
-/** A certificate by an authority, before that of the authority itself, as cert-manager writes it. */
+/** Creates a secret whose certificate is signed by an authority, followed by the authority's, as cert-manager does. */
 function signed(t: TestContext) {
   const folder = tempFolder(t);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' });
@@ -45,7 +45,7 @@ const PROBLEMS: Record<string, [change: (folder: Folder) => void, ...problems: R
     ({ read, write }) => write('tls.key', read('ca.key')),
     /tls\.key: belongs to a/,
   ],
-  'with a key of no certificate in it': [
+  'with a key of no certificate in the folder': [
     ({ write, openssl, read }) => {
       openssl('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', 'other.key');
       write('tls.key', read('other.key'));
@@ -70,7 +70,7 @@ const PROBLEMS: Record<string, [change: (folder: Folder) => void, ...problems: R
     ({ read, write }) => write('tls.crt', read('tls.crt').replace(/\n[^-]{20}/, '\n')),
     /tls\.crt: certificate 1 of 2 is damaged/,
   ],
-  'with a folder in the place of a file': [
+  'with a folder instead of a file': [
     ({ folder }) => {
       rmSync(join(folder, 'token'));
       mkdirSync(join(folder, 'token'));
@@ -88,7 +88,7 @@ describe('a secret is refused with all its problems', { skip }, () => {
       assert.ok(error instanceof CapacityError && error.code === 'CONFIG_INVALID', String(error));
       return error.message;
     }
-    return assert.fail('it was taken');
+    return assert.fail('it was accepted');
   };
 
   for (const [how, [change, ...problems]] of Object.entries(PROBLEMS)) {
@@ -102,38 +102,38 @@ describe('a secret is refused with all its problems', { skip }, () => {
     });
   }
 
-  it('before and after the time in which its certificate is valid', (t) => {
+  it('before and after the validity of its certificate', (t) => {
     const { folder } = signed(t);
     assert.match(refusal(folder, Date.now() + 31 * DAY_MS), /tls\.crt: expired at/);
     assert.match(refusal(folder, Date.now() - DAY_MS), /tls\.crt: is not valid before/);
   });
 
-  it('with a file that this user may not read', { skip: process.getuid?.() === 0 && 'root may read all' }, (t) => {
+  it('with a file that this user cannot read', { skip: process.getuid?.() === 0 && 'root can read all files' }, (t) => {
     const { folder } = signed(t);
     chmodSync(join(folder, 'tls.key'), 0);
     assert.match(refusal(folder), /tls\.key: is not readable by this user/);
   });
 });
 
-it('hosts join a conductor whose certificate an authority signed', { skip }, async (t) => {
-  const { hub, join: line } = await startHub(t, 1, undefined, readSecret(signed(t).folder));
-  await newAgent(t, line, {}).agent.join();
+it('hosts join a conductor whose certificate is signed by an authority', { skip }, async (t) => {
+  const { hub, join: joinToken } = await startHub(t, 1, undefined, readSecret(signed(t).folder));
+  await newAgent(t, joinToken, {}).agent.join();
   await hub.joined(5000, NEVER);
 });
 
 describe('a host reports at once', { skip }, () => {
-  it('that the conductor has another certificate by the same authority', async (t) => {
-    const { join: line } = await startHub(t, 1, undefined, readSecret(signed(t).folder));
-    const { agent } = newAgent(t, { ...line, fingerprint: 'ab'.repeat(32) }, {});
+  it('that the conductor has another certificate of the same authority', async (t) => {
+    const { join: joinToken } = await startHub(t, 1, undefined, readSecret(signed(t).folder));
+    const { agent } = newAgent(t, { ...joinToken, fingerprint: 'ab'.repeat(32) }, {});
     await assert.rejects(agent.join(), { code: 'BAD_TOKEN', message: /has a different certificate/ });
   });
 
-  it('that nothing at the address speaks TLS', async (t) => {
-    const { join: line } = await startHub(t, 1);
+  it('that the server at the address does not speak TLS', async (t) => {
+    const { join: joinToken } = await startHub(t, 1);
     const http = createServer();
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     t.after(() => http.close());
-    const { agent } = newAgent(t, { ...line, port: (http.address() as AddressInfo).port }, {});
+    const { agent } = newAgent(t, { ...joinToken, port: (http.address() as AddressInfo).port }, {});
     await assert.rejects(agent.join(), {
       code: 'CONDUCTOR_UNREACHABLE',
       message: /^TLS with the conductor at .* failed/,

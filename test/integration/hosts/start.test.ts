@@ -1,4 +1,4 @@
-/** Hosts of one run begin at one time, however long the order takes to reach each, and its Artillery to follow it. */
+/** All hosts of a run start their arrivals at the same time, despite different delays of the order and of Artillery. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -16,22 +16,22 @@ import { eventually } from '../../helpers/poll.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
 
 const NEVER = new AbortController().signal;
-/** How long the order to start takes to each host, and Artillery there from the order to the first phase. */
+/** Delay of the start order to each host, and of Artillery there from the order to its first phase. */
 const HOSTS = [
   { host: 'a', orderMs: 0, phaseMs: 0 },
   { host: 'b', orderMs: 0, phaseMs: 150 },
   { host: 'c', orderMs: 150, phaseMs: 50 },
 ];
 
-it('hosts begin at one time', async (t) => {
+it('hosts start their arrivals at the same time', async (t) => {
   handOver(hookConfig());
   const { hub, join } = await startHub(t, HOSTS.length);
   const link = new EngineLink(hub, { hosts: HOSTS.length });
   const joined = hub.joined(5000, NEVER);
   const hosts = await Promise.all(
-    HOSTS.map(async (one) => {
+    HOSTS.map(async (delays) => {
       const wire = await CuttableLink.open(t, join.port);
-      const { agent, runId } = newAgent(t, { ...join, port: wire.port }, { host: one.host, hosts: HOSTS.length });
+      const { agent, runId } = newAgent(t, { ...join, port: wire.port }, { host: delays.host, hosts: HOSTS.length });
       const script: Script = {
         config: {
           target: 'http://127.0.0.1:1',
@@ -49,11 +49,11 @@ it('hosts begin at one time', async (t) => {
       });
       t.after(() => engine.close());
       const begun = engine.init().then(async () => {
-        await delay(one.phaseMs);
+        await delay(delays.phaseMs);
         events.emit('phaseStarted', {});
       });
       await agent.join();
-      return { ...one, wire, begun };
+      return { ...delays, wire, begun };
     }),
   );
   await joined;
@@ -72,7 +72,7 @@ it('hosts begin at one time', async (t) => {
   await eventually('all beginnings', () => times().every((atUs) => atUs !== undefined));
   const began = times().map(Number);
   stall.disable();
-  // All clocks are this process's, and have been read by round trips to it. Only a stall of it can make somebody late.
+  // All hosts use the clock of this process, read by round trips to it, so only a stall of the process can delay a host.
   const skewMs = (Math.max(...began) - Math.min(...began)) / 1000;
   const stallMs = stall.max / 1e6;
   assert.ok(skewMs <= Math.max(20, stallMs), `${skewMs} ms, with a stall of ${stallMs} ms`);

@@ -1,4 +1,4 @@
-/** A conductor that is stopped ends, at whatever moment that is, and leaves nothing. */
+/** A conductor that is stopped at any moment ends, and leaves nothing behind. */
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { startProcess } from '../../helpers/process.ts';
 import { quickScript } from '../../helpers/run.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** A conductor in this process, which nobody joins by itself. */
+/** A conductor in this process; hosts join only through `host`. */
 function conductor(t: TestContext, hosts: number) {
   const printed: string[] = [];
   t.mock.method(console, 'log', (text: string) => printed.push(text));
@@ -39,38 +39,38 @@ function conductor(t: TestContext, hosts: number) {
       ...{ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1', secret: undefined, launch: [] },
       signal: stop.signal,
     });
-  const line = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
-  /** A host that is taken. */
+  const joinToken = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
+  /** Starts a host that is admitted. */
   const host = async () => {
-    const joinLine = parseJoinToken((await eventually('the line', line)) ?? '') as Join;
+    const join = parseJoinToken((await eventually('the join token', joinToken)) ?? '') as Join;
     const inputs = inputsOf({ config: {} }, process.env);
     const hello = { version: ownRelease(), inputs, arrivals: config.phases.map(arrivalsOf), hosts };
-    const { agent } = newAgent(t, joinLine, hello);
+    const { agent } = newAgent(t, join, hello);
     await agent.join();
     return agent;
   };
-  return { run, stop: () => stop.abort(), printed, line, results, host };
+  return { run, stop: () => stop.abort(), printed, joinToken, results, host };
 }
 
 type Test = ReturnType<typeof conductor>;
 
 const MOMENTS: Record<string, (test: Test) => Promise<void>> = {
-  'before it begins': async ({ stop }) => stop(),
-  'while it makes its secret': async ({ stop }) => queueMicrotask(stop),
-  'while it begins to listen': async ({ stop }) => {
+  'before it starts': async ({ stop }) => stop(),
+  'while it generates its secret': async ({ stop }) => queueMicrotask(stop),
+  'while it starts to listen': async ({ stop }) => {
     await setImmediate();
     stop();
   },
-  'when it has printed its line': async ({ stop, line }) => {
-    await eventually('the line', line);
+  'after it has printed the join token': async ({ stop, joinToken }) => {
+    await eventually('the join token', joinToken);
     stop();
   },
 };
 
 for (const [moment, act] of Object.entries(MOMENTS)) {
-  it(`stopped ${moment}`, async (t) => {
+  it(`ends without results if stopped ${moment}`, async (t) => {
     const test = conductor(t, 2);
-    if (moment === 'before it begins') test.stop();
+    if (moment === 'before it starts') test.stop();
     const ended = test.run();
     await act(test);
     assert.equal(await ended, 130);
@@ -85,7 +85,7 @@ const LEAVING: Record<string, (agent: Agent) => Promise<void>> = {
 };
 
 for (const [how, leave] of Object.entries(LEAVING)) {
-  it(`is refused, with exit code 2, if a host ${how} before the others have joined`, async (t) => {
+  it(`ends with exit code 2 if a host ${how} before the others have joined`, async (t) => {
     const { run, host, printed, results } = conductor(t, 2);
     const ended = run();
     const agent = await host();
@@ -97,7 +97,7 @@ for (const [how, leave] of Object.entries(LEAVING)) {
   });
 }
 
-it('stopped twice, it does not wait for what it has launched', async (t) => {
+it('does not wait for its launch command if it is stopped twice', async (t) => {
   const folder = tempFolder(t);
   const { config, scenarios } = quickScript();
   const phases = [{ duration: 1, arrivalRate: 1 }];
@@ -111,7 +111,7 @@ it('stopped twice, it does not wait for what it has launched', async (t) => {
   await said(/Stopped before anything was measured/);
   kill('SIGTERM');
   assert.equal(await ended, 130, output());
-  await eventually('the end of what was launched', () => {
+  await eventually('the end of the launch command', () => {
     try {
       return !process.kill(Number(pid), 0);
     } catch {

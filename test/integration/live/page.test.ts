@@ -1,4 +1,4 @@
-/** The live page in a real browser, fed with a made-up run. */
+/** The live page in a real browser, with figures of a simulated run. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { HOSTILE_REQUESTS, sendRequests } from '../../helpers/hostile.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** The test says how many connections there are. */
+/** The test sets the number of connections. */
 class FakeReader {
   connections = 0;
   closed = 0;
@@ -51,7 +51,7 @@ describe('the live server', () => {
     assert.match(body, /^socketio_capacity_connections\{/m);
   });
 
-  it('answers nobody who came by another name', async (t) => {
+  it('refuses requests with another host name', async (t) => {
     const { view } = await openView(t);
     const { port } = new URL(view.url);
     for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', `127.0.0.1.evil.example:${port}`]) {
@@ -62,14 +62,14 @@ describe('the live server', () => {
     assert.equal((await fetchAs(`${view.url}metrics`, `localhost:${port}`)).status, 200);
   });
 
-  it('has no other paths, and no report before there is one', async (t) => {
+  it('serves no other paths, and no report before the end', async (t) => {
     const { view } = await openView(t);
     for (const path of ['report.html', '../server.ts', '%2e%2e/server.ts', 'page/page.js', '__proto__']) {
       assert.equal((await fetchAs(view.url + path)).status, 404, path);
     }
   });
 
-  it('survives every request, and a second in which nothing can be read', async (t) => {
+  it('survives every request, and a reading that fails', async (t) => {
     const { reader, view } = await openView(t);
     reader.read = async () => {
       throw new Error('the run is just closing');
@@ -79,7 +79,7 @@ describe('the live server', () => {
     assert.equal((await fetchAs(`${view.url}metrics`)).status, 200);
   });
 
-  it('answers one request of those that come in one piece', async (t) => {
+  it('answers only the first of several pipelined requests', async (t) => {
     const { view } = await openView(t);
     const { host, port } = new URL(view.url);
     for (const path of ['metrics', 'charts.js', 'events']) {
@@ -90,7 +90,7 @@ describe('the live server', () => {
     }
   });
 
-  it('says which port is taken', async (t) => {
+  it('reports a port that is in use', async (t) => {
     const { view } = await openView(t);
     const port = Number(new URL(view.url).port);
     const reader = new FakeReader();
@@ -99,7 +99,7 @@ describe('the live server', () => {
     assert.equal(reader.closed, 1);
   });
 
-  it('ends at once where nobody looks, with its reader; closing again is nothing', async (t) => {
+  it('ends at once if no page is open, closes its reader, and can be closed again', async (t) => {
     const { view, reader } = await openView(t);
     await view.finish('/nowhere/report.html');
     assert.equal(reader.closed, 1);
@@ -114,11 +114,11 @@ describe('the live page', { skip: noChromium }, () => {
 
   async function open(t: TestContext, url: string, colorScheme: 'light' | 'dark' = 'light') {
     browser ??= await launchBrowser();
-    // What it gets does not end.
+    // Waits for `load` only, because the event stream never ends.
     return openPage(t, browser, url, url, { colorScheme }, 'load');
   }
 
-  it('shows connections rise, and becomes the report, which stays when the server is gone', async (t) => {
+  it('shows new connections, and becomes the report, which stays after the server has closed', async (t) => {
     const folder = tempFolder(t);
     const report = join(folder, 'report.html');
     writeFileSync(report, '<!doctype html><title>Report</title><link rel="icon" href="data:,"><h1>5,000 held</h1>');
@@ -141,12 +141,12 @@ describe('the live page', { skip: noChromium }, () => {
     const loaded = page.waitForURL('**/report.html');
     await view.finish(report);
     await loaded;
-    await assert.rejects(fetchAs(view.url), 'the server is gone');
+    await assert.rejects(fetchAs(view.url), 'the server has closed');
     assert.equal(await page.locator('h1').textContent(), '5,000 held');
     assert.deepEqual(complaints, []);
   });
 
-  it('shows a page that is opened late what has been', async (t) => {
+  it('shows the history on a page that is opened late', async (t) => {
     const { view, reader } = await openView(t);
     const early = await open(t, view.url);
     reader.connections = 700;
@@ -157,7 +157,7 @@ describe('the live page', { skip: noChromium }, () => {
     assert.deepEqual(late.complaints, []);
   });
 
-  it('shows hosts, the slowest and a lost one, what failed by cause, and text from the run as text', async (t) => {
+  it('shows the slowest host, a lost host, failures by cause, and text of the run without interpreting it', async (t) => {
     const { view, reader } = await openView(t);
     const evil = '<img src=x onerror=alert(1)>';
     const host = { lost: null, connections: 1500, loopLateMs: 2, clockBoundMs: 0.214 };
@@ -189,7 +189,7 @@ describe('the live page', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('says that the run has ended, where there is no report', async (t) => {
+  it('shows that the run has ended if there is no report', async (t) => {
     const { view } = await openView(t);
     const { page } = await open(t, view.url);
     await page.locator('#stage', { hasText: 'ramp' }).waitFor();

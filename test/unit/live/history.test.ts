@@ -3,12 +3,12 @@ import { it } from 'node:test';
 import { LiveHistory } from '../../../plugin/live/history.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 
-it('the history has PSS, or RSS where there is no PSS', () => {
+it('has the PSS of a layer, or its RSS if the PSS is unknown', () => {
   const { memoryBytes } = new LiveHistory().add(liveFigures(0));
   assert.deepEqual(memoryBytes, { worker: 100 * 1024 * 1024, nginx: 30 * 1024 * 1024 });
 });
 
-it('the history of a long run gets coarser and keeps its beginning and its end', () => {
+it('gets coarser in a long run, and keeps its beginning and its end', () => {
   const history = new LiveHistory();
   for (let seconds = 0; seconds < 10_000; seconds++) history.add(liveFigures(0, { seconds }));
   assert.ok(history.points.length <= 1800, String(history.points.length));

@@ -12,12 +12,12 @@ function namesIn(metrics: string): string[] {
 }
 
 function seriesValue(name: string, label = ''): number {
-  const line = text.split('\n').find((one) => one.startsWith(`${name}{`) && one.includes(label));
+  const line = text.split('\n').find((text) => text.startsWith(`${name}{`) && text.includes(label));
   return Number(line?.split('} ')[1]);
 }
 
 describe('/metrics', () => {
-  it('has the figures of the run, in base units, labelled with it', () => {
+  it('has the figures of the run in base units, labelled with the run', () => {
     for (const [value, name, label] of [
       [1000, 'connections', 'run="2026-01-02T03-04-05-5k"'],
       [2, 'failed_total', 'cause="http_503"'],
@@ -32,13 +32,13 @@ describe('/metrics', () => {
       assert.equal(seriesValue(`socketio_capacity_${name}`, label), value, name);
   });
 
-  it('leaves out what is not known, in place of a zero', async () => {
+  it('leaves out unknown values instead of showing 0', async () => {
     const delivery = { broadcasts: 2, expected: null, received: null };
     const samples = { ...liveFigures(1).samples, system: {} };
     const metrics = await renderMetrics(liveFigures(1, { delivery, latency: { sentinelMs: null }, samples }));
-    const gone = namesIn(text).filter((name) => !namesIn(metrics).includes(name));
+    const missing = namesIn(text).filter((name) => !namesIn(metrics).includes(name));
     const unknown = ['machine_cpu_ratio', 'receipts_expected_total', 'receipts_total', 'sentinel_latency_seconds'];
-    assertEach(unknown, (name) => `socketio_capacity_${name}`, gone.sort());
+    assertEach(unknown, (name) => `socketio_capacity_${name}`, missing.sort());
   });
 
   it('has every series of the table', () => {
@@ -46,15 +46,15 @@ describe('/metrics', () => {
   });
 });
 
-it('the Grafana dashboard asks only for series that there are, with labels that they have, and for all of them', () => {
+it('the Grafana dashboard uses every series, and no unknown series or label', () => {
   const { panels } = JSON.parse(page('docs/public/grafana-dashboard.json')) as {
     panels: { targets: { expr: string }[] }[];
   };
   const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
-  const asked = expressions.flatMap((expr) => [...expr.matchAll(/(socketio_capacity_\w+)(?:\{([^}]*)\})?/g)]);
-  for (const [, name, selector = ''] of asked) {
+  const used = expressions.flatMap((expr) => [...expr.matchAll(/(socketio_capacity_\w+)(?:\{([^}]*)\})?/g)]);
+  for (const [, name, selector = ''] of used) {
     for (const [, label] of selector.matchAll(/(\w+)\s*=/g))
       assert.match(text, new RegExp(`^${name}\\{.*\\b${label}="`, 'm'));
   }
-  assert.deepEqual([...new Set(asked.map(([, name]) => name))].sort(), namesIn(text).sort());
+  assert.deepEqual([...new Set(used.map(([, name]) => name))].sort(), namesIn(text).sort());
 });

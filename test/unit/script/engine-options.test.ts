@@ -13,13 +13,13 @@ import { mistakesIn } from '../../helpers/mistakes.ts';
 const parse = (config: object) => engineOptions({ target: 'http://127.0.0.1:3000', ...config });
 const BACKOFF = { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 };
 
-it('has defaults that suit Artillery', () => {
+it('has defaults', () => {
   const { timeoutMs, client, retry, reconnection, connection, baseNamespace } = parse({});
   assert.deepEqual([timeoutMs, client, retry, reconnection], [10_000, 'light', undefined, undefined]);
   assert.deepEqual([connection.transports, connection.compression, baseNamespace], [['websocket'], false, '']);
 });
 
-it('reads the places that older flows use; the engine’s own wins', () => {
+it('reads the keys that older scripts use; the engine’s own options take precedence', () => {
   const config = parse({
     timeout: 3,
     tls: { rejectUnauthorized: false },
@@ -32,7 +32,7 @@ it('reads the places that older flows use; the engine’s own wins', () => {
   assert.equal(parse({ timeout: 3 }).timeoutMs, 3000);
 });
 
-it('takes the namespace and query of the target apart, and gives a path its slashes', () => {
+it('splits namespace and query from the target, and adds slashes to the path', () => {
   const options = (target: string, query: unknown = {}, path?: string) => {
     const engines = { 'socketio-capacity': { query, ...(path && { path }) } };
     const { connection, baseNamespace } = parse({ target, engines });
@@ -44,7 +44,7 @@ it('takes the namespace and query of the target apart, and gives a path its slas
   assert.deepEqual(options('wss://h:1/tenant/', {}, '/'), ['wss://h:1', {}, '/', '/tenant']);
 });
 
-it('sends the user info of the target as basic authorization, unless a header sets another one', () => {
+it('sends the user info of the target as basic authorization, unless a header overrides it', () => {
   const optionsOf = (headers: object) =>
     parse({ target: 'http://ann:p%40ss@127.0.0.1:3000', engines: { 'socketio-capacity': { headers } } }).connection;
   const { url, headers } = optionsOf({});
@@ -52,7 +52,7 @@ it('sends the user info of the target as basic authorization, unless a header se
   assert.deepEqual(optionsOf({ authorization: 'Bearer t' }).headers, { authorization: 'Bearer t' });
 });
 
-it('refuses what a template of `config` left empty, as Artillery fills it in before there are users', () => {
+it('refuses an option whose template in `config` had no value', () => {
   for (const option of [
     { auth: { token: undefined } },
     { auth: { token: 'Bearer undefined' } },
@@ -68,31 +68,31 @@ it('refuses what a template of `config` left empty, as Artillery fills it in bef
   }
 });
 
-it('says where a name belongs that is known in another place', () => {
-  const said = (step: object) =>
+it('suggests where a misplaced name belongs', () => {
+  const messageFor = (step: object) =>
     mistakesIn({ config: { target: 'http://a' }, scenarios: [{ engine: 'socketio-capacity', flow: [step] }] })[0]
       ?.message;
-  assert.match(said({ emit: ['a'], capture: {} }) ?? '', /write it in `response` or `acknowledge`$/);
-  assert.match(said({ emit: ['a'], response: { on: 'b', timeout: 1 } }) ?? '', /write it beside `response`$/);
-  assert.match(said({ emit: ['a'], response: { on: 'b', concta: true } }) ?? '', /did you mean "concat"/);
-  assert.equal(said({ emit: ['a'], acknowledge: 'yes' }), 'expected boolean or object');
+  assert.match(messageFor({ emit: ['a'], capture: {} }) ?? '', /write it in `response` or `acknowledge`$/);
+  assert.match(messageFor({ emit: ['a'], response: { on: 'b', timeout: 1 } }) ?? '', /write it beside `response`$/);
+  assert.match(messageFor({ emit: ['a'], response: { on: 'b', concta: true } }) ?? '', /did you mean "concat"/);
+  assert.equal(messageFor({ emit: ['a'], acknowledge: 'yes' }), 'expected boolean or object');
 });
 
-describe('files that options name', () => {
+describe('files in options', () => {
   const PEM = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   const besideFiles = (t: TestContext) => join(fileTree(t, { 'ca.pem': PEM, 'notes.txt': 'nothing' }), 'scenario.yml');
   const configOf = (tls: object, options: object) => {
     return { target: 'https://127.0.0.1:1', tls, engines: { 'socketio-capacity': options } };
   };
 
-  it('are read from the folder of the scenario; PEM text stays as it is; msgpack is the short name of a package', (t) => {
+  it('are read from the folder of the scenario; PEM text is kept; `msgpack` is short for a package', (t) => {
     const config = configOf({ ca: './ca.pem', rejectUnauthorized: false }, { tls: { key: PEM }, parser: 'msgpack' });
     const { tls, parser } = engineOptions(config, besideFiles(t)).connection;
     assert.deepEqual(tls, { ca: PEM, rejectUnauthorized: false, key: PEM });
     assert.match(String(parser), /socket\.io-msgpack-parser/);
   });
 
-  it('and cannot be read, or parsers that are not installed, are mistakes with their place', (t) => {
+  it('are reported with their path if they cannot be read, or if a parser is not installed', (t) => {
     const config = configOf({ ca: 'none.pem' }, { tls: { cert: 'notes.txt' }, parser: 'no-such-parser' });
     const script = { _scriptPath: besideFiles(t), config, scenarios: [{ engine: 'socketio-capacity', flow: [] }] };
     const places = mistakesIn(script).map(({ path }) => path.replace('engines.socketio-capacity.', ''));
@@ -100,18 +100,18 @@ describe('files that options name', () => {
   });
 });
 
-describe('the share of a worker of Artillery', () => {
+describe('the share of an Artillery worker', () => {
   const ramp = { duration: 10, arrivalRate: 500, rampTo: 500 };
   const soak = { duration: '1h', arrivalRate: 100 };
   const hold = [{ connect: true }, { hold: true }];
 
-  it('has enough connections', () => {
-    for (const [flow, phases, least, most] of [
+  it('is estimated with enough connections', () => {
+    for (const [flow, phases, min, max] of [
       [hold, [{ duration: 10, arrivalCount: 700 }, { pause: 60 }], 700, 700],
       // A fraction of a rate is rounded up.
       [hold, [{ ...ramp, worker: 1, totalWorkers: 2 }, { pause: 60 }], 5000, 5010],
       [hold, [{ ...ramp, maxVusers: 40 }], 40, 40],
-      // Only those that are there at the same time, unless nobody can say how long they stay.
+      // Concurrent connections only, unless the flow has an unknown length.
       [[{ think: 5 }], [soak], 1500, 2000],
       [[{ think: '{{ t }}' }], [soak], 360_000, 360_000],
       [[{ loop: [{ think: 1 }] }], [soak], 360_000, 360_000],
@@ -119,25 +119,26 @@ describe('the share of a worker of Artillery', () => {
       const scenarios = [{ engine: 'socketio-capacity', flow: [...flow] }];
       const { flows } = readScenarios({ config: {}, scenarios }, STEPS);
       const expected = connectionsOfShare([...phases], flows);
-      assert.ok(expected >= least && expected <= most, `${JSON.stringify([flow, phases])}: ${expected}`);
+      assert.ok(expected >= min && expected <= max, `${JSON.stringify([flow, phases])}: ${expected}`);
     }
   });
 
-  it('gives loopback targets enough source addresses for their ports', () => {
-    const [here, far] = ['http://127.0.0.1:8080', 'http://example.com'];
-    assert.deepEqual(sourceAddresses(here, [], 10_000), []);
+  it('gets enough source addresses for a loopback target', () => {
+    const [local, remote] = ['http://127.0.0.1:8080', 'http://example.com'];
+    assert.deepEqual(sourceAddresses(local, [], 10_000), []);
     assert.deepEqual(sourceAddresses('ws://localhost:8080', [], 20_000), ['127.0.0.2', '127.0.0.3']);
-    assert.equal(sourceAddresses(here, [], 100_000).length, 10);
-    assert.deepEqual([sourceAddresses(far, [], 100_000), sourceAddresses(far, ['10.0.0.1'], 5)], [[], ['10.0.0.1']]);
+    assert.equal(sourceAddresses(local, [], 100_000).length, 10);
+    assert.deepEqual(sourceAddresses(remote, [], 100_000), []);
+    assert.deepEqual(sourceAddresses(remote, ['10.0.0.1'], 5), ['10.0.0.1']);
   });
 
-  it('takes as many processes as the file limit asks for', () => {
+  it('gets as many processes as the limit of open files requires', () => {
     for (const [connections, files, client, processes] of [
       [0, 1024, 'light', 1],
       [19_000, 20_000, 'light', 1],
       [100_000, 20_000, 'light', 6],
       [100_000, Number.POSITIVE_INFINITY, 'light', 1],
-      // One heap would not hold them; then, files are the lower limit.
+      // The heap of one process is too small; in the last row, the limit of open files is lower.
       [100_000, 1_048_576, 'official', 2],
       [100_000, 1024, 'official', 64],
     ] as const) {

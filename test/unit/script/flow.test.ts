@@ -7,14 +7,14 @@ import { ENGINE } from '../../../plugin/script/script.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { column } from '../../helpers/columns.ts';
 
-/** What all steps that do not wait are taken to need together. */
-const OTHERS = 10;
+/** Seconds allowed for all steps that do not wait. */
+const OTHER_STEPS = 10;
 
 function flowOf(flow: unknown[], steps: StepTable = STEPS): Flow {
   return readScenarios({ config: {}, scenarios: [{ flow }] }, steps).flows[0] as Flow;
 }
 
-/** Seconds, and the flow in which a virtual user stays so long. */
+/** Flows, and the seconds for which their virtual users stay. */
 const STAYS: [seconds: number, ...flow: unknown[]][] = [
   [2.5, { think: 2 }, { think: '500ms' }],
   [Infinity, { think: '{{ t }}' }],
@@ -29,13 +29,13 @@ const STAYS: [seconds: number, ...flow: unknown[]][] = [
   [3, [{ think: 1 }, { think: 2 }]],
 ];
 
-it('tells how long a virtual user stays', () => {
+it('estimates how long a virtual user stays', () => {
   for (const [seconds, ...flow] of STAYS)
-    assert.equal(flowOf(flow).staySeconds, seconds + OTHERS, JSON.stringify(flow));
+    assert.equal(flowOf(flow).staySeconds, seconds + OTHER_STEPS, JSON.stringify(flow));
 });
 
-/** The option of a step, its value in the environment, and the step as it is played. */
-const FILLED: [step: object, value: string, played: object][] = [
+/** A step with a template, the value of the variable, and the step that runs. */
+const FILLED: [step: object, value: string, filled: object][] = [
   [{ every: { emit: ['a'], seconds: '{{ $env.X }}' } }, '0.5', { every: { emit: ['a'], seconds: 0.5 } }],
   [
     { every: { emit: ['a'], seconds: 1, acknowledge: '{{ $env.X }}' } },
@@ -58,16 +58,16 @@ const FILLED: [step: object, value: string, played: object][] = [
   [{ parallel: [{ get: { url: '/' } }], limit: '{{ $env.X }}' }, '2', { parallel: [{ get: { url: '/' } }], limit: 2 }],
 ];
 
-it('fills templates where a step takes only a number, a duration or a boolean', () => {
-  for (const [step, X, played] of FILLED) {
+it('fills templates where a step accepts only a number, a duration or a boolean', () => {
+  for (const [step, X, filled] of FILLED) {
     const flow = [structuredClone(step)];
     const script = { config: { engine: ENGINE, variables: { x: [Number(X)] } }, scenarios: [{ flow }] };
     assert.deepEqual(readScenarios(script, STEPS, { X }).problems, [], JSON.stringify(step));
-    assert.deepEqual(flow, [played]);
+    assert.deepEqual(flow, [filled]);
   }
 });
 
-it('refuses a template that can differ between virtual users where a step has one value for all', () => {
+it('refuses a template that can differ between virtual users where a step needs one value for all', () => {
   const flow = [{ every: { emit: ['a'], seconds: '{{ x }}' } }, { emit: ['a'], timeout: '{{ $env.UNSET }}' }];
   const script = { config: { engine: ENGINE, variables: { x: [1, 2] } }, scenarios: [{ flow }] };
   const { problems } = readScenarios(script, STEPS, {});
@@ -75,22 +75,22 @@ it('refuses a template that can differ between virtual users where a step has on
   for (const { message } of problems) assert.match(message, /same for all virtual users.*\$env/);
 });
 
-it('has the options of the first connect, except for templates', () => {
+it('has the options of the first connect step, except for templates', () => {
   const connect = { path: '/a/', auth: { token: '{{ t }}' }, extraHeaders: { a: 'b' }, query: { q: 1 } };
   const read = flowOf([{ think: 1 }, { connect }, { connect: { path: '/b/' } }]).connect;
   assert.deepEqual(read, [{}, { path: '/a/', extraHeaders: { a: 'b' }, query: { q: '1' } }]);
 });
 
-it('knows a step by what the step declares: a new one needs no other place', () => {
+it('derives everything from the declaration of a step, also for new steps', () => {
   const nap = {
     schema: z.strictObject({ nap: z.number() }),
     staySeconds: ({ nap: hours }: { nap: number }) => hours * 3600,
   } as StepTable[string];
   const flow = flowOf([{ nap: 2 }, { loop: [{ nap: 1 }], count: 2 }], { ...STEPS, nap });
-  assert.equal(flow.staySeconds, 4 * 3600 + OTHERS);
+  assert.equal(flow.staySeconds, 4 * 3600 + OTHER_STEPS);
 });
 
-it('takes one verb for a step, and two where one may stand beside the other', () => {
+it('accepts one verb in a step, and two if one declares the other', () => {
   assert.equal(verbOf({ emit: ['a'], connect: true }, STEPS), 'emit');
   assert.equal(verbOf({ think: 1, jitter: 1 }, STEPS), 'think');
   for (const none of [{ think: 1, log: 'x' }, { nonsense: 1 }, {}, 'think', null])

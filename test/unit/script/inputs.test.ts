@@ -1,4 +1,4 @@
-/** What a scenario reads, as the conductor of several hosts and Artillery on each of them see it. */
+/** Inputs of a scenario, as read by the conductor of several hosts and by Artillery on each host. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -36,7 +36,7 @@ const FILES = {
 const read = async (folder: string, env: NodeJS.ProcessEnv = {}, environment?: string) =>
   inputsOf(await readScenario(join(folder, 'scenario.yml'), environment), env);
 
-it('is the same for the conductor and for Artillery on a host, wherever the files are', async (t) => {
+it('is the same for the conductor and for Artillery on a host, in any folder', async (t) => {
   const file = pathToFileURL(join(ARTILLERY, 'dist/lib/util/prepare-test-execution-plan.js')).href;
   const { default: prepare } = await import(file);
   const [conductors, hosts] = [fileTree(t, FILES), fileTree(t, FILES)];
@@ -46,13 +46,13 @@ it('is the same for the conductor and for Artillery on a host, wherever the file
   assert.deepEqual(differences(await read(conductors, env), onHost), []);
 });
 
-it('names what differs', async (t) => {
+it('lists the inputs that differ', async (t) => {
   const one = fileTree(t, FILES);
   const scenario = (from: string, to: string) => ({ 'scenario.yml': SCENARIO.replace(from, to) });
   for (const [what, files, expected, env, environment] of [
     ['rows of a CSV file', { 'users.csv': 'ada\n' }, ['users.csv']],
     ['a processor', { 'flow/login.js': `${FILES['flow/login.js']}//` }, ['flow/login.js']],
-    ['not what the processor imports', { 'flow/helper.js': '' }, []],
+    ['nothing for a module that the processor imports', { 'flow/helper.js': '' }, []],
     ['a certificate', { 'ca.pem': 'another' }, ['ca.pem']],
     ['the hook before', scenario('url: /', 'url: /a'), ['before']],
     ['the flow', scenario('login }', 'other }'), ['scenarios']],
@@ -61,8 +61,13 @@ it('names what differs', async (t) => {
     ['an override', {}, ['environment variable RATE'], { RATE: '7' }],
     ['a variable in a template', {}, ['environment variable TEXT'], { TEXT: 'long' }],
     ['the environment', {}, ['config.target', 'environment'], {}, 'far'],
-    ['nothing that only the conductor needs', {}, [], { CAPACITY_TOKEN: 'x', CAPACITY_RESULTS: 'y', REDIS_URL: 'z' }],
-    ['not where results go', scenario('results: out', 'live: true'), []],
+    [
+      'nothing for variables that only the conductor uses',
+      {},
+      [],
+      { CAPACITY_TOKEN: 'x', CAPACITY_RESULTS: 'y', REDIS_URL: 'z' },
+    ],
+    ['nothing for the folder of the results', scenario('results: out', 'live: true'), []],
   ] as [string, Record<string, string>, string[], NodeJS.ProcessEnv?, string?][]) {
     const other = fileTree(t, { ...FILES, ...files });
     assert.deepEqual(differences(await read(one), await read(other, env, environment)).sort(), expected, what);

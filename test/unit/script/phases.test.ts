@@ -1,4 +1,4 @@
-/** Phases: their arrivals, at another rate, and among several hosts. */
+/** Phases: their arrivals, other rates, and shares of several hosts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configuredRatePerSec } from '../../../plugin/script/load/load.ts';
@@ -15,7 +15,7 @@ import { readHost, sharedPhases } from '../../../plugin/script/load/shares.ts';
 const flat = (duration: number, rate: number): Phase => ({ duration, arrivalRate: rate, rampTo: rate });
 const PAUSE: Phase = { pause: 5 };
 
-describe('the arrivals that Artillery makes', () => {
+describe('arrivals', () => {
   for (const [phase, arrivals] of [
     [flat(2, 500), 1000],
     [{ duration: 3, arrivalRate: 4 }, 12],
@@ -23,7 +23,7 @@ describe('the arrivals that Artillery makes', () => {
     [PAUSE, 0],
     [{ duration: 5, arrivalRate: 0 }, 0],
     [{ duration: 1, arrivalRate: 1, rampTo: 4 }, 3],
-    // Rounded in each second: 0, 1.67, 3.33, 5.
+    // Artillery rounds each second: 0, 1.67, 3.33, 5.
     [{ duration: 4, rampTo: 5 }, 10],
     // 1, 1.5, 2 become 1, 2, 2.
     [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
@@ -32,14 +32,14 @@ describe('the arrivals that Artillery makes', () => {
   }
 });
 
-describe('phases as people write them', () => {
-  it('become seconds', () => {
+describe('phases of a scenario', () => {
+  it('are converted to seconds', () => {
     const phases = phasesSchema.parse([{ duration: '1m', arrivalRate: '2' }, { pause: '500ms' }, { pause: 2 }]);
     assert.deepEqual([totalSeconds(phases), totalArrivals(phases)], [62.5, 120]);
   });
 
   for (const [phase, ...place] of [
-    // Artillery leaves these out, so that those after them are no longer where they stand in the script.
+    // Artillery skips phases without arrivals, which shifts the indices of later phases.
     [{ duration: 2, arrivalRate: 0 }],
     [{ duration: 2, arrivalCount: 0 }],
     [{ duration: 2, arrivalRate: 0, rampTo: 0 }],
@@ -48,13 +48,13 @@ describe('phases as people write them', () => {
     [{ duration: 2, arrivalRate: 2.5 }],
     ...[0, '0m', 'two minutes', -1, null].map((pause) => [{ pause }, 'pause'] as const),
   ]) {
-    it(`are refused at their place: ${JSON.stringify(phase)}`, () => {
+    it(`are refused with their path: ${JSON.stringify(phase)}`, () => {
       const { error } = phasesSchema.safeParse([{ duration: 2, arrivalRate: 5 }, phase]);
       assert.deepEqual(error?.issues[0]?.path, [1, ...place]);
     });
   }
 
-  it('are refused if they only pause', () => {
+  it('are refused if all are pauses', () => {
     assert.deepEqual(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.path, []);
   });
 });
@@ -63,7 +63,7 @@ describe('the same load at another rate', () => {
   const at = (RATE: number, given: Phase[]) => resizedPhases(given, { RATE });
   const phases = [{ name: 'ramp', ...flat(2, 500), maxVusers: 9 }, PAUSE, flat(3, 500)];
 
-  it("keeps every phase's arrivals, in whole seconds", () => {
+  it('keeps the arrivals of every phase, in whole seconds', () => {
     for (const rate of [50, 97, 100, 250, 500, 750, 1000]) {
       const changed = at(rate, phases);
       assert.deepEqual(changed.map(arrivalsOf), phases.map(arrivalsOf));
@@ -80,7 +80,7 @@ describe('the same load at another rate', () => {
     assert.deepEqual(at(100, [{ duration: 1, arrivalCount: 9973 }]).map(arrivalsOf), [9973]);
   });
 
-  it('is computed over the time of arrivals only', () => {
+  it('counts only phases with arrivals in the mean rate', () => {
     assert.deepEqual([configuredRatePerSec(phases), configuredRatePerSec([{ pause: 1 }])], [500, null]);
   });
 });
@@ -88,7 +88,7 @@ describe('the same load at another rate', () => {
 describe('the shares of hosts', () => {
   const FLAT = flat(10, 1050);
 
-  it('add up to exactly the arrivals of a phase, however many hosts', () => {
+  it('add up to exactly the arrivals of a phase, for any number of hosts', () => {
     for (const phase of [
       FLAT,
       { duration: 10, arrivalRate: 1050 },
@@ -109,22 +109,22 @@ describe('the shares of hosts', () => {
     const slope = { duration: 3, arrivalRate: 10, rampTo: 30 };
     assert.deepEqual(share(slope, 2, 1), { duration: 3, arrivalRate: 5, rampTo: 15 });
     assert.deepEqual(share(FLAT, 3), flat(10, 350));
-    const most = [0, 1, 2].map((index) => share({ ...flat(2, 6), maxVusers: 10 }, 3, index)?.maxVusers);
-    assert.deepEqual(most, [4, 3, 3]);
+    const limits = [0, 1, 2].map((index) => share({ ...flat(2, 6), maxVusers: 10 }, 3, index)?.maxVusers);
+    assert.deepEqual(limits, [4, 3, 3]);
   });
 
   for (const [what, phase, hosts, index, rooms] of [
-    ['are not equal without numbers', FLAT, 4, undefined, 1],
-    ['have rooms, without numbers', FLAT, 3, undefined, 2],
+    ['would differ between unnumbered hosts', FLAT, 4, undefined, 1],
+    ['have several rooms on unnumbered hosts', FLAT, 3, undefined, 2],
     ['are empty', { duration: 2, arrivalCount: 2 }, 3, 2, 1],
     ['cannot add up', { duration: 3, arrivalRate: 10, rampTo: 31 }, 7, 0, 1],
   ] as [string, Phase, number, number | undefined, number][]) {
-    it(`are refused where they ${what}`, () => {
+    it(`are refused if they ${what}`, () => {
       assert.throws(() => sharedPhases([phase], { hosts, index }, rooms), { code: 'RATE_IMPOSSIBLE' });
     });
   }
 
-  it('are those of the environment', () => {
+  it('are read from the environment', () => {
     const env = { CAPACITY_CONDUCTOR: 'line', CAPACITY_HOSTS: '3' };
     assert.equal(readHost({ ...env, CAPACITY_CONDUCTOR: '' }), undefined);
     assert.deepEqual(readHost(env), { conductor: 'line', share: { hosts: 3, index: undefined } });

@@ -1,4 +1,4 @@
-/** What is refused before a run, with its place: settings that are wrong, or not right together. */
+/** Settings that are refused before a run, with their paths: invalid ones, and invalid combinations. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -14,7 +14,7 @@ const SAID = { event: 'said', id: '$.0.id' };
 const FAULT = { kind: 'kill-worker', at: 5 };
 const leaving = { scenarios: [{ engine: ENGINE, flow: [{ think: 1 }] }] };
 
-/** Places below the options of the plugin, or from the top with a slash. */
+/** Paths below the options of the plugin, or, with a slash, from the root. */
 type Case = [places: string, options?: object, env?: NodeJS.ProcessEnv, config?: object, changes?: object];
 
 const CASES: Case[] = [
@@ -23,7 +23,7 @@ const CASES: Case[] = [
   ['/TLS', { control: CONTROL }, { TLS: 'on' }],
   ['/TLS', {}, { TLS: 'on', PROFILE: 'embedded' }],
   ['/TLS', {}, { TLS: 'on', TARGET: 'http://10.0.0.1' }],
-  // Of the bundled deployment only
+  // Only for the bundled deployment
   ['/STACK_PORT', {}, { STACK_PORT: '9000', TARGET: 'http://127.0.0.1:9000' }],
   ['/STACK_PORT', {}, { STACK_PORT: '0' }],
   ['/PROFILE', {}, { PROFILE: 'embedded', TARGET: 'http://10.0.0.1' }],
@@ -95,7 +95,7 @@ const CASES: Case[] = [
   ],
 ];
 
-/** @returns the places of all mistakes, sorted; none if nothing is refused */
+/** Returns the sorted paths of all mistakes; empty if the settings are accepted. */
 function placesOf(options?: object, env?: NodeJS.ProcessEnv, config?: object, changes?: object): string[] {
   try {
     hookConfig(options, config, env, changes);
@@ -108,7 +108,7 @@ function placesOf(options?: object, env?: NodeJS.ProcessEnv, config?: object, ch
   }
 }
 
-it('refuses each of them at its place, and nothing else', () => {
+it('refuses each case with exactly the expected paths', () => {
   for (const [places, ...args] of CASES) assert.equal(placesOf(...args).join(' '), places, JSON.stringify(args));
 });
 

@@ -1,4 +1,4 @@
-/** Mistakes in flows and in options of the engine, each with its place. */
+/** Mistakes in flows and in options of the engine, each with its path. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { column } from '../../helpers/columns.ts';
@@ -13,12 +13,12 @@ function problems(flow: unknown[], config: Record<string, unknown> = {}, options
   });
 }
 
-/** @returns places, without the part that all of them have */
+/** Returns the paths of the problems, without their common prefix. */
 function placesIn(...given: Parameters<typeof problems>): string[] {
   return problems(...given).map(({ path }) => path.replace(/^scenarios\[0\]\.flow|^config\.engines\.[^.]*\./, ''));
 }
 
-it('accepts the forms of steps that no other test plays', () => {
+it('accepts forms of steps that no other test uses', () => {
   const flow = [
     { connect: '/chat', timeout: 5 },
     {
@@ -58,7 +58,7 @@ const MISTAKES: [place: string, step: unknown, meant?: string][] = [
   ['', { every: 10, emit: ['a'] }],
 ];
 
-it('reports all mistakes of a flow at once, and what was meant', () => {
+it('reports all mistakes of a flow at once, and suggests similar names', () => {
   const found = problems(column(MISTAKES, 1) as unknown[]);
   assert.equal(found.length, MISTAKES.length);
   for (const [index, [place, step, meant = '']] of MISTAKES.entries()) {
@@ -67,7 +67,7 @@ it('reports all mistakes of a flow at once, and what was meant', () => {
   }
 });
 
-it('knows whether a function exists, where it can', () => {
+it('reports unknown functions if the functions of the processor are known', () => {
   const flow = [{ function: 'loginn' }, { loop: [{ think: 1 }], whileTrue: 'more' }];
   const places = ['[0].function', '[1].whileTrue'];
   assert.deepEqual(placesIn(flow, { processor: './p.js' }), []);
@@ -75,7 +75,7 @@ it('knows whether a function exists, where it can', () => {
   assert.deepEqual(placesIn(flow), places);
 });
 
-it('leaves other engines alone; refuses ours in hooks, and a scenario without a flow', () => {
+it('does not check scenarios of other engines; refuses this engine in hooks, and a scenario without a flow', () => {
   const others = [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }];
   assert.deepEqual(mistakesIn({ config: { target: 'x' }, scenarios: others }), []);
   const script = {

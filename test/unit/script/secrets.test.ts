@@ -1,4 +1,4 @@
-/** Plants a text in every place of the schemas of a scenario: a new option is covered without a change here. */
+/** Puts a text into every path of a scenario's schemas, so that new options are covered without a change here. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked
 
 const CANARY = 'canary-7f3a9';
 
-/** Names, paths and expressions, which say what a run does and to what. */
+/** Options that are shown: names, paths and expressions, which describe the run. */
 const SHOWN = [
   // of the plugin
   ...['room', 'clients', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
@@ -27,13 +27,13 @@ const SHOWN = [
   ...['engine.path', 'engine.parser', 'engine.timeout', 'engine.connectTimeout', 'engine.localAddresses.0'],
   ...['engine.reconnection.delay', 'engine.reconnection.maxDelay', 'engine.retry.delay', 'engine.retry.maxDelay'],
 ];
-/** Last keys of steps that are shown. */
+/** Paths in steps that are shown, by their last keys. */
 const SHOWN_IN_STEPS =
   /(^|\.)(namespace|path|connect|event|waitFor|on|channel|url|uri|function|whileTrue|beforeRequest(\.0)?|as|group|flags|json|timeout|think(\.\w+)?|count|over|loopValue|loopElement|emit\.0|emit)$/;
 
 type Def = Record<string, unknown> & { type: string };
 
-/** @returns the places of a schema that take free text, as keys with dots */
+/** Returns the paths in a schema that accept free text, as keys with dots. */
 function placesIn(schema: z.ZodType, at: string[] = []): string[] {
   const def = schema.def as unknown as Def;
   const into = (inner: unknown, ...keys: string[]) =>
@@ -43,9 +43,9 @@ function placesIn(schema: z.ZodType, at: string[] = []): string[] {
   if (def.type === 'record') return into(def.valueType, 'x');
   if (def.type === 'array') return into(def.element, '0');
   if (def.type === 'tuple')
-    return [...(def.items as unknown[]), def.rest].flatMap((one, index) => into(one, `${index}`));
-  if (def.type === 'union') return (def.options as unknown[]).flatMap((one) => into(one));
-  return [def.innerType, def.in].flatMap((one) => into(one));
+    return [...(def.items as unknown[]), def.rest].flatMap((item, index) => into(item, `${index}`));
+  if (def.type === 'union') return (def.options as unknown[]).flatMap((option) => into(option));
+  return [def.innerType, def.in].flatMap((inner) => into(inner));
 }
 
 function planted(place: string, value: unknown): unknown {
@@ -57,7 +57,7 @@ function planted(place: string, value: unknown): unknown {
 
 const STEP_PLACES = Object.values(STEPS).flatMap(({ schema }) => [...new Set(placesIn(schema))]);
 
-test('places of all schemas are found', () => {
+test('finds paths in all schemas', () => {
   const places = [...placesIn(engineSchema), ...placesIn(pluginSchema), ...STEP_PLACES];
   for (const place of ['auth.x', 'query.x', 'query', 'tls.key', 'acknowledge.0', 'control.token', 'control.urls.0']) {
     assert.ok(places.includes(place), place);
@@ -69,7 +69,7 @@ test('places of all schemas are found', () => {
 });
 
 for (const place of new Set([...placesIn(engineSchema).map((at) => `engine.${at}`), ...placesIn(pluginSchema)])) {
-  test(`the settings in a result ${SHOWN.includes(place) ? 'name' : 'do not show'} ${place}`, () => {
+  test(`the settings in a result ${SHOWN.includes(place) ? 'show' : 'do not show'} ${place}`, () => {
     const settings = planted(place, CANARY) as Record<string, unknown>;
     const { engine, ...options } = settings;
     const shown = JSON.stringify(maskedSettings({ ...options, engineOptions: engine }));
@@ -81,13 +81,13 @@ for (const place of new Set([...placesIn(engineSchema).map((at) => `engine.${at}
 
 for (const place of new Set(STEP_PLACES)) {
   const isShown = SHOWN_IN_STEPS.test(place) && !/(auth|headers|extraHeaders|query|data|args)(\.|$)/.test(place);
-  test(`the flow in a result ${isShown ? 'names' : 'does not show'} ${place}`, () => {
+  test(`the flow in a result ${isShown ? 'shows' : 'does not show'} ${place}`, () => {
     const shown = JSON.stringify(maskedSettings({ flow: [{ flow: [planted(place, CANARY)] }] }));
     assert.equal(shown.includes(CANARY), isShown, shown);
   });
 }
 
-/** Keys that Artillery's HTTP engine knows, and any other. */
+/** Keys of Artillery's HTTP engine, and an unknown one. */
 for (const key of ['json', 'form', 'formData', 'body', 'qs', 'headers', 'cookie', 'auth', 'ifTrue', 'gzip', 'other']) {
   test(`the flow in a result does not show ${key} of an HTTP request`, () => {
     for (const value of [CANARY, { pass: CANARY, x: [CANARY] }]) {

@@ -1,4 +1,4 @@
-/** What settings become, from the options, the environment and the flow; what is refused is in refused.test.ts. */
+/** Settings from options, environment and flow. Refused settings are in refused.test.ts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sourcesByLayer } from '../../../plugin/script/options/worker-sources.ts';
@@ -11,7 +11,7 @@ const engineOptions = (options: object) => ({ engines: { [ENGINE]: options } });
 const flowOf = (...flow: unknown[]) => ({ scenarios: [{ engine: ENGINE, flow }] });
 
 describe('settings of a run', () => {
-  it('have defaults, and can be copied to another thread as they are', () => {
+  it('have defaults, and can be copied to another thread', () => {
     const settings = hookConfig();
     assert.partialDeepStrictEqual(settings, {
       ...{ target: 'http://127.0.0.1:8080', engine: ENGINE, external: false, share: { hosts: 1 } },
@@ -22,7 +22,7 @@ describe('settings of a run', () => {
     assert.deepEqual(structuredClone(settings), settings);
   });
 
-  it('give way to the environment; an empty variable is none', () => {
+  it('are overridden by environment variables, except for empty ones', () => {
     const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', RATE: '', ROOMS: '3' };
     const options = { hold: 5, broadcasts: { bytes: 10 }, rooms: { count: 5 } };
     assert.partialDeepStrictEqual(hookConfig(options, {}, env), {
@@ -33,7 +33,7 @@ describe('settings of a run', () => {
     assert.equal(hookConfig({}, {}, { REDIS_NODES: '3' }).redisNodes, 3);
   });
 
-  it('take numbers and booleans as the text that a template gives', () => {
+  it('accept numbers and booleans as text, as templates produce them', () => {
     const { workerSources, layers, hold, broadcasts, livePort } = hookConfig({
       ...{ hold: '5', broadcasts: { count: '3', binary: 'true' }, workers: { pids: ['12', 13] }, live: { port: '0' } },
       layers: { nginx: { pids: '14 15\n16' }, redis: { pids: 17 } },
@@ -47,7 +47,7 @@ describe('settings of a run', () => {
       assert.throws(() => hookConfig(wrong), { code: 'CONFIG_INVALID' });
   });
 
-  it('are of the bundled deployment only if the scenario says so and its target is that address', () => {
+  it('measure the bundled deployment only if the scenario has `stack` and its target is that address', () => {
     const portOf = (options: object, config: object = {}, env: NodeJS.ProcessEnv = {}) =>
       hookConfig(options, { target: 'http://127.0.0.1:8080', ...config }, env).stack?.port;
     const stack = {};
@@ -73,14 +73,14 @@ describe('settings of a run', () => {
     });
   });
 
-  it('speak TLS with the bundled deployment', () => {
+  it('use TLS with the bundled deployment if TLS is on', () => {
     const target = 'https://127.0.0.1:8080';
     const connection = { url: target, tls: { rejectUnauthorized: false } };
     assert.partialDeepStrictEqual(hookConfig({}, {}, { TLS: 'on' }), { target, connection });
     assert.equal(hookConfig({}, {}, { TLS: 'off' }).target, 'http://127.0.0.1:8080');
   });
 
-  it('speak TLS with control ports as with the target, except for its name and what `control` has of its own', () => {
+  it('apply the engine’s TLS options to control ports, except for the server name and options in `control`', () => {
     const tls = { rejectUnauthorized: false, servername: 'staging.example.com', ca: '-----BEGIN A' };
     const control = (own: object = {}) =>
       hookConfig({ control: { ...CONTROL, ...own } }, { target: 'https://10.0.0.1', tls }).control?.tls;
@@ -98,7 +98,7 @@ describe('settings of a run', () => {
     assert.deepEqual(control(CONTROL, { CAPACITY_CONTROL: others.join() }), { ...CONTROL, urls: others, tls: {} });
   });
 
-  it('know what tells of servers, a proxy or Redis without a control port', () => {
+  it('have the sources of workers, proxy and Redis without a control port', () => {
     const url = 'http://10.0.0.5:9256/metrics';
     const layers = { nginx: { match: 'nginx: master' }, redis: { prometheus: { url } } };
     assert.deepEqual(sourcesByLayer(hookConfig({ layers, workers: { pids: [1] } })), {
@@ -114,7 +114,7 @@ describe('settings of a run', () => {
     assert.deepEqual([port(false, '1'), port(false, '9464'), port(true, '0')], [0, 9464, undefined]);
   });
 
-  it('choose transports and compression: those of the option, or of the environment', () => {
+  it('take transports and compression from the option or the environment', () => {
     const connection = (env: NodeJS.ProcessEnv, options: object = {}) => {
       const { transports, compression } = hookConfig({}, engineOptions(options), env).connection;
       return [transports, compression];
@@ -126,7 +126,7 @@ describe('settings of a run', () => {
     assert.deepEqual(connection(both, polling), [['polling', 'websocket'], false]);
   });
 
-  it('choose the engine of the scenario, and leave options of another engine alone', () => {
+  it('use the engine of the scenario, and do not check options of another engine', () => {
     const ours = { engine: ENGINE, flow: [{ hold: true }] };
     const engineOf = (...scenarios: object[]) => hookConfig({}, { engine: 'x' }, {}, { scenarios }).engine;
     assert.deepEqual([engineOf(ours, ours), engineOf(ours, { weight: 0, flow: [] })], [ENGINE, ENGINE]);
@@ -138,7 +138,7 @@ describe('settings of a run', () => {
     });
   });
 
-  it('connect the receivers by the options of the scenario and of its first connect, but no templates', () => {
+  it('connect the run’s receivers with the options of the scenario and its first connect, except for templates', () => {
     const socketio = { query: 'user=ada', path: 'rooms', auth: { token: '{{ token }}' } };
     const flow = [{ connect: { headers: { a: 'b' } } }, { hold: true }];
     const changes = { scenarios: [{ engine: ENGINE, socketio, flow }] };
@@ -157,7 +157,7 @@ describe('settings of a run', () => {
   });
 });
 
-it('an event of the server’s own has its paths read once, and lasts as long as publishing or listening does', () => {
+it('parses the paths of an own event, and computes the duration of publishing or listening', () => {
   const said = { event: 'said', id: '$.0.id' };
   const emit = ['say', { id: '$id' }];
   assert.deepEqual(hookConfig({ delivery: { ...said, sentAt: 'first argument', publish: { emit } } }).delivery, {
@@ -179,14 +179,14 @@ describe('memory over time', () => {
   const phases = [ramp, { pause: 40 }, ramp, { pause: 40 }];
   const waves = (env: NodeJS.ProcessEnv = {}) => hookConfig({ overTime: {} }, { phases }, env, flowOf({ think: 25 }));
 
-  it('has no hold and no broadcasts, and counts a wave at once', () => {
+  it('has no hold and no broadcasts, and one wave of connections at the same time', () => {
     assert.partialDeepStrictEqual(waves(), {
       ...{ overTime: { collect: true }, hold: 0, broadcasts: { count: 0 } },
       load: { connections: 20_000, connectionsAtOnce: 10_000, stays: false },
     });
   });
 
-  it('gives way to the environment', () => {
+  it('is resized by environment variables', () => {
     const small = waves({ CONNECTIONS: '1000', COLLECT: 'off' });
     assert.equal(small.overTime?.collect, false);
     assert.deepEqual(small.phases.slice(0, 2), [{ ...ramp, duration: 2 }, { pause: 40 }]);
@@ -197,6 +197,6 @@ describe('memory over time', () => {
     const churn = { overTime: { every: 20 } };
     const long = hookConfig(churn, { phases: [ramp] }, { DURATION: '8h' }, flowOf({ think: 25 }));
     assert.deepEqual(long.phases, [{ ...ramp, duration: 28_800 }]);
-    assert.equal(long.load.connectionsAtOnce, 17_500, 'those of 25 s, and of 10 more for the steps');
+    assert.equal(long.load.connectionsAtOnce, 17_500, 'arrivals of 25 s, and of 10 s more for the steps');
   });
 });
