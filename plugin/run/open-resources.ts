@@ -196,11 +196,12 @@ async function openInspectors(
   const inspectors = await connectInspectors(inspect, target);
   closers.add(() => inspectors.close());
   measurements.inspectors = inspectors;
-  const { size } = inspectors;
-  const how = Array.isArray(inspect)
-    ? ''
-    : ' It is open on 127.0.0.1 during each reading, for any user of this machine.';
-  log(`Node's inspector collects the garbage of ${size} process${size > 1 ? 'es' : ''} and reads its memory.${how}`);
+  const { size, hasJvm } = inspectors;
+  const processes = `${size} process${size > 1 ? 'es' : ''}`;
+  const isOpened = !hasJvm && !Array.isArray(inspect);
+  const how = isOpened ? ' It is open on 127.0.0.1 during each reading, for any user of this machine.' : '';
+  const by = hasJvm ? 'The attach protocol of the JVM' : "Node's inspector";
+  log(`${by} collects the garbage of ${processes} and reads its memory.${how}`);
   return inspectors;
 }
 

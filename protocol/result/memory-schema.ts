@@ -85,11 +85,12 @@ export const memorySchema = object({
   layers: z.array(layerSchema).describe('the layers, in the order of tables'),
   collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
   inspector: object({
-    processes: count.describe('Node and Deno processes of the server'),
+    processes: count.describe('processes of the server that it reads'),
+    runtime: z.literal('jvm').optional().describe('a JVM, by its attach protocol: its heap only'),
     longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a garbage collection'),
   })
     .optional()
-    .describe('Node’s inspector, if it collected the garbage (`workers.inspect`)'),
+    .describe('Node’s inspector or the JVM’s attach protocol, if that collected the garbage (`workers.inspect`)'),
   places: memoryPlacesSchema
     .optional()
     .describe('what a connection keeps in the workers, by place of allocation (`workers.profile`)'),

@@ -21,7 +21,7 @@ export function memory(result: Result): Section {
   const trusted = verdict.status !== 'INVALID';
   const unread = titlesBy(result, Object.keys(found.absent), found.absent);
   const by = found.inspector
-    ? ` by Node’s inspector, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
+    ? ` by ${found.inspector.runtime === 'jvm' ? 'the JVM’s attach protocol' : 'Node’s inspector'}, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
     : '';
   const read = found.collected
     ? `Read at rest in every plateau, after a garbage collection${by}.`
@@ -87,7 +87,7 @@ function unseen({ balance, perConnection }: Result['memory']): string | null {
 }
 
 /** The parts of the headline, which add up to it. */
-function split({ memory: { collected }, run }: Result, cost: PerConnection) {
+function split({ memory: { collected, inspector }, run }: Result, cost: PerConnection) {
   const { parts, without, unread } = cost;
   const isKnown = isTold(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
@@ -110,7 +110,7 @@ function split({ memory: { collected }, run }: Result, cost: PerConnection) {
     grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
     lines('note', [
       workers &&
-        `The workers’ part is what V8 counts${native ? `, and ${withUnit('kilobytes', native)} of native memory that RSS shows beyond it` : ''}. Its interval also covers RSS. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
+        `The workers’ part is what ${inspector?.runtime === 'jvm' ? 'the JVM counts in its heap, without direct buffers' : 'V8 counts'}${native ? `, and ${withUnit('kilobytes', native)} of native memory that RSS shows beyond it` : ''}. Its interval also covers RSS. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
       hasKernel &&
         `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),

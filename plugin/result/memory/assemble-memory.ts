@@ -54,7 +54,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const memory: Memory = {
     layers: describeLayers(sampled.layers),
     collected,
-    ...(inspectors && { inspector: { processes: inspectors.size, longestPauseMs: inspectors.longestPauseMs } }),
+    ...(inspectors && { inspector: inspectorOf(inspectors) }),
     ...(places && { places }),
     perConnectionBytes,
     // It follows from the finished figures.
@@ -78,6 +78,10 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     },
   };
   return { ...memory, leaks: provenLeaks({ memory }) };
+}
+
+function inspectorOf({ size, longestPauseMs, hasJvm }: NonNullable<Measurements['inspectors']>): Memory['inspector'] {
+  return { processes: size, longestPauseMs, ...(hasJvm && { runtime: 'jvm' as const }) };
 }
 
 /** Null where a plateau was not read before its collection. */

@@ -118,7 +118,7 @@ export class Measurements {
   /** Whether the workers have control ports. */
   control = true;
   /** The workers' inspectors, which force collections in place of control ports. */
-  inspectors: Pick<Inspectors, 'longestPauseMs' | 'size'> | undefined;
+  inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'hasJvm'> | undefined;
   /** Memory of connections by place of allocation, or why it is unknown. Undefined unless configured. */
   heapProfiles: Profile[] | Error | undefined;
   /** CPU use of connects and copies. Undefined unless configured. */

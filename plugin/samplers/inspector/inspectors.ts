@@ -1,6 +1,6 @@
 /**
- * Memory of Node and Deno servers that contain nothing of ours, through their inspectors: each is open only while it is read, and one
- * at a time, since processes of one machine share a port.
+ * Memory of servers that contain nothing of ours: of Node and Deno through their inspectors, of JVMs by their attach protocol. An
+ * inspector is open only while it is read, and one at a time, since processes of one machine share a port.
  */
 import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
 import type { InspectorSession } from './inspector-session.ts';
+import { isJvm, readJvm } from './jvm.ts';
 import { type Inspectable, isOtherProgram, requireInspectable, withoutPrimaries } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
 
@@ -29,6 +30,8 @@ const bytes = z.number().nonnegative().lte(LARGEST_FIGURE);
 const memorySchema = z.object({ rss: bytes, heapUsed: bytes, external: bytes });
 
 export interface InspectedMemory {
+  /** A JVM does not count memory outside its heap: `externalBytes` is 0. */
+  isJvm: boolean;
   rssBytes: number;
   heapUsedBytes: number;
   externalBytes: number;
@@ -60,6 +63,11 @@ export class Inspectors {
   /** Processes at the last request. */
   get size(): number {
     return this.#current.length;
+  }
+
+  /** Whether a process of the last request is a JVM. */
+  get hasJvm(): boolean {
+    return this.#current.some((one) => one.isJvm);
   }
 
   /** Reads each process once. @throws CapacityError of the first that cannot be inspected, or INSPECTOR_UNSUITABLE */
@@ -135,7 +143,7 @@ export class Inspectors {
   async #all(): Promise<Inspected[]> {
     const { pids, urls = [] } = this.#sources;
     const found = (await pids?.()) ?? [];
-    const runtimes = withoutPrimaries(found.filter((pid) => !isOtherProgram(pid)));
+    const runtimes = withoutPrimaries(found.filter((pid) => !isOtherProgram(pid) || isJvm(pid)));
     // The first one says why none of them can be inspected.
     const targets = [...(runtimes.length > 0 ? runtimes : found.slice(0, 1)), ...urls];
     this.#current = targets.map((target) => getOrAdd(this.#known, target, () => new Inspected(target)));
@@ -149,6 +157,7 @@ class Inspected {
   collections = 0;
   /** Of the last reading. */
   pauseMs = 0;
+  readonly isJvm: boolean;
   readonly #target: number | string;
   #opening: Promise<OpenInspector> | undefined;
   /** It got the signal, and has not been closed since. */
@@ -159,12 +168,19 @@ class Inspected {
   /** @param target process id, or the URL of an inspector that is open */
   constructor(target: number | string) {
     this.#target = target;
+    this.isJvm = typeof target === 'number' && isJvm(target);
     this.name = typeof target === 'number' ? `process ${target}` : new URL(target).host;
   }
 
   /** @throws CapacityError or Absent; its inspector is closed by then */
-  read(collect: boolean): Promise<InspectedMemory> {
+  async read(collect: boolean): Promise<InspectedMemory> {
     this.pauseMs = 0;
+    if (typeof this.#target === 'number' && this.isJvm) {
+      const { pauseMs, ...memory } = await readJvm(this.#target, collect);
+      this.pauseMs = pauseMs;
+      if (collect) this.collections++;
+      return { isJvm: true, ...memory, externalBytes: 0 };
+    }
     return this.#inspect(async (session) => {
       for (let count = 0; collect && count < COLLECTIONS; count++) {
         const beganMs = performance.now();
@@ -174,12 +190,13 @@ class Inspected {
       const { value } = await session.evaluate('process.memoryUsage()');
       const { rss, heapUsed, external } = memorySchema.parse(value);
       if (collect) this.collections++;
-      return { rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external };
+      return { isJvm: false, rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external };
     });
   }
 
   /** @throws CapacityError or Absent */
   async startProfile(kind: ProfileKind): Promise<void> {
+    if (this.isJvm) throw new Absent('unsupported', `${this.name} is a JVM: only Node can be profiled`);
     this.#profiled = kind;
     await this.#profile('start', kind);
   }

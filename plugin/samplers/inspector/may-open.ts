@@ -21,8 +21,7 @@ export interface Inspectable {
 }
 
 const DEFAULT_PORT = 9229;
-/** Of `SigCgt` in /proc/PID/status: signal 10. */
-const SIGUSR1_BIT = 1n << 9n;
+const SIGUSR1 = 10;
 const RUNTIME = /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?( \(deleted\))?$/;
 const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
 const BY_URL = 'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`';
@@ -60,7 +59,7 @@ export function requireInspectable(pid: number): Inspectable {
       `${shown} has its own network, as in a container: its inspector would listen inside`,
       `publish the inspector's port on 127.0.0.1, ${BY_URL}`,
     );
-  const ownPid = Number(field(status, 'NSpid')?.split(/\s+/).at(-1) ?? pid);
+  const ownPid = Number(statusField(status, 'NSpid')?.split(/\s+/).at(-1) ?? pid);
   return { pid, startedAtUs: stat.startedAtUs, ownPid, port };
 }
 
@@ -82,18 +81,19 @@ export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
 }
 
-function field(status: string, name: string): string | undefined {
+/** @returns a field of /proc/PID/status */
+export function statusField(status: string, name: string): string | undefined {
   return new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 }
 
-function catchesSignal(status: string): boolean {
-  const mask = field(status, 'SigCgt') ?? '';
-  return /^[0-9a-f]+$/i.test(mask) && (BigInt(`0x${mask}`) & SIGUSR1_BIT) !== 0n;
+export function catchesSignal(status: string, signal = SIGUSR1): boolean {
+  const mask = statusField(status, 'SigCgt') ?? '';
+  return /^[0-9a-f]+$/i.test(mask) && (BigInt(`0x${mask}`) & (1n << BigInt(signal - 1))) !== 0n;
 }
 
 /** The kernel compares the sender's real and effective user with the real and saved user of the process. */
-function maySignal(status: string): boolean {
-  const [real, , saved] = (field(status, 'Uid') ?? '').split(/\s+/).map(Number);
+export function maySignal(status: string): boolean {
+  const [real, , saved] = (statusField(status, 'Uid') ?? '').split(/\s+/).map(Number);
   const own = [process.getuid?.(), process.geteuid?.()];
   return process.geteuid?.() === 0 || own.some((uid) => uid !== undefined && (uid === real || uid === saved));
 }

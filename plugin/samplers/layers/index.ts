@@ -18,6 +18,7 @@ import {
   redisItself,
   workerChildren,
   workerInspectors,
+  workerJvms,
   workerPss,
   workerStats,
 } from './layer-sources.ts';
@@ -63,7 +64,15 @@ const worker = processLayer({
   title: WORKERS_TITLE,
   belongsTo: 'deployment',
   containsWorkers: true,
-  sources: [workerChildren, workerStats, workerInspectors, metricsOf('worker'), workerPss, containersOfWorkers],
+  sources: [
+    workerChildren,
+    workerStats,
+    workerInspectors,
+    workerJvms,
+    metricsOf('worker'),
+    workerPss,
+    containersOfWorkers,
+  ],
   counts: [
     { id: 'workerConnections', title: 'connections that the workers count', measure: 'connections' },
     { id: 'workerRooms', title: 'rooms of the workers', measure: 'rooms' },

@@ -78,7 +78,7 @@ export const workerStats: Source = {
 export const workerInspectors: Source = {
   name: "Node's inspector",
   measures: sums(
-    ({ inspected }) => inspected(),
+    (inputs) => inspectedBy(inputs, false),
     {
       rssBytes: ({ rssBytes }) => rssBytes,
       heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
@@ -88,6 +88,26 @@ export const workerInspectors: Source = {
     () => new Absent('gone', 'there is no process to inspect'),
   ),
 };
+
+/** Heaps of JVMs, without memory outside them, such as direct buffers. */
+export const workerJvms: Source = {
+  name: 'the attach protocol of the JVM, which counts its heap only',
+  measures: sums(
+    (inputs) => inspectedBy(inputs, true),
+    {
+      rssBytes: ({ rssBytes }) => rssBytes,
+      heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
+      keptBytes: ({ heapUsedBytes }) => heapUsedBytes,
+    },
+    () => new Absent('gone', 'there is no process to inspect'),
+  ),
+};
+
+async function inspectedBy({ inspected }: Inputs, isJvm: boolean) {
+  const all = await inspected();
+  if (all.some((one) => one.isJvm) !== isJvm) throw new NotInRun('its processes have another runtime');
+  return all;
+}
 
 /** PSS that the workers read of their own processes. Not part of the samples, as it takes too long. */
 export const workerPss: Source = {

@@ -61,7 +61,7 @@ export const workerSourcesSchema = processSources
       .union([z.boolean(), z.array(inspectorUrl).min(1)])
       .optional()
       .describe(
-        'memory at rest of an unchanged Node or Deno server: `true` opens the inspector of the processes on loopback for each reading; or URLs of open inspectors',
+        'memory at rest of an unchanged server: `true` opens the inspector of Node and Deno on loopback for each reading, or asks a JVM by its attach protocol; or URLs of open inspectors',
       ),
     profile: z
       .boolean()

@@ -1,0 +1,103 @@
+/**
+ * The heap of a JVM, by the attach protocol that `jcmd` speaks, without a JDK: SIGQUIT and a file make the JVM listen on a Unix socket in
+ * its /tmp, for processes of its user and root only. Memory outside the heap, such as direct buffers, is not counted.
+ */
+import { once } from 'node:events';
+import { chownSync, existsSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { basename } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { Absent } from '../absence.ts';
+import { beginningOf } from '../late-answers.ts';
+import { livingStat } from '../processes/proc.ts';
+import { shownCommand } from '../processes/process-name.ts';
+import { catchesSignal, maySignal, statusField } from './may-open.ts';
+
+const SIGQUIT = 3;
+const POLL_MS = 20;
+const OPEN_TIMEOUT_MS = 5000;
+/** A full collection of a heap of some GB takes seconds. */
+const ANSWER_TIMEOUT_MS = 60_000;
+const MAX_ANSWER_BYTES = 64 * 1024;
+const PAGE_BYTES = 4096;
+const ALLOW = 'start the JVM without `-XX:+DisableAttachMechanism`';
+
+export function isJvm(pid: number): boolean {
+  const path = attempt(() => readlinkSync(`/proc/${pid}/exe`)) ?? '';
+  return /^java( \(deleted\))?$/.test(basename(path));
+}
+
+/** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _OFF or _SILENT; Absent if it refuses the command */
+export async function readJvm(pid: number, collect: boolean) {
+  const socket = await openSocket(pid);
+  const beganMs = performance.now();
+  if (collect) await jcmd(socket, 'GC.run');
+  const pauseMs = collect ? performance.now() - beganMs : 0;
+  const heapUsedBytes = usedBytes(await jcmd(socket, 'GC.heap_info'));
+  if (heapUsedBytes === undefined) throw new Absent('unsupported', `process ${pid} does not tell the size of its heap`);
+  const pages = Number(attempt(() => readFileSync(`/proc/${pid}/statm`, 'latin1'))?.split(' ')[1]);
+  return { rssBytes: pages * PAGE_BYTES, heapUsedBytes, pauseMs };
+}
+
+/**
+ * Adds up what the spaces of a heap use, whatever the collector.
+ * @param text such as ` garbage-first heap   total 262144K, used 5321K [0x…)`; further lines are parts of it, or Metaspace
+ */
+export function usedBytes(text: string): number | undefined {
+  const heap = text.split('\n').filter((line) => !/metaspace|class space|^\s{2,}/i.test(line));
+  const used = heap.flatMap((line) => /\bused (\d+)([KMG])\b/.exec(line) ?? []);
+  const sizes = used.flatMap((_, index) => {
+    if (index % 3 !== 0) return [];
+    return Number(used[index + 1]) * 1024 ** ('KMG'.indexOf(used[index + 2] ?? 'K') + 1);
+  });
+  return sizes.length === 0 ? undefined : sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** @returns the path of the socket on which the JVM listens, which stays open */
+async function openSocket(pid: number): Promise<string> {
+  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  if (!livingStat(pid) || status === undefined)
+    throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
+  const shown = `process ${pid} (${shownCommand(pid)})`;
+  if (!maySignal(status))
+    throw new CapacityError('INSPECTOR_FORBIDDEN', `${shown} belongs to another user, who alone may read its heap`);
+  const ownPid = statusField(status, 'NSpid')?.split(/\s+/).at(-1) ?? pid;
+  const socket = `/proc/${pid}/root/tmp/.java_pid${ownPid}`;
+  if (existsSync(socket)) return socket;
+  if (!catchesSignal(status, SIGQUIT))
+    throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGQUIT, which would end it`, ALLOW);
+  const marker = `/proc/${pid}/root/tmp/.attach_pid${ownPid}`;
+  const [, uid, ,] = (statusField(status, 'Uid') ?? '').split(/\s+/).map(Number);
+  try {
+    writeFileSync(marker, '');
+    if (uid !== undefined) attempt(() => chownSync(marker, uid, -1));
+    process.kill(pid, 'SIGQUIT');
+    for (const endMs = performance.now() + OPEN_TIMEOUT_MS; performance.now() < endMs; await delay(POLL_MS)) {
+      if (existsSync(socket)) return socket;
+    }
+  } finally {
+    rmSync(marker, { force: true });
+  }
+  throw new CapacityError(
+    'INSPECTOR_SILENT',
+    `${shown} opened no socket within ${OPEN_TIMEOUT_MS / 1000} s after SIGQUIT`,
+    ALLOW,
+  );
+}
+
+async function jcmd(path: string, command: string): Promise<string> {
+  const socket = connect({ path, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) } as never);
+  socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
+  try {
+    await once(socket, 'connect');
+    socket.write(`1\0jcmd\0${command}\0\0\0`);
+    const text = await beginningOf(socket, MAX_ANSWER_BYTES);
+    const [code, ...lines] = text.split('\n');
+    if (code?.trim() !== '0') throw new Absent('unsupported', `the JVM refuses ${command}: ${lines[0] ?? text}`);
+    return lines.join('\n');
+  } finally {
+    socket.destroy();
+  }
+}
