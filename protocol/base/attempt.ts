@@ -1,4 +1,4 @@
-/** @returns what the work does; undefined if it throws, as where a file is missing, or belongs to somebody else */
+/** Returns the result of `work`; undefined if it throws, for example because a file is missing or not readable. */
 export function attempt<T>(work: () => T): T | undefined {
   try {
     return work();

@@ -1,18 +1,15 @@
-/** A series of unlimited length in a limited number of rows, which stand for ever more of the added ones as it grows. */
+/** A series of unlimited length in a limited number of rows: as it grows, neighbouring rows are merged. */
 export class BoundedSeries<Row> {
   readonly #limit: number;
   readonly #merge: (older: Row, newer: Row) => Row;
   #rows: Row[] = [];
-  /** That each row stands for: a power of two. */
-  #each = 1;
-  /** The newest, which stand for fewer: each for half as many as the one before, or fewer still. */
+  /** Number of added rows that each row represents, a power of two. */
+  #addedPerRow = 1;
+  /** The newest rows, which represent fewer: each at most half as many as the previous one. */
   readonly #open: { row: Row; added: number }[] = [];
   #added = 0;
 
-  /**
-   * @param limit of rows, an even number
-   * @param merge of two neighbours that stand for equally many
-   */
+  /** @param limit largest number of rows, even @param merge merges two neighbours that represent equally many */
   constructor(limit: number, merge: (older: Row, newer: Row) => Row) {
     this.#limit = limit;
     this.#merge = merge;
@@ -22,7 +19,7 @@ export class BoundedSeries<Row> {
     return this.#added;
   }
 
-  /** The oldest first; the last ones may stand for fewer than the others. */
+  /** Rows, oldest first. The last ones can represent fewer added rows than the others. */
   get rows(): Row[] {
     return [...this.#rows, ...this.#open.map(({ row }) => row)];
   }
@@ -34,13 +31,13 @@ export class BoundedSeries<Row> {
       this.#open.pop();
       newest = { row: this.#merge(older.row, newest.row), added: 2 * older.added };
     }
-    if (newest.added < this.#each) {
+    if (newest.added < this.#addedPerRow) {
       this.#open.push(newest);
       return;
     }
     this.#rows.push(newest.row);
     if (this.#rows.length < this.#limit) return;
-    this.#each *= 2;
+    this.#addedPerRow *= 2;
     this.#rows = Array.from({ length: this.#limit / 2 }, (_, pair) =>
       this.#merge(this.#rows[2 * pair] as Row, this.#rows[2 * pair + 1] as Row),
     );

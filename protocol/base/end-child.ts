@@ -3,7 +3,7 @@ import { once } from 'node:events';
 
 /**
  * Asks a child process to end, and kills it if it still runs after `graceMs`. Does nothing if it has ended already.
- * @returns when it has ended
+ * @returns once the process has ended
  */
 export async function endChild(child: ChildProcess, ask: () => void, graceMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;

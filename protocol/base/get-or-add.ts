@@ -3,7 +3,7 @@ interface Table<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** @returns what the Map or WeakMap has for the key; what `create` returns is added if that is nothing */
+/** Returns the entry of a Map or WeakMap; adds the value of `create` first if there is none. */
 export function getOrAdd<K, V>(table: Table<K, V>, key: K, create: () => V): V {
   const known = table.get(key);
   if (known !== undefined) return known;

@@ -1,18 +1,18 @@
-/** The JSON paths of options: `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`, from the list of an event's arguments. */
+/** JSON paths in options, relative to the list of an event's arguments: `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`. */
 
 import { attempt } from './attempt.ts';
 
-/** What each step names: a key, the index in a list, or `*`: all there are. */
+/** Each step is a key, a list index, or `*` for all. */
 export type JsonPath = readonly string[];
 
-/** In double quotes as in JSON, so that any name can be written. */
+/** A step of a path. Double quotes take JSON strings, so that any name can be written. */
 const STEP = /\.([^.[\]\s"']+)|\[(\d+|\*)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
-/** In place of a key or index: all of them. */
+/** Step that matches all keys or indices. */
 export const EACH = '*';
-/** In words, as events usually have one argument. */
+/** Alias of `$.0`, because events usually have one argument. */
 export const FIRST_ARGUMENT = 'first argument';
 
-/** @returns undefined if it is no path, or names no argument */
+/** Returns undefined if the text is not a path or does not begin with an argument. */
 export function parseJsonPath(text: string): JsonPath | undefined {
   if (text === FIRST_ARGUMENT) return ['0'];
   const path: string[] = [];
@@ -32,7 +32,7 @@ export function formatJsonPath(path: JsonPath): string {
   return `$${path.map((step) => (/^[^.[\]\s"']+$/.test(step) ? `.${step}` : `[${JSON.stringify(step)}]`)).join('')}`;
 }
 
-/** @returns undefined where nothing stands at the path */
+/** Returns the value at the path; undefined if there is none. */
 export function valueAt(args: unknown, path: JsonPath): unknown {
   let value = args;
   for (const step of path) {
@@ -42,7 +42,7 @@ export function valueAt(args: unknown, path: JsonPath): unknown {
   return value;
 }
 
-/** @returns what stands at the path, in order; several values where it has a `*` */
+/** Returns the values at the path, in order; several if it has a `*`. */
 export function valuesAt(args: unknown, path: JsonPath): unknown[] {
   const star = path.indexOf(EACH);
   if (star < 0) {
@@ -51,5 +51,5 @@ export function valuesAt(args: unknown, path: JsonPath): unknown[] {
   }
   const all = valueAt(args, path.slice(0, star));
   if (typeof all !== 'object' || all === null || ArrayBuffer.isView(all)) return [];
-  return Object.values(all).flatMap((one) => valuesAt(one, path.slice(star + 1)));
+  return Object.values(all).flatMap((value) => valuesAt(value, path.slice(star + 1)));
 }

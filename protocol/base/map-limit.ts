@@ -1,16 +1,16 @@
 /**
- * Does the work `count` times, `together` at a time. After the first failure, nothing more is started.
- * @throws that failure, once everything that was started has ended
+ * Runs the work `count` times, `together` at a time. Starts nothing more after a failure.
+ * @throws the first failure, once all started work has ended
  */
 export async function mapLimit(count: number, together: number, work: () => Promise<void>): Promise<void> {
-  let left = count;
+  let remaining = count;
   const next = async () => {
-    while (left-- > 0) await work();
+    while (remaining-- > 0) await work();
   };
   const failures: unknown[] = [];
   const worker = () =>
     next().catch((error) => {
-      left = 0;
+      remaining = 0;
       failures.push(error);
     });
   await Promise.all(Array.from({ length: together }, worker));

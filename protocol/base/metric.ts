@@ -1,11 +1,11 @@
 /**
- * A metric in a table of metrics (the engine's, the plugin's, the live view's, the server's). Metrics are emitted from
- * these tables, and docs/reference is made from them.
+ * An entry in a table of metrics of the engine, plugin, live view or server. These tables are the source of both the emitted metrics and
+ * docs/reference.
  */
 export interface Metric {
   name: string;
   kind: 'counter' | 'rate' | 'gauge' | 'histogram' | 'summary';
   unit: string;
-  /** One line, without Markdown except backticks. */
+  /** A line of text, without Markdown except backticks. */
   help: string;
 }

@@ -1,4 +1,4 @@
-/** @returns does the work on its first call; every call returns what that did */
+/** Returns a function that does the work on its first call; later calls return the same result. */
 export function onlyOnce<T>(work: () => T): () => T {
   let done: { result: T } | undefined;
   return () => {

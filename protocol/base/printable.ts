@@ -1,32 +1,34 @@
-/** Text in which others have a say, such as a server, a host, or a scenario, for terminals and reports; without secrets. */
+/** Makes text from servers, hosts and scenarios safe for terminals and reports, and removes secrets. */
 import { maskCommandLine } from './secrets/command-line.ts';
 import { withoutCredentials, withoutSecrets } from './secrets/known-secrets.ts';
 
-/** Control characters, invisible and reordering ones, line breaks, halves of a surrogate pair. */
+/** Control, invisible and text-direction characters, line breaks, unpaired surrogates. */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-/** What a CI system obeys, some of them wherever it stands in a line: `::error::x`, `##[error]x`, `##vso[…]`, `##teamcity[…]`. */
+/**
+ * Commands that CI systems execute when printed, some of them anywhere in a line: `::error::x`, `##[error]x`, `##vso[…]`, `##teamcity[…]`.
+ */
 const COMMANDS = /:(?=:[A-Za-z][\w-]*( .*?)?::)|#(?=#\w*\[)/g;
 
-/** A secret that is longer does not end before the text is cut. */
-const MAX_SECRET_LENGTH = 10_000;
+/** Text beyond the shown length that is searched for secrets, so that a secret across the cut is removed. */
+const SECRET_MARGIN = 10_000;
 
 /**
- * @param text that a server or another program wrote
- * @param secrets of the virtual user that it concerns
- * @returns at most `maxLength` characters on one line, in which a harmful one shows as its escape sequence
+ * @param text text of a server or another program
+ * @param secrets secrets of the virtual user concerned
+ * @returns at most `maxLength` characters on one line, with harmful ones escaped
  */
 export function printable(text: string, maxLength: number, secrets?: Iterable<string>): string {
-  return shortLine(withoutSecrets(text.slice(0, maxLength * 2 + MAX_SECRET_LENGTH), secrets), maxLength);
+  return shortLine(withoutSecrets(text.slice(0, maxLength * 2 + SECRET_MARGIN), secrets), maxLength);
 }
 
 /**
- * Keeps values that the script sends, unlike `printable`: a command line does not come from the measured server, and the word
- * `server` of an emitted message would also disappear from `node server.js`.
- * @param args with the program first
+ * `printable` for a command line. Keeps values that the script sends, because command lines do not come from the measured server, and an
+ * emitted `server` would otherwise disappear from `node server.js`.
+ * @param args arguments, beginning with the program
  * @returns the command on one line of at most `maxLength` characters, without credentials
  */
 export function printableCommand(args: readonly string[], maxLength: number): string {
-  const line = maskCommandLine(args).slice(0, maxLength * 2 + MAX_SECRET_LENGTH);
+  const line = maskCommandLine(args).slice(0, maxLength * 2 + SECRET_MARGIN);
   return shortLine(withoutCredentials(line), maxLength);
 }
 
@@ -35,7 +37,7 @@ function shortLine(text: string, maxLength: number): string {
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
 }
 
-/** @returns the text on one line that commands neither a terminal nor a CI system; spaces stay as they are */
+/** Returns the text on one line, with harmful characters and CI commands escaped; keeps spaces. */
 export function oneLine(text: string): string {
   return escapedLine(withoutCredentials(text));
 }
@@ -47,7 +49,7 @@ function escapedLine(text: string): string {
     .replace(COMMANDS, escaped);
 }
 
-/** @returns as `oneLine`, each of its lines */
+/** Applies `oneLine` to every line. */
 export function harmless(text: string): string {
   return withoutCredentials(text).split('\n').map(escapedLine).join('\n');
 }

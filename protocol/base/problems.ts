@@ -1,12 +1,11 @@
-/** Problems of a script, each with its place in the YAML; all are reported together. */
+/** Problems of a script with their path in the YAML; all are reported together. */
 import { z } from 'zod';
 import { printable } from './printable.ts';
 
-/** A key can be anything. */
 const MAX_KEY_LENGTH = 100;
 
 export interface Problem {
-  /** Place in the YAML: `scenarios[0].flow[2].loop[1]`. */
+  /** Path in the YAML: `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
   /** The path leads to a key that no schema knows. */
@@ -15,13 +14,10 @@ export interface Problem {
 
 export type Path = readonly (string | number)[];
 type Issue = z.core.$ZodIssue;
-/** A key that a schema accepts, below those that lead to it; `*` stands for any. */
-type Known = readonly string[];
+/** Path of a key that a schema accepts; `*` stands for any key. */
+type KeyPath = readonly string[];
 
-/**
- * @param problems gets what is wrong with the value, with its place
- * @returns the parsed value; undefined if something is wrong
- */
+/** Parses a value. @param problems receives the problems, with their paths @returns the parsed value; undefined if it is invalid */
 export function check<S extends z.ZodType>(
   schema: S,
   value: unknown,
@@ -33,29 +29,29 @@ export function check<S extends z.ZodType>(
   return data;
 }
 
-/** What schemas of any kind are made of. */
-type Parts = Record<'innerType' | 'element' | 'in' | 'valueType', unknown> & {
+/** Parts of zod's schema definitions. */
+type SchemaParts = Record<'innerType' | 'element' | 'in' | 'valueType', unknown> & {
   shape?: object;
   options?: unknown[];
   items?: unknown[];
 };
 
-/** @returns the keys that the schema accepts, at all depths */
-function keysIn(schema: z.ZodType): Known[] {
-  const { shape = {}, valueType, options = [], items = [], ...def } = schema.def as never as Parts;
+/** Returns the key paths that the schema accepts, at all depths. */
+function keysIn(schema: z.ZodType): KeyPath[] {
+  const { shape = {}, valueType, options = [], items = [], ...def } = schema.def as never as SchemaParts;
   const same = [def.innerType, def.element, def.in, ...options, ...items];
   const below = Object.entries({ ...shape, ...(valueType !== undefined && { '*': valueType }) });
-  const isSchema = (one: unknown) => one instanceof z.ZodType;
+  const isSchema = (part: unknown) => part instanceof z.ZodType;
   return [
     ...below.flatMap(([key, value]) => [
       [key],
       ...(isSchema(value) ? keysIn(value) : []).map((inner) => [key, ...inner]),
     ]),
-    ...same.flatMap((one) => (isSchema(one) ? keysIn(one) : [])),
+    ...same.flatMap((part) => (isSchema(part) ? keysIn(part) : [])),
   ];
 }
 
-/** @param schema has the names to suggest for unknown ones */
+/** @param schema schema whose names are suggested for unknown ones */
 export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Problem[] {
   const known = schema ? keysIn(schema) : [];
   return error.issues
@@ -63,7 +59,7 @@ export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Pro
     .map(({ path, ...problem }) => ({ path: formatPath([...at, ...path]), ...problem }));
 }
 
-function issueProblems(issue: Issue, at: Path, known: Known[]): (Omit<Problem, 'path'> & { path: Path })[] {
+function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem, 'path'> & { path: Path })[] {
   const path = [...at, ...(issue.path as (string | number)[])];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
@@ -73,7 +69,7 @@ function issueProblems(issue: Issue, at: Path, known: Known[]): (Omit<Problem, '
     }));
   }
   if (issue.code === 'invalid_union') {
-    // The intended alternative is the one that fails below its root, or for unknown keys only.
+    // The user meant the alternative that fails only below its root or because of unknown keys.
     const meant = issue.errors.find((branch) => branch.every(isInside));
     if (meant && meant.length > 0) return meant.flatMap((inner) => issueProblems(inner, path, known));
     const types = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
@@ -82,17 +78,17 @@ function issueProblems(issue: Issue, at: Path, known: Known[]): (Omit<Problem, '
   return [{ path, message: issue.message.replace(/^Invalid input: /, '') }];
 }
 
-/** @returns where the same name belongs, or a similar name of this place; an empty string without either */
-function suggestion(key: string, at: Path, known: Known[]): string {
+/** Suggests the right place of the same name, or a similar name at this place; an empty string without either. */
+function suggestion(key: string, at: Path, known: KeyPath[]): string {
   const here = at.filter((part) => typeof part === 'string');
-  const leadsHere = (parents: Known) => parents.every((parent, depth) => parent === '*' || parent === here[depth]);
-  const parents = known.filter((one) => one.at(-1) === key && !one.includes('*')).map((one) => one.slice(0, -1));
-  const around = parents.find((one) => one.length < here.length && leadsHere(one));
+  const leadsHere = (parents: KeyPath) => parents.every((parent, depth) => parent === '*' || parent === here[depth]);
+  const parents = known.filter((path) => path.at(-1) === key && !path.includes('*')).map((path) => path.slice(0, -1));
+  const around = parents.find((path) => path.length < here.length && leadsHere(path));
   if (around) return `: write it beside \`${here[around.length]}\``;
-  const below = parents.map((one) => one.filter((part, depth) => part !== here[depth]).join('.')).filter(Boolean);
+  const below = parents.map((path) => path.filter((part, depth) => part !== here[depth]).join('.')).filter(Boolean);
   if (below.length > 0) return `: write it in \`${[...new Set(below)].join('` or `')}\``;
-  const names = known.filter((one) => one.length === here.length + 1 && leadsHere(one.slice(0, -1)));
-  return didYouMean(key, names.map((one) => one.at(-1)) as string[]);
+  const names = known.filter((path) => path.length === here.length + 1 && leadsHere(path.slice(0, -1)));
+  return didYouMean(key, names.map((path) => path.at(-1)) as string[]);
 }
 
 function isInside(issue: Issue): boolean {
@@ -111,7 +107,7 @@ export function formatProblems(problems: Problem[]): string {
   return problems.map(({ path, message }) => `  ${path}: ${message}`).join('\n');
 }
 
-/** @returns `, did you mean "emit"?`, or an empty string if no name is similar */
+/** Returns, for example, `, did you mean "emit"?`; an empty string if no name is similar. */
 export function didYouMean(word: string, known: string[]): string {
   const near = known
     .map((name) => ({ name, distance: editDistance(word.toLowerCase(), name.toLowerCase()) }))
@@ -120,7 +116,7 @@ export function didYouMean(word: string, known: string[]): string {
   return near ? `, did you mean "${near.name}"?` : '';
 }
 
-/** Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/** Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= a.length; row++) {

@@ -1,23 +1,26 @@
-/** What may be walked over to its end: a few lines of YAML can stand for billions of values, and JSON can be as deep as it is long. */
+/**
+ * Limits the size and depth of parsed YAML and JSON: with aliases, a few lines of YAML can expand to billions of values, and JSON can be
+ * nested as deep as it is long.
+ */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { formatPath, type Problem } from './problems.ts';
 
-/** Far more than any script or result has; whatever reads one to its end does so in well under a second. */
+/** Limit of values, far above any script or result, and small enough to be traversed in well under a second. */
 const MAX_VALUES = 1_000_000;
-/** A hundred times what a flow needs, and far less than a call stack has. */
+/** Limit of depth: a hundred times that of a flow, and far below the limit of the call stack. */
 const MAX_DEPTH = 200;
-/** A hundred times the JSON that a run writes. */
+/** Limit of a file: a hundred times the JSON that a run writes. */
 const MAX_BYTES = 16 * 1024 ** 2;
 const CHUNK_BYTES = 1024 ** 2;
-/** Names in one object: far more than workers, causes or layers of a run. Whoever lists names compares them with each other. */
+/** Limit of keys in an object, far above the workers, causes or layers of a run, because some code compares all keys with each other. */
 const MAX_NAMES = 5000;
-/** Keys that the place of a problem shows. */
+/** Number of keys shown in the path of a problem. */
 const SHOWN_DEPTH = 5;
 
 /**
- * @param value what is in it several times counts as often
- * @param reserved a name that nothing may have
- * @param maxNames of one object
+ * @param value parsed value; an alias counts as often as it is used
+ * @param reserved forbidden key
+ * @param maxNames limit of keys in an object
  * @returns the first problem of size, depth or name; undefined without one
  */
 export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem | undefined {
@@ -29,20 +32,20 @@ export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_V
     return false;
   };
 
-  /** @returns false if nothing more is to be read */
-  function read(one: unknown): boolean {
-    if (typeof one !== 'object' || one === null) return true;
+  /** Returns false to stop reading. */
+  function read(item: unknown): boolean {
+    if (typeof item !== 'object' || item === null) return true;
     if (path.length >= MAX_DEPTH) return refuse(`nested more than ${MAX_DEPTH} levels deep`);
-    // Not `entries`, which would first make a list of all of them.
-    const keys = Array.isArray(one) ? one.keys() : Object.keys(one);
-    const { length } = Array.isArray(one) ? one : (keys as string[]);
-    if (!Array.isArray(one) && length > maxNames) return refuse(`more than ${maxNames} names`);
+    // `entries` would first create a list of all entries.
+    const keys = Array.isArray(item) ? item.keys() : Object.keys(item);
+    const { length } = Array.isArray(item) ? item : (keys as string[]);
+    if (!Array.isArray(item) && length > maxNames) return refuse(`more than ${maxNames} names`);
     values += length;
     if (values > MAX_VALUES) return refuse(`more than ${MAX_VALUES} values, with each alias as often as it is used`);
     for (const key of keys) {
       path.push(key);
       if (key === reserved) return refuse(`${reserved} cannot be a name`);
-      if (!read((one as Record<string | number, unknown>)[key])) return false;
+      if (!read((item as Record<string | number, unknown>)[key])) return false;
       path.pop();
     }
     return true;
@@ -52,7 +55,7 @@ export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_V
   return problem;
 }
 
-/** @returns what is in a JSON file, whoever wrote it @throws Error for one that is too large or deep, SyntaxError */
+/** Reads an untrusted JSON file. @throws Error if it is too large or deep; SyntaxError */
 export function readJson(path: string): unknown {
   const value: unknown = JSON.parse(readText(path));
   const problem = boundProblem(value, undefined, MAX_NAMES);
@@ -60,7 +63,7 @@ export function readJson(path: string): unknown {
   return value;
 }
 
-/** What comes from others can be a link to a device, which has a size of 0 and no end. */
+/** Reads a file in chunks, because an untrusted file can be a link to a device, whose size is 0 and which never ends. */
 function readText(path: string): string {
   const file = openSync(path, 'r');
   try {

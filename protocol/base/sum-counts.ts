@@ -7,19 +7,19 @@ export function sumCounts(all: Record<string, number>[]): Record<string, number>
   return Object.fromEntries(total);
 }
 
-/** Its own property, also for the names of those that objects inherit. */
+/** Sets an own property, even if its name is that of an inherited one. */
 export function setOwn<V>(record: Record<string, V>, key: string, value: V): void {
   Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Of names as for `setOwn`; one that is back at zero is gone. */
+/** Adds to a count, for any name; removes it if the sum is zero. */
 export function addOwn(counts: Record<string, number>, key: string, change: number): void {
   const sum = (ownValue(counts, key) ?? 0) + change;
   if (sum === 0) delete counts[key];
   else setOwn(counts, key, sum);
 }
 
-/** @returns undefined for the names of properties that objects inherit */
+/** Returns an own property; undefined for inherited ones. */
 export function ownValue<V>(record: Record<string, V>, key: string): V | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * Sends a message to the process that forked this one. A parent that has ended loses the message: without a callback, Node
- * would throw its EPIPE as an uncaught error.
- * @param onSettled called once the message was sent or the parent has gone
+ * Sends a message to the parent process; does nothing if the parent has ended. The callback keeps Node from throwing EPIPE as an uncaught
+ * error.
+ * @param onSettled called once the message was sent or the parent has ended
  */
 export function tellParent(message: unknown, onSettled = (): void => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => onSettled());

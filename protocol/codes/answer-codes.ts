@@ -1,22 +1,23 @@
-/** Findings about one answer of a run, for `finding-codes.ts`: broadcasts and messages, memory, and bugs. */
+/** Findings of `finding-codes.ts` about broadcasts and messages, memory, leaks, and bugs. */
 import type { About, Invalidated } from '../result/findings.ts';
 import type { Code } from './error-codes.ts';
 import type { ExpectationName } from './expectations.ts';
 
 export interface Definition extends Code {
-  /** Figures that must not be used. `run`: all of them, and the measurement is INVALID; any other makes it SUSPECT. */
+  /** Figures that must not be used. `run` means all, and makes the measurement INVALID; any other makes it SUSPECT. */
   invalidates: readonly Invalidated[];
-  /** What the finding is about, if not the deployment. */
+  /** Subject of the finding; default: the deployment. */
   about?: About;
-  /** The expectation that the deployment misses. A finding fails an expectation or invalidates figures; few do both. */
+  /** The missed expectation. A finding fails an expectation or invalidates figures; few do both. */
   fails?: ExpectationName;
 }
 
 export const ANSWER_FINDINGS = {
   // Broadcasts and messages
   ACKS_CARRY_ERRORS: {
-    meaning: 'acknowledgements of the server carry an error object: they count as acknowledged, not as answered well',
-    remedy: 'give the flow what the server asks for: see the words of the error, and the log of the server',
+    meaning:
+      'acknowledgements contain an error object: the messages count as acknowledged, but the server rejected them',
+    remedy: 'let the flow send what the server requires: see the text of the error, and the log of the server',
     invalidates: [],
     about: 'application',
   },
@@ -40,27 +41,27 @@ export const ANSWER_FINDINGS = {
   },
   DELIVERY_EVENT_MISSING: {
     meaning: 'no copy of the event that `delivery` names arrived',
-    remedy: 'check the event’s name, what a client must do to get it, and to which room the server sends it',
+    remedy: 'check the event’s name, what a client must do to receive it, and the room to which the server sends it',
     invalidates: [],
     fails: 'every member receives every broadcast',
   },
   IDS_NOT_SHARED: {
-    meaning: 'nearly all ids at `delivery.id` reached one connection only: they tell copies apart, not broadcasts',
-    remedy: 'name the place of an id that all copies of a broadcast share',
+    meaning: 'nearly all ids at `delivery.id` reached only one connection: they identify copies, not broadcasts',
+    remedy: 'use the path of an id that all copies of a broadcast share',
     invalidates: ['run'],
     about: 'measurement',
   },
   IDS_NOT_COUNTED: {
     meaning:
       'broadcasts of the event are not counted: ledgers were full (64 MB in each process), or one event carries several',
-    remedy: 'measure for a shorter time, or count an event that comes less often; for several ids, see the message',
+    remedy: 'measure for a shorter time, or count a less frequent event; for several ids, see the message',
     invalidates: ['delivery'],
     about: 'measurement',
   },
   IDS_CHANGED: {
     meaning:
-      'as many copies are missing as came with the id of another broadcast, or with one that the run did not send: the server changes ids',
-    remedy: 'let the server send the id of each message back as it came, of any length and type',
+      'the number of missing copies equals that of copies with another broadcast’s id or an unknown id: the server changes ids',
+    remedy: 'let the server return the id of each message unchanged, with any length and type',
     invalidates: ['delivery'],
     about: 'application',
   },
@@ -86,41 +87,41 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   PUBLISHES_UNACKNOWLEDGED: {
-    meaning: 'the server did not acknowledge messages that the run published to it, or was late',
+    meaning: 'the server did not acknowledge messages that the run published, or acknowledged them late',
     remedy: 'let its handler call the acknowledgement, or set `publish.acknowledge: false` in `delivery`',
     invalidates: [],
   },
   BROADCASTS_NOT_SENT: {
-    meaning: 'broadcasts that the run asked for did not leave the server, or nobody received them',
+    meaning: 'the server did not send broadcasts that the run requested, or no connection received them',
     remedy: 'see the logs of server and proxy, and their time-outs',
     invalidates: [],
     fails: 'every broadcast is sent',
   },
   BROADCASTS_UNCONFIRMED: {
-    meaning: 'a worker confirmed no send of broadcasts, and no copy of them came: whether they were sent is unknown',
-    remedy: 'see the worker logs at that time; raise `drain.deadline` if a worker only needs longer',
+    meaning: 'no worker confirmed broadcasts, and no copy of them arrived: whether they were sent is unknown',
+    remedy: 'see the worker logs at that time; raise `drain.deadline` if a worker only needs more time',
     invalidates: ['delivery', 'latency'],
   },
   QUEUE_GROWS: {
-    meaning: 'copies or acknowledgements came later and later: the deployment does not keep up with the load',
+    meaning: 'copies or acknowledgements arrived later and later: the deployment does not keep up with the load',
     remedy: 'send less, or give the part of the deployment that is at its limit more CPU',
     invalidates: [],
     fails: 'the deployment keeps up with the load',
   },
   TAIL_CUT: {
     meaning:
-      'copies or acknowledgements still came when the drain ended: latencies are lower bounds, and what is lost may be late',
+      'copies or acknowledgements still arrived when the drain ended: latencies are lower bounds, and lost copies may be late ones',
     remedy: 'raise `drain.deadline`, or the interval of the broadcasts: the server cannot keep up with it',
     invalidates: ['delivery', 'latency'],
   },
   BROADCASTS_LATE: {
-    meaning: 'more than a tenth of the broadcasts left late, by over 50 ms and half of their interval',
+    meaning: 'more than a tenth of the broadcasts were sent late, by over 50 ms and half of their interval',
     remedy: 'raise the interval of the broadcasts, or give workers and generator more CPU',
     invalidates: ['latency'],
   },
   BROADCASTS_DELAYED: {
     meaning:
-      'some broadcasts took at least half a second and ten times as long as the others, to everybody or to a part of the connections',
+      'some broadcasts took at least half a second and ten times as long as the others, to all or some connections',
     remedy: 'see what these broadcasts wait for: a timer, a lock, a slow query or a retry of the application',
     invalidates: [],
     about: 'application',
@@ -138,8 +139,9 @@ export const ANSWER_FINDINGS = {
     fails: 'nobody receives a broadcast twice',
   },
   WRONG_COPIES: {
-    meaning: 'copies came too late, to non-members, changed, unreadable, or of broadcasts that the run did not order',
-    remedy: 'give the run its own room and event; find what repeats, delays or changes messages on the way',
+    meaning:
+      'copies arrived too late, at non-members, changed or unreadable, or belong to broadcasts that the run did not order',
+    remedy: 'give the run its own room and event; find the component that repeats, delays or changes messages',
     invalidates: ['delivery'],
   },
   MESSAGES_UNACKNOWLEDGED: {
@@ -155,12 +157,12 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   PROBE_INCOMPLETE: {
-    meaning: 'the probe or the reference receiver lost its connection or got no answer',
+    meaning: 'the probe or the reference receiver was disconnected or got no answer',
     remedy: 'see the logs of the workers',
     invalidates: ['latency'],
   },
   CLOCK_UNCERTAIN: {
-    meaning: 'the clocks of other hosts may be wrong by more than 1 ms and a tenth of the median latency',
+    meaning: 'the possible error of other hosts’ clocks is more than 1 ms and a tenth of the median latency',
     remedy: 'move the generator nearer to the workers, or use the round trips, which need a single clock',
     invalidates: ['latency'],
     about: 'measurement',
@@ -169,7 +171,7 @@ export const ANSWER_FINDINGS = {
   // Memory
   READINGS_IMPOSSIBLE: {
     meaning:
-      'a source reported memory or CPU that cannot be true, such as memory that did not change while connections arrived: these figures are left out',
+      'a source reported impossible memory or CPU, such as memory that did not change while clients connected: these figures are left out',
     remedy: 'let the source report the measured process, live, in bytes and seconds',
     invalidates: ['memory', 'cpu'],
     about: 'measurement',
@@ -202,14 +204,14 @@ export const ANSWER_FINDINGS = {
   },
   PLATEAUS_UNUSABLE: {
     meaning:
-      'connections came, left or remained when memory was to be read, or fewer than three numbers of connections, zero included, have readings',
+      'clients connected, disconnected or remained while memory was read, or there are readings at fewer than three numbers of connections, zero included',
     remedy: 'use two ramps or more, with a `pause` after each that is long enough for the joins and the readings',
     invalidates: ['memory'],
     about: 'measurement',
   },
   MEMORY_GROWS: {
-    meaning: 'memory grew while connections did not, by more than 20 % of their cost',
-    remedy: 'look for a leak, or memory that a connection takes later; a longer `hold` shows both',
+    meaning: 'memory grew with a constant number of connections, by more than 20 % of their cost',
+    remedy: 'look for a leak, or memory that connections allocate later; a longer `hold` shows both',
     invalidates: ['memory'],
     about: 'measurement',
   },
@@ -220,34 +222,34 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
 
-  // What connections leave behind
+  // Leaks
   STILL_COUNTED: {
-    meaning:
-      'the workers still count or hold connections, rooms, namespaces, files or sockets of connections that have left',
+    meaning: 'the workers still count or hold connections, rooms, namespaces, files or sockets of closed connections',
     remedy:
       'let `disconnect` handlers close what they opened, and set `cleanupEmptyChildNamespaces` for dynamic namespaces',
     invalidates: [],
     about: 'application',
   },
   WORKERS_LEAK: {
-    meaning: 'the workers keep memory of connections that have left, or ever more in time',
+    meaning: 'the workers keep memory of closed connections, or their memory grows over time',
     remedy: 'compare two heap snapshots of a worker, and look at what its `connection` and `disconnect` handlers keep',
     invalidates: [],
     about: 'application',
   },
   REDIS_LEAK: {
-    meaning: 'Redis keeps memory of connections that have left, or ever more in time',
-    remedy: 'delete what is stored for a connection when it leaves, or give it an expiry (`EXPIRE`), and unsubscribe',
+    meaning: 'Redis keeps memory of closed connections, or its memory grows over time',
+    remedy: 'delete the data of a connection when it closes, or let it expire (`EXPIRE`), and unsubscribe',
     invalidates: [],
   },
   PROXY_LEAK: {
-    meaning: 'a proxy, or another part of the deployment, keeps memory of connections that have left',
+    meaning: 'a proxy, or another part of the deployment, keeps memory of closed connections',
     remedy: 'see the time-outs and modules of that part, and update it',
     invalidates: [],
   },
   MACHINE_LEAK: {
-    meaning: "the machine keeps memory of connections that have left: the kernel's sockets, or shared memory",
-    remedy: 'look for sockets in CLOSE_WAIT (`ss -tanp`) and for files in /dev/shm, and at who has them open',
+    meaning: "the machine keeps memory of closed connections: the kernel's sockets, or shared memory",
+    remedy:
+      'look for sockets in CLOSE_WAIT (`ss -tanp`) and for files in /dev/shm, and for the processes that have them open',
     invalidates: [],
   },
 

@@ -1,4 +1,4 @@
-/** Close codes of WebSocket with a known meaning (RFC 6455 and the registry of IANA). */
+/** WebSocket close codes with a known meaning (RFC 6455 and IANA's registry). */
 
 interface CloseCode {
   meaning: string;
@@ -10,9 +10,9 @@ const SEE_PROTOCOL = 'see whether a proxy in between changes messages, and the l
 
 const CLOSE_CODES: Record<number, CloseCode> = {
   1000: { meaning: 'a normal close', remedy: 'see what closes WebSockets in the server or in the proxy' },
-  1001: { meaning: 'the server goes away', remedy: 'see why the server, or the proxy, stopped or reloaded' },
+  1001: { meaning: 'the server shuts down', remedy: 'see why the server, or the proxy, stopped or reloaded' },
   1002: { meaning: 'a violation of the WebSocket protocol', remedy: SEE_PROTOCOL },
-  1003: { meaning: 'a type of data that the server does not take', remedy: SEE_PROTOCOL },
+  1003: { meaning: 'a type of data that the server does not accept', remedy: SEE_PROTOCOL },
   1005: {
     meaning: 'closed without a code',
     remedy:
@@ -23,7 +23,7 @@ const CLOSE_CODES: Record<number, CloseCode> = {
     remedy: 'see whether the process of the server ended, and the time-outs and the log of the proxy',
   },
   1007: { meaning: 'text that is not UTF-8, or data that does not fit its type', remedy: SEE_PROTOCOL },
-  1008: { meaning: 'a violation of a policy of the server', remedy: 'see what the server demands of its clients' },
+  1008: { meaning: 'a violation of a policy of the server', remedy: 'see what the server requires of its clients' },
   1009: { meaning: 'a message too large', remedy: 'send smaller messages, or raise `maxHttpBufferSize` of the server' },
   1010: { meaning: 'an extension is missing', remedy: SEE_PROTOCOL },
   1011: { meaning: 'an error in the server', remedy: SEE_SERVER },
@@ -37,7 +37,7 @@ const OWN: CloseCode = {
   remedy: 'see where the application closes sockets with it',
 };
 
-/** @param cause code of a failure or of an end @returns undefined unless it is `closed_<close code>` with a known meaning */
+/** @param cause code of a failure or a disconnect @returns undefined unless it is `closed_<close code>` with a known meaning */
 export function closeCodeOf(cause: string): (CloseCode & { code: number }) | undefined {
   const code = Number(/^closed_(\d{4})$/.exec(cause)?.[1]);
   const known = CLOSE_CODES[code] ?? (code >= 3000 && code <= 4999 ? OWN : undefined);

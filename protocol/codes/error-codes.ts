@@ -1,20 +1,20 @@
 /**
- * All codes of `CapacityError`, one for each thing that a person does about it. People look them up and scripts match them: a
- * code keeps its meaning from version to version. docs/reference/errors.md is made from them: npm run docs:reference
+ * All codes of `CapacityError`, one for each action of the user. Scripts match them, so a code keeps its meaning across versions. Source of
+ * docs/reference/errors.md: npm run docs:reference
  */
 
-/** What every catalogue of codes says of each code, in Markdown that has backticks only. */
+/** Entry of a catalogue of codes, in Markdown with backticks only. */
 export interface Code {
-  /** What is the case, with its threshold. */
+  /** Condition, with its threshold. */
   meaning: string;
-  /** What a person does about it. */
+  /** Action of the user. */
   remedy: string;
 }
 
 const CODES = {
   // Settings
   CONFIG_INVALID: {
-    meaning: 'options, environment variables, a scenario or a study have the mistakes that are listed',
+    meaning: 'options, environment variables, a scenario or a study have errors, which are listed',
     remedy: 'correct what is listed',
   },
   RATE_IMPOSSIBLE: {
@@ -23,7 +23,7 @@ const CODES = {
   },
   FAULT_IMPOSSIBLE: {
     meaning: 'the deployment lacks the part that the planned fault (`fault.kind`) would hit',
-    remedy: 'for a server of your own, write the `command` that does it, or take `drop-connections`',
+    remedy: 'for your own server, write a `command` that causes the fault, or use `drop-connections`',
   },
   EVENT_NOT_FOUND: {
     meaning: 'without a terminal: `init` found no event that it can count',
@@ -37,11 +37,11 @@ const CODES = {
   // Files
   FILE_UNREADABLE: {
     meaning: 'a scenario, result, baseline or series is missing, damaged, of another kind or an older version',
-    remedy: 'name another file or folder, or read it with the version that wrote it',
+    remedy: 'choose another file or folder, or read it with the version that wrote it',
   },
   FILE_UNWRITABLE: {
     meaning: 'the command cannot write a file or folder',
-    remedy: 'free space on its disk, or name another folder',
+    remedy: 'free space on its disk, or choose another folder',
   },
   BASELINE_MISSING: {
     meaning: 'the file has no baseline of that name, or does not exist',
@@ -56,7 +56,7 @@ const CODES = {
     remedy: 'measure under the same conditions, or save a new baseline',
   },
   SERIES_CHANGED: {
-    meaning: 'the series does not measure what its earlier runs in that folder measured',
+    meaning: 'the settings of the series differ from those of its earlier runs in that folder',
     remedy: 'undo the change, or choose another folder: `--results <folder>`',
   },
   IN_USE: {
@@ -67,7 +67,7 @@ const CODES = {
   // The machine
   NODE_TOO_OLD: {
     meaning: 'the Node that runs Artillery, or the command, is older than 22.18',
-    remedy: 'install Node 24; in a checkout, `npx` and `npm run` use the one that `npm install` brought',
+    remedy: 'install Node 24; in a checkout, `npx` and `npm run` use the version that `npm install` installs',
   },
   NOT_INSTALLED: {
     meaning: 'a program or package that the run needs is not installed',
@@ -86,7 +86,7 @@ const CODES = {
     remedy: 'raise the limit that the message names, or use fewer connections',
   },
   PORT_UNAVAILABLE: {
-    meaning: 'another program listens on the address, or this user may not',
+    meaning: 'another program listens on the address, or this user is not allowed to',
     remedy: "stop the other program (`ss -ltnp 'sport = :<port>'` names it), or choose another address or port",
   },
   STATE_DIR_UNUSABLE: {
@@ -105,7 +105,7 @@ const CODES = {
   // The stack
   START_FAILED: {
     meaning: 'a program of the run did not start, or ended',
-    remedy: 'correct what its output says',
+    remedy: 'correct the errors in its output',
   },
   STACK_RUNNING: {
     meaning: 'a stack is up already, perhaps with other settings',
@@ -126,20 +126,20 @@ const CODES = {
 
   // Several hosts
   HOSTS_MISSING: {
-    meaning: 'not all hosts came in time, or one left before the load',
-    remedy: 'start Artillery on every host; let every firewall between pass the port of the conductor',
+    meaning: 'not all hosts connected in time, or one disconnected before the load',
+    remedy: 'start Artillery on every host; open the conductor’s port in all firewalls between',
   },
   HOSTS_DISAGREE: {
-    meaning: 'a host has another version, scenario, number of hosts or share, or is one too many',
+    meaning: 'a host has another version, scenario, number of hosts or share, or there are too many hosts',
     remedy: 'give all hosts the same version, scenario and variables',
   },
   CONDUCTOR_UNREACHABLE: {
     meaning: 'a host has no connection to its conductor, or lost it: it ends its part of the load',
-    remedy: 'see the output of `conduct`; let every firewall between pass its port',
+    remedy: 'see the output of `conduct`; open its port in all firewalls between',
   },
   BAD_TOKEN: {
     meaning: 'a token or its certificate is wrong',
-    remedy: 'give server and run the same control token, and hosts the line that this run’s conductor printed',
+    remedy: 'give server and run the same control token, and hosts the join token that this run’s conductor printed',
   },
 
   // The target
@@ -152,15 +152,15 @@ const CODES = {
     remedy: 'call `instrument(io)` in the server, with that room among its `rooms`',
   },
   DELIVERY_UNMATCHED: {
-    meaning: 'the event of `delivery` arrives without the id or time that its options say',
-    remedy: 'correct the path in `delivery`: it leads to an id that all copies of a broadcast share',
+    meaning: 'the event of `delivery` arrives without the id or time at the paths in its options',
+    remedy: 'correct the path in `delivery`: it must lead to an id that all copies of a broadcast share',
   },
   PUBLISHER_CLOSED: {
     meaning: 'before the load, the connection that emits the event of `delivery.publish` ended',
     remedy: 'see in the log of the server why it closed it; correct the flow, or `delivery.publish.emit`',
   },
   CONTROL_MISSING: {
-    meaning: 'an address has no control namespace, or nothing counts the connections',
+    meaning: 'an address has no control namespace, or the connections are not counted',
     remedy: 'call `instrument(io)` in the server, and name its ports in `control.urls`',
   },
   WORKER_URLS_WRONG: {
@@ -168,7 +168,7 @@ const CODES = {
     remedy: 'list the control URL of every worker once (not of a load balancer), and give each its own name',
   },
   SOURCE_UNREACHABLE: {
-    meaning: 'nothing answers, or something else does, at a control URL, an inspector or a page of metrics',
+    meaning: 'a control URL, an inspector or a page of metrics does not answer, or another program does',
     remedy: 'start it, let it listen where the generator reaches it, or correct its URL',
   },
   CONTROL_TIMEOUT: {
@@ -176,7 +176,7 @@ const CODES = {
     remedy: 'its event loop is blocked, or it is out of memory: see its log, or lower the load',
   },
   REQUEST_FAILED: {
-    meaning: 'a worker could not do what a control request asks',
+    meaning: 'a worker could not carry out a control request',
     remedy: 'see the log of the worker',
   },
   METRICS_MISSING: {
@@ -208,7 +208,7 @@ const CODES = {
   },
   INSPECTOR_BUSY: {
     meaning: '`workers.inspect`: another program has the port of the inspector, or a debugger is connected to it',
-    remedy: 'end what the message names during the run',
+    remedy: 'stop the program in the message during the run',
   },
   INSPECTOR_EXPOSED: {
     meaning: '`workers.inspect`: the options of the process let its inspector listen on another address than loopback',

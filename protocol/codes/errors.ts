@@ -1,13 +1,13 @@
 import { harmless } from '../base/printable.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
-/** An error for users: a stable code to look up, the cause, and the fix. */
+/** An error for users, with a stable code, the cause, and the fix. */
 export class CapacityError extends Error {
   readonly code: ErrorCode;
-  /** What to do about it: one line, with a command if there is one. */
+  /** Action of the user, on one line, with a command if possible. */
   readonly fix: string;
 
-  /** @param fix if more is known than the catalogue's remedy */
+  /** @param fix overrides the catalogue's remedy */
   constructor(code: ErrorCode, message: string, fix = ERROR_CODES[code].remedy, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'CapacityError';
@@ -16,31 +16,31 @@ export class CapacityError extends Error {
   }
 }
 
-/** Why `spawn` and its like fail when this user or container may have no more processes, files or memory. */
-const NO_MORE = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
+/** Error codes of `spawn` if a limit of processes, files or memory is reached. */
+const LIMIT_ERRORS = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
-/** @returns what a limit has to do with a process that did not start; undefined if it is no limit */
+/** Returns an error if a limit prevented a process from starting; undefined for any other error. */
 export function startRefused(error: unknown): CapacityError | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
-  if (!syscall.startsWith('spawn') || !NO_MORE.has(code)) return undefined;
+  if (!syscall.startsWith('spawn') || !LIMIT_ERRORS.has(code)) return undefined;
   return new CapacityError(
     'LIMIT_TOO_LOW',
-    `this machine lets this user start no further process: ${message}`,
+    `this user cannot start another process on this machine: ${message}`,
     'raise the limit of processes (`ulimit -u`; of a container, `pids.max`), or of open files and memory; or end other processes',
   );
 }
 
-/** @returns the error as printed: `CODE: what happened` and, indented below, the fix */
+/** Returns the error as printed: `CODE: what happened` and, indented below, the fix. */
 export function describeError(error: unknown): string {
-  // Node's message about text that is not JSON quotes some of it.
-  return harmless(wordsOf(error).replace(/, (\.\.\.)?".*?"(\.\.\.)? is not valid JSON/gs, ', which is not valid JSON'));
+  // Removes the quoted text from Node's message about invalid JSON, which can contain secrets.
+  return harmless(textOf(error).replace(/, (\.\.\.)?".*?"(\.\.\.)? is not valid JSON/gs, ', which is not valid JSON'));
 }
 
-function wordsOf(error: unknown): string {
+function textOf(error: unknown): string {
   if (!(error instanceof CapacityError)) return error instanceof Error ? error.message : String(error);
   const why = error.cause instanceof Error ? error.cause.message : '';
-  // Often the message has it already.
+  // Left out if the message contains it already.
   const cause = error.message.includes(why) ? '' : `\n  cause: ${why}`;
   return `${error.code}: ${error.message}${cause}\n  fix: ${error.fix}`;
 }

@@ -1,16 +1,18 @@
-/** Exit codes of a run, and of `npx socketio-capacity`. Artillery's own: 11 a worker crashed. */
+/** Exit codes of a run and of `npx socketio-capacity`. Artillery's own code 11 means that a worker crashed. */
 export const EXIT_CODES = {
-  /** Something is worse than allowed: a threshold of Artillery's `ensure`, or of a baseline. */
+  /** A threshold of Artillery's `ensure` or of a baseline is missed. */
   worse: 1,
-  /** The settings, the machine or the target do not allow the run; nothing was measured. */
+  /** Settings, machine or target do not allow the run; nothing was measured. */
   refused: 2,
-  /** The figures are there, with reasons to doubt them. */
+  /** The figures are available, with reasons to doubt them. */
   suspect: 3,
   /** The figures cannot be trusted. */
   invalid: 4,
 } as const;
 
-/** What `artillery run` exits with, for the reference. INVALID takes precedence over a missed threshold, and that over SUSPECT. */
+/**
+ * Exit codes of `artillery run`, for the reference. INVALID takes precedence over a missed threshold, which takes precedence over SUSPECT.
+ */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
   1: 'failed: a threshold is missed, or the server refused all clients by an answer of its own; without the plugin, the engine could not start, or all virtual users failed',
@@ -21,39 +23,39 @@ export const RUN_EXIT_CODES: Record<number, string> = {
   130: 'stopped by Ctrl-C: the result has what was measured until then',
 };
 
-/** Stopped by Ctrl-C. */
+/** Exit code after Ctrl-C. */
 export const STOPPED = 130;
 
-/** `stack status`. */
+/** Exit code of `stack status` without a running stack. */
 export const NOT_UP = 3;
 
-/** `compare` and `study`: inconclusive. */
+/** Exit code of `compare` and `study` for an inconclusive result. */
 export const INCONCLUSIVE = 5;
 
-/** Why a run has no result: refused before its load, stopped by the user, or ended without writing one. */
+/** Reasons for a missing result: refused before the load, stopped by the user, or ended without writing one. */
 type NoResult = 'refused' | 'stopped' | 'failed';
 
-/** How a run, a comparison or a search ended. */
+/** Outcome of a run, a comparison or a search. */
 export type Ended =
   | NoResult
   | { verdict: 'VALID' | 'SUSPECT' | 'INVALID'; outcome: 'PASSED' | 'FAILED' | 'UNKNOWN' }
   | { answer: 'better' | 'no-difference' | 'worse' | 'inconclusive' }
-  | { search: keyof typeof OF_SEARCH };
+  | { search: keyof typeof SEARCH_EXIT_CODES };
 
 const { worse, refused, suspect, invalid } = EXIT_CODES;
 
-const WITHOUT_RESULT: Record<NoResult, number> = { refused, stopped: STOPPED, failed: invalid };
+const NO_RESULT_EXIT_CODES: Record<NoResult, number> = { refused, stopped: STOPPED, failed: invalid };
 
-const OF_RESULT = {
+const RESULT_EXIT_CODES = {
   VALID: { PASSED: 0, FAILED: worse, UNKNOWN: invalid },
   SUSPECT: { PASSED: suspect, FAILED: worse, UNKNOWN: invalid },
   INVALID: { PASSED: invalid, FAILED: invalid, UNKNOWN: invalid },
 };
 
-const OF_ANSWER = { better: 0, 'no-difference': 0, worse, inconclusive: INCONCLUSIVE };
+const ANSWER_EXIT_CODES = { better: 0, 'no-difference': 0, worse, inconclusive: INCONCLUSIVE };
 
-/** A search whose last run has no result has that run's exit code. */
-const OF_SEARCH = {
+/** Exit codes of searches; if the last run has no result, its exit code is used instead. */
+const SEARCH_EXIT_CODES = {
   found: 0,
   highest: 0,
   none: worse,
@@ -64,16 +66,16 @@ const OF_SEARCH = {
   measurement: suspect,
 };
 
-/** Returns the exit code for every way to end. Only a measurement that shows success has 0. */
+/** Returns the exit code of an outcome: 0 only for a measurement that shows success. */
 export function exitCodeOf(ended: Ended): number {
-  if (typeof ended === 'string') return WITHOUT_RESULT[ended];
-  if ('answer' in ended) return OF_ANSWER[ended.answer];
-  return 'search' in ended ? OF_SEARCH[ended.search] : OF_RESULT[ended.verdict][ended.outcome];
+  if (typeof ended === 'string') return NO_RESULT_EXIT_CODES[ended];
+  if ('answer' in ended) return ANSWER_EXIT_CODES[ended.answer];
+  return 'search' in ended ? SEARCH_EXIT_CODES[ended.search] : RESULT_EXIT_CODES[ended.verdict][ended.outcome];
 }
 
 const FROM_BEST_TO_WORST: number[] = [0, suspect, worse, invalid, refused];
 
-/** Returns the worst exit code of several runs. An unknown code, such as that of a crash, is the worst; no run is refused. */
+/** Returns the worst exit code of several runs. An unknown code, such as that of a crash, is the worst; without runs, it is `refused`. */
 export function worstExitCode(codes: number[]): number {
   const rank = (code: number) => (FROM_BEST_TO_WORST.includes(code) ? FROM_BEST_TO_WORST.indexOf(code) : Infinity);
   const [first = refused, ...others] = codes;

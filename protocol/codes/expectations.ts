@@ -1,8 +1,8 @@
-/** What everybody expects of a load test, whatever its scenario says. A finding that misses one fails the run. */
+/** General expectations of every load test, independent of the scenario. A finding that misses one fails the run. */
 
 /**
- * Artillery metrics about the same thing, by the expectation's name: a threshold of `ensure` on one of them replaces the
- * expectation. A name may be the beginning of several metrics.
+ * Expectation → related Artillery metrics: a threshold of `ensure` on one of them replaces the expectation. An entry can be the prefix of
+ * several metrics.
  */
 export const EXPECTATIONS = {
   'no connection fails': ['connections.failed', 'vusers.failed'],

@@ -1,17 +1,20 @@
 /**
- * All codes of failed virtual users and connections. Each is a metric, `errors.<code>`, and a key of the result's
- * `connections.failures`: short, stable, from a bounded set. A placeholder in angle brackets makes it a family of codes.
- * docs/reference/errors.md is made from them: npm run docs:reference
+ * All codes of failed virtual users and connections: short, stable, from a bounded set. Each is a metric (`errors.<code>`) and a key of the
+ * result's `connections.failures`. A placeholder in angle brackets stands for a family of codes. Source of docs/reference/errors.md: npm
+ * run docs:reference
  */
 import type { Blame } from '../documents/search-schema.ts';
 import type { Code } from './error-codes.ts';
 
 interface FailureDefinition extends Code {
-  /** Whose limit it shows, if not the deployment's. */
+  /** Owner of the limit that it shows, if not the deployment. */
   blame?: Extract<Blame, 'generator' | 'machine'>;
-  /** A configured number of the deployment: where nearly all failures have this code, the run met that limit and not what is measured. */
+  /**
+   * Whether it shows a configured limit of the deployment: if nearly all failures have this code, the run reached that limit instead of the
+   * deployment's capacity.
+   */
   isLimit?: true;
-  /** That number can be one of the rate. */
+  /** Whether the limit can be a rate. */
   isRate?: true;
 }
 
@@ -24,12 +27,12 @@ const BUG = { meaning: 'a bug', remedy: 'please report it with the folder of the
 const CODES = {
   // Connecting
   EMFILE: {
-    meaning: 'the generator process may open no more files',
+    meaning: 'the generator process has reached its limit of open files',
     remedy: 'raise the limit: `ulimit -n 65536`',
     blame: 'generator',
   },
   ENFILE: {
-    meaning: "the generator's machine may open no more files",
+    meaning: "the generator's machine has reached its limit of open files",
     remedy: 'raise the limit: `sysctl fs.file-max`',
     blame: 'machine',
   },
@@ -59,15 +62,15 @@ const CODES = {
   },
   http_400: {
     meaning: 'the server or the proxy refused the handshake, for example in `allowRequest`',
-    remedy: 'see what it said: a client that lacks something, or a proxy that removes the header `Upgrade`',
+    remedy: 'see the text of the answer: the client may lack something, or a proxy may remove the header `Upgrade`',
   },
   http_401: {
     meaning: 'the server or the proxy requires a login',
-    remedy: 'give it in `auth`, `headers` or `query`, or log in with a step before',
+    remedy: 'send credentials in `auth`, `headers` or `query`, or log in with an earlier step',
   },
   http_403: {
     meaning: 'the server, the proxy or a firewall refuses these clients',
-    remedy: 'give what it asks for in `auth`, `headers` or `query`, or allow the generator there',
+    remedy: 'send what it requires in `auth`, `headers` or `query`, or allow the generator there',
   },
   http_429: {
     meaning: 'a rate limit of proxy or server refused the handshake',
@@ -150,7 +153,8 @@ const CODES = {
     blame: 'generator',
   },
   buffers_full: {
-    meaning: 'the generator process reached its limit of unfinished or unread bytes',
+    meaning:
+      'the generator process reached its limit of buffered bytes: incomplete messages, or data that the server does not read',
     remedy: 'let the server send smaller messages, or spread the load over several generator hosts',
     blame: 'generator',
   },
@@ -261,8 +265,8 @@ export type FailureCode = Expanded<keyof typeof CODES>;
 export const FAILURE_CODES: Record<string, FailureDefinition> = CODES;
 
 /**
- * Returns the definition of a failure or an end that the generator or its machine caused: it shows nothing of the deployment.
- * @param cause a code of a failure, or Socket.IO's reason of an end
+ * Returns the definition of a failure or disconnect caused by the generator or its machine, which says nothing about the deployment.
+ * @param cause code of a failure, or Socket.IO's disconnect reason
  */
 export function generatorFaultOf(cause: string): FailureDefinition | undefined {
   const reason = slug(cause).replace(/^disconnected_/, '');
@@ -270,12 +274,12 @@ export function generatorFaultOf(cause: string): FailureDefinition | undefined {
   return definition?.blame && definition;
 }
 
-/** Returns a reason of Socket.IO as part of a code: `transport close` → `transport_close`. */
+/** Converts Socket.IO's reason to a part of a code: `transport close` → `transport_close`. */
 export function slug(reason: string): string {
   return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
 
-/** @param code as in a result @returns the definition; undefined of what is only in a family, or unknown */
+/** Returns the definition of a result's code; undefined if it is unknown or only part of a family. */
 export function failureOf(code: string): FailureDefinition | undefined {
   return Object.hasOwn(FAILURE_CODES, code) ? FAILURE_CODES[code] : undefined;
 }

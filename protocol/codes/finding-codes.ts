@@ -1,10 +1,10 @@
-/** Every finding that a run can report. docs/reference/errors.md is made from this catalogue: npm run docs:reference */
+/** All findings that a run can report. Source of docs/reference/errors.md: npm run docs:reference */
 import type { About } from '../result/findings.ts';
 import { ANSWER_FINDINGS, type Definition } from './answer-codes.ts';
 
-/** One code for each action that a person can take. Causes stand before their consequences; a result lists findings in this order. */
+/** One code for each action of the user. Causes come before their consequences; a result lists findings in this order. */
 const CATALOGUE = {
-  // What all figures rest on
+  // Conditions of all figures
   IMPOSSIBLE_REPORT: {
     meaning: 'the server reported times or broadcasts that cannot be true',
     remedy: "let `instrument(io)`, in the run's version, answer control requests and `broadcast_echo`",
@@ -21,7 +21,7 @@ const CATALOGUE = {
   SOURCE_UNREADABLE: {
     meaning:
       'a control port, a page of metrics or Redis did not answer, or no longer lets the run read it: its figures are missing from then on',
-    remedy: 'let the run read the source from its begin to its end',
+    remedy: 'keep the source readable during the whole run',
     invalidates: [],
     about: 'measurement',
   },
@@ -48,7 +48,7 @@ const CATALOGUE = {
     about: 'generator',
   },
   FLEET_PROCESS_DIED: {
-    meaning: 'a fleet process of the generator died: what its connections would have shown is unknown',
+    meaning: 'a fleet process of the generator died: the measurements of its connections are missing',
     remedy: 'see `dmesg` for out-of-memory kills, and give the generator more memory',
     invalidates: ['run'],
     about: 'generator',
@@ -101,7 +101,7 @@ const CATALOGUE = {
       'a process of the server, a proxy or Redis ended or restarted during the run, other than planned; its start time, counters that only grow, or a control port that refuses connections show it',
     remedy:
       'see its log for what ended it: an uncaught error, its own exit, or a kill (`dmesg` shows those for memory)',
-    // Its memory and counters are gone with it; the generator's own counts are not.
+    // Memory and counters of the ended process are lost; the generator's counts are not affected.
     invalidates: ['memory', 'cpu'],
     fails: 'the deployment keeps running',
   },
@@ -109,7 +109,7 @@ const CATALOGUE = {
     meaning:
       'the proxy, Redis or PM2 restarted or stopped during the run, other than planned, or a worker no longer answered',
     remedy: 'see its log, and leave the deployment alone during a run',
-    // The memory and counters from before a restart are gone; the generator's own counts are not.
+    // Memory and counters from before a restart are lost; the generator's counts are not affected.
     invalidates: ['memory', 'cpu'],
     fails: 'the deployment keeps running',
   },
@@ -126,8 +126,8 @@ const CATALOGUE = {
   },
   RUN_INCOMPLETE: {
     meaning:
-      'no connection was made, or the run ended early: somebody stopped it, a measurement failed, or its virtual users left',
-    remedy: 'let the run come to its end, and end the flow with `hold: true`',
+      'no connection was made, or the run ended early: it was stopped, a measurement failed, or its virtual users ended',
+    remedy: 'let the run complete, and end the flow with `hold: true`',
     invalidates: ['run'],
   },
   WORKER_URLS_WRONG: {
@@ -156,12 +156,12 @@ const CATALOGUE = {
     invalidates: [],
   },
   MESSAGES_TOO_LARGE: {
-    meaning: 'connections were closed because of a message that is larger than the server or the proxy takes',
+    meaning: 'connections were closed because of a message that is larger than the server or the proxy accepts',
     remedy: 'send smaller messages, or raise `maxHttpBufferSize` of the server (and the limit of the proxy)',
     invalidates: [],
   },
   CLIENTS_REFUSED: {
-    meaning: 'the server refused the run’s own clients, so what they measure is missing',
+    meaning: 'the server refused the run’s own clients, so their measurements are missing',
     remedy: 'name a scenario that the server accepts in the option `clients`',
     invalidates: [],
     fails: 'the server accepts the clients of the run',
@@ -173,7 +173,7 @@ const CATALOGUE = {
     fails: 'no connection fails',
   },
   CONNECTIONS_DROPPED: {
-    meaning: 'connections or namespaces ended before the run released them, even if they came back',
+    meaning: 'connections or namespaces closed before the run released them, even if they reconnected',
     remedy: 'see the logs of the workers and of the proxy at that time',
     invalidates: [],
     fails: 'no connection is lost',
@@ -197,7 +197,7 @@ const CATALOGUE = {
     fails: 'all virtual users are connected at once',
   },
   NOT_BACK: {
-    meaning: 'connections that a planned fault dropped did not come back',
+    meaning: 'connections that a planned fault dropped did not reconnect',
     remedy: 'see `fault.notBack`, and the options of `reconnection`',
     invalidates: [],
     fails: 'every connection comes back from the planned fault',

@@ -1,17 +1,15 @@
-/**
- * `capacity-baseline.json`: results that later ones are checked against. It is meant to be kept under version control.
- */
+/** `capacity-baseline.json`: results that later ones are compared with. Meant to be kept under version control. */
 import { z } from 'zod';
 import { type Result, resultSchema } from '../result/result.ts';
 import { byName } from '../result/shared-schemas.ts';
 
 export const baselineFileSchema = z.strictObject({
   schemaVersion: z.literal(1),
-  /** By name, e.g. `main`. */
+  /** Baselines by name, such as `main`. */
   baselines: byName(
     z.strictObject({
       savedAt: z.string(),
-      /** One, or repeats; abridged. */
+      /** A result or several repeats, abridged. */
       results: z.array(resultSchema).min(1),
     }),
   ),
@@ -19,7 +17,7 @@ export const baselineFileSchema = z.strictObject({
 
 export type BaselineFile = z.infer<typeof baselineFileSchema>;
 
-/** The same result without the long lists that no comparison needs. */
+/** Returns the result without the long lists that comparisons do not use. */
 export function abridged(result: Result): Result {
   return {
     ...result,

@@ -1,12 +1,12 @@
 /**
- * Layers of a deployment that the option `layers` can name, beside its workers. What they measure is in
- * `plugin/samplers/layers/`; the memory of a proxy is part of what a connection costs.
+ * Layers of a deployment besides its workers, which the option `layers` can name. Their figures are in `plugin/samplers/layers/`. A proxy's
+ * memory is part of the cost of a connection.
  */
 
 interface NamedLayer {
   title: string;
   isProxy: boolean;
-  /** A stack that the run starts can have it; else it is part of a run only if settings name it. */
+  /** Whether a stack that the run starts can have it; otherwise only settings can add it to a run. */
   ofStack: boolean;
 }
 
@@ -18,18 +18,18 @@ export const NAMED_LAYERS = {
 
 export type LayerName = keyof typeof NAMED_LAYERS;
 
-/** The workers, which every deployment has. */
+/** Title of the workers' layer. */
 export const WORKERS_TITLE = 'Workers';
 
-/** Titles of a layer's figures, by the end of their id. */
+/** Titles of a layer's figures, by the suffix of their id. */
 const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'V8 heap' };
 
-/** @returns such as `Workers PSS` */
+/** Returns, for example, `Workers PSS`. */
 export function measureTitle(layerTitle: string, measure: keyof typeof MEASURES): string {
   return `${layerTitle} ${MEASURES[measure]}`;
 }
 
-/** @returns the title of a layer, or of its figure: `Workers` of `worker`, `nginx PSS` of `nginxPss` */
+/** Returns the title of a layer or of its figure: `Workers` for `worker`, `nginx PSS` for `nginxPss`. */
 export function titleOfLayer(id: string): string {
   const [, layer = id, measure = ''] = /^([a-z\d]*)(.*)$/.exec(id) ?? [];
   const named = layer === 'worker' ? WORKERS_TITLE : (NAMED_LAYERS as Record<string, NamedLayer>)[layer]?.title;
@@ -38,8 +38,8 @@ export function titleOfLayer(id: string): string {
   return `${title}${measure.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`;
 }
 
-/** In the order of tables. */
+/** Names in the order of tables. */
 export const LAYER_NAMES = Object.keys(NAMED_LAYERS) as LayerName[];
 
-/** One of them is in front of the workers. */
+/** Layers that can be in front of the workers. */
 export const PROXIES = LAYER_NAMES.filter((name) => NAMED_LAYERS[name].isProxy);

@@ -10,7 +10,7 @@ export const VARIED = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as co
 export const COMPARISONS = ['<=', '>=', '==', '!=', '<', '>'] as const;
 
 export const conditionSchema = z.strictObject({
-  /** Path of a number in the result document, with dots. */
+  /** Dotted path of a number in the result document. */
   key: z.string().min(1),
   comparison: z.enum(COMPARISONS),
   value: z.number(),
@@ -20,64 +20,64 @@ const planSchema = z.strictObject({
   scenario: z.string().min(1),
   /** SHA-256 of the scenario's text. */
   scenarioHash: z.string(),
-  /** One of the scenario's `config.environments`. */
+  /** Name in the scenario's `config.environments`. */
   environment: z.string().nullable(),
   target: z.string(),
   vary: z.enum(VARIED),
-  /** A level breaks when one of them is met; empty for the rules that apply by default. */
+  /** A level breaks if any of these is met; empty for the default rules. */
   until: z.array(conditionSchema),
   from: positive,
   to: positive.nullable(),
-  /** From one level to the next, until one breaks. */
+  /** Factor between levels until one breaks. */
   factor: z.number().gt(1),
-  /** By which share the answer may be off: levels are tried to half of it, as runs at the same level differ. */
+  /** Allowed error of the answer, as a share. Levels are tried to half of it, because runs at the same level differ. */
   tolerance: positive,
-  /** Further runs of the answer's level. */
+  /** Number of further runs at the answer's level. */
   repeat: count,
-  /** Before the run after one that broke; longer where the deployment has not recovered by then. */
+  /** Pause after a run that broke; extended if the deployment has not recovered by then. */
   restSeconds: z.number().nonnegative(),
   /** Share of each limit that the sizing table leaves free. */
   headroom: z.number().min(0).lt(1),
 });
 
 /**
- * `breaks`: by the deployment. `cannotTell`: the generator or its machine was the limit, or the measurement is not
- * sound. `error`: the run did not come to its end.
+ * `breaks`: because of the deployment. `cannotTell`: the generator or its machine was the limit, or the measurement is not valid. `error`:
+ * the run did not complete.
  */
 const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 
-/** Whose limit it is: `machine` is shared by deployment and generator. */
+/** Owner of the limit; `machine` is shared by deployment and generator. */
 const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
 const becauseSchema = z.strictObject({
   /** Code of the finding; null for a condition or a threshold. */
   code: z.string().nullable(),
   text: z.string(),
-  /** It explains the others. */
+  /** Whether it explains the others. */
   isCause: z.boolean(),
 });
 
 const runSchema = seriesRunSchema.extend({
   level: positive,
-  /** `again`: it broke once. `control`: it held before, and shows whether the deployment has recovered. */
+  /** `again`: repeats a level that broke once. `control`: repeats a level that held, to check whether the deployment has recovered. */
   purpose: z.enum(['step', 'bisect', 'again', 'control', 'confirm']),
   outcome: outcomeSchema,
-  /** Whose limit the run met; null if the level held. */
+  /** Owner of the limit that the run reached; null if the level held. */
   blame: blameSchema.nullable(),
-  /** What happened, the most important first; for a level that held, doubts that do not concern the answer. */
+  /** Reasons, most important first; for a level that held, doubts that do not affect the answer. */
   because: z.array(becauseSchema),
 });
 
 const endSchema = z.enum([
-  /** The answer is known to the tolerance. */
+  /** The answer is within the tolerance. */
   'found',
   /** `to` held. */
   'highest',
   /** No level held. */
   'none',
-  /** What had held before broke: again and again after a break, or at more and more levels. */
+  /** Levels that had held broke: repeatedly after a break, or at more and more levels. */
   'recovery',
-  /** The machine, or the stack that is up, allows no higher level. */
+  /** The machine or the running stack allows no higher level. */
   'doctor',
   'generator',
   'machine',
@@ -87,26 +87,26 @@ const endSchema = z.enum([
 
 const wallSchema = z.strictObject({
   name: z.enum(['held', 'memory', 'cpu']),
-  /** Connections of one machine with nothing left free; null where it is not known. */
+  /** Most connections of a machine, without headroom; null if unknown. */
   max: count.nullable(),
-  /** What it is computed from, or why it is not known. */
+  /** Basis of the computation, or why it is unknown. */
   assumption: z.string(),
 });
 
 const sizingSchema = z.strictObject({
-  /** Nothing broke, or not for the number of connections: fewer machines may do. */
+  /** Whether fewer machines could be enough, because nothing broke, or not because of the number of connections. */
   atMost: z.boolean(),
   walls: z.array(wallSchema),
-  /** The lowest one, after the headroom. */
+  /** Name of the lowest limit, which determines `perMachine`. */
   decides: wallSchema.shape.name,
   perMachine: count,
   rows: rowsOf({
     users: count,
     machines: count,
-    /** On each machine; null where it is not known. */
+    /** Memory of each machine; null if unknown. */
     memoryBytes: z.number().nullable(),
     idleCores: z.number().nullable(),
-    /** In which all users of a machine connect again, with the CPU that the headroom allows. */
+    /** Time in which all users of a machine reconnect, with the CPU that the headroom allows. */
     reconnectSeconds: z.number().nullable(),
   }),
 });
@@ -120,20 +120,20 @@ export const searchSchema = z.strictObject({
     sentence: z.string(),
     /** Null while the search is not finished. */
     end: endSchema.nullable(),
-    /** Highest level below all that broke; null if none held. */
+    /** Highest level that held below all that broke; null if none held. */
     held: positive.nullable(),
-    /** Runs at that level that held. */
+    /** Number of runs at that level that held. */
     heldRuns: count,
-    /** Runs at that level, without controls that broke. */
+    /** Number of runs at that level, without controls that broke. */
     runs: count,
-    /** Lowest level that broke, or the one of the generator's limit; null if there is none. */
+    /** Lowest level that broke, or the level of the generator's limit; null if there is none. */
     broke: positive.nullable(),
-    /** What explains it, the strongest first: from the result of the broken level, or why the search ended there. */
+    /** Explanations, strongest first: from the result of the broken level, or why the search ended there. */
     evidence: z.array(becauseSchema),
   }),
   /** The limit that ended the search before a run; null otherwise. */
   limit: z.strictObject({ name: z.string(), max: count, raise: z.string() }).nullable(),
-  /** Null where no level with connections held, or something else varied. */
+  /** Null if no level with connections held, or if something else was varied. */
   sizing: sizingSchema.nullable(),
 });
 

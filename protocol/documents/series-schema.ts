@@ -1,4 +1,4 @@
-/** A series of runs, one after the other: what study.json and search.json share. */
+/** Schemas of a series of runs, shared by study.json and search.json. */
 import { z } from 'zod';
 import { EXIT_CODES, STOPPED } from '../codes/exit-codes.ts';
 
@@ -10,25 +10,25 @@ export const spreadSchema = z.strictObject({
   mean: z.number(),
   min: z.number(),
   max: z.number(),
-  /** Standard deviation between runs; null of a single run. */
+  /** Standard deviation between runs; null for a single run. */
   deviation: z.number().nullable(),
-  /** Student's 95 % interval of the mean; null of a single run. */
+  /** Student's 95 % interval of the mean; null for a single run. */
   low95: z.number().nullable(),
   high95: z.number().nullable(),
 });
 
-/** Every run that was started, whatever came of it. */
+/** A started run, with any outcome. */
 export const seriesRunSchema = z.strictObject({
-  /** From 1, in the order in which they were made. */
+  /** Number in chronological order, from 1. */
   number: z.number().int().positive(),
   startedAt: z.string(),
   seconds: z.number().nonnegative(),
-  /** Exit code of `artillery run`, or that of a refused run if it left no result; `endingOf` gives its meaning. */
+  /** Exit code of `artillery run`, or `refused` if the run was refused without a result; see `endingOf`. */
   exitCode: z.number().int(),
-  /** Path of its result.json, relative to the folder of this file; null if the run left none. */
+  /** Path of its result.json, relative to this file's folder; null if there is none. */
   result: z.string().nullable(),
   status: statusSchema.nullable(),
-  /** Why it contributes no figures; null if it does. */
+  /** Why its figures are not used; null if they are. */
   problem: z.string().nullable(),
 });
 
@@ -38,8 +38,8 @@ export type Spread = z.infer<typeof spreadSchema>;
 export type Ending = 'measured' | 'refused' | 'stopped' | 'crashed';
 
 /**
- * @param exitCodes of the runs of one side
- * @returns how many of them ended without a result, although they were let to; none if all were refused, as where a package is missing
+ * Counts the runs of a side that crashed or were refused, so that they have no result. 0 if all were refused or stopped, for example
+ * because a package is missing.
  */
 export function lostAmong(exitCodes: number[]): number {
   const endings = exitCodes.map(endingOf);
@@ -47,7 +47,7 @@ export function lostAmong(exitCodes: number[]): number {
   return endings.filter((ending) => ending === 'refused' || ending === 'crashed').length;
 }
 
-/** @returns how a run ended, by its exit code: `measured` if it came to its end, whatever the verdict */
+/** Returns how a run ended, by its exit code: `measured` if it completed, with any verdict. */
 export function endingOf(exitCode: number): Ending {
   const { worse, refused, suspect, invalid } = EXIT_CODES;
   if ([0, worse, suspect, invalid].includes(exitCode)) return 'measured';

@@ -1,4 +1,4 @@
-/** Every combination of levels several times: the file of a study, and `study.json` with its runs and differences. */
+/** Schemas of a study, which runs every combination of levels several times: its file, and `study.json` with runs and differences. */
 import { z } from 'zod';
 import { byName, count, rowsOf } from '../result/shared-schemas.ts';
 import { seriesRunSchema, spreadSchema } from './series-schema.ts';
@@ -16,9 +16,9 @@ const READY = 'expected a port or an http:// URL';
 const port = z.number().int().min(1).max(65_535);
 
 const serverSchema = z.strictObject({
-  /** Program and arguments, started in the folder of the study's file. */
+  /** Program and arguments; started in the folder of the study's file. */
   command: z.array(z.string().min(1)).min(1),
-  /** Answers when the server is ready: a port on 127.0.0.1, or a URL, with any status below 500. */
+  /** Readiness check: a port of 127.0.0.1 that accepts connections, or a URL that answers with a status below 500. */
   ready: z.union([port, z.url({ protocol: /^https?$/, error: READY })], { error: READY }),
 });
 
@@ -26,56 +26,55 @@ const combinationSchema = z.record(z.string(), levelSchema);
 
 /** Settings from the study's file or the command line. */
 export const planSchema = z.strictObject({
-  /** Path of the scenario, relative to the study's file, or to where the command was typed. */
+  /** Path of the scenario, relative to the study's file or to the working directory. */
   scenario: z.string().min(1),
   /**
-   * Levels by name: in capitals an environment variable, after `engine.` an option of the engine, `server` one of the
-   * servers below, `scenario` a file in place of the one above; otherwise an option of the plugin, with dots.
+   * Levels by name. A name in capitals is an environment variable, `engine.…` an option of the engine, `server` a server below, `scenario`
+   * a file that replaces the scenario above; any other is a dotted option of the plugin.
    */
   vary: z.record(z.string(), levelsSchema).default({}),
-  /** Servers of the user's own by name, which the study starts for its runs. */
+  /** The user's own servers by name, which the study starts for its runs. */
   servers: z.record(z.string(), serverSchema).default({}),
-  /** Levels that do not go together: the combinations that have all levels of an entry are left out. */
+  /** Excluded levels: combinations with all levels of an entry are left out. */
   except: z.array(combinationSchema).default([]),
   /** Further arguments of `artillery run`. */
   args: z.array(z.string()).optional(),
-  /** Runs of each combination. */
+  /** Number of runs of each combination. */
   repeat: z.number().int().positive(),
-  /** Ends before `repeat` once a change of that share would be seen in every figure that decides. It is also the margin. */
+  /** Ends before `repeat` once a change of this share would be detected in every primary figure. Also the margin for `no-difference`. */
   detect: z.number().positive().optional(),
-  /** Makes the order of runs repeatable. */
+  /** Seed of the order of runs. */
   seed: z.number().int().default(1),
 });
 
 const runSchema = seriesRunSchema.extend({
-  /** From 1; each block has every combination once. A run that did not come to its end can be followed by another of its place. */
+  /** Number of the block, from 1; each block has every combination once. A run that did not complete can be repeated in its block. */
   block: count,
   levels: combinationSchema,
 });
 
-/** Between one set of runs and the reference, in the figure's own unit. */
+/** Difference between a set of runs and the reference, in the figure's unit. */
 const differenceSchema = z.strictObject({
   /**
-   * `no-difference`: the whole interval is within the margin, or the same was counted. `inconclusive`: anything else that is neither
-   * better nor worse.
+   * `no-difference`: the whole interval is within the margin, or the counts are equal. `inconclusive`: neither that nor better nor worse.
    */
   answer: z.preprocess(
-    // As documents of earlier versions have it.
+    // Name in documents of earlier versions.
     (answer) => (answer === 'cannot-tell' ? 'inconclusive' : answer),
     z.enum(['better', 'worse', 'no-difference', 'inconclusive']),
   ),
-  /** Mean minus the reference's mean; null when one of the two was not measured. */
+  /** Mean minus the reference's mean; null if either was not measured. */
   value: z.number().nullable(),
   /** `value` ÷ the reference's mean; null when that is 0. */
   share: z.number().nullable(),
-  /** The 95 % interval of this difference by itself; null where the noise is unknown. */
+  /** 95 % interval of this single difference; null if the noise is unknown. */
   low: z.number().nullable(),
   high: z.number().nullable(),
-  /** The difference, up or down, that four of five such comparisons would see; null where the noise is unknown. */
+  /** Difference in either direction that 80 % of such comparisons would detect; null if the noise is unknown. */
   detectable: z.number().nullable().default(null),
-  /** Where inconclusive, runs of each side that would decide, if the difference is as large as now; null if unknown, or above 1,000. */
+  /** If inconclusive: runs of each side needed to decide, assuming the same difference; null if unknown or above 1,000. */
   runsNeeded: z.number().int().nullable().default(null),
-  /** Codes of findings that invalidate the figure in runs of either side, which are left out. */
+  /** Codes of findings that invalidate the figure in runs of either side; these runs are left out. */
   invalidatedBy: z.array(z.string()).default([]),
   /**
    * The source of the noise estimate: the spread between runs of both sides, or of all combinations with the same level of a study; within
@@ -87,7 +86,7 @@ const differenceSchema = z.strictObject({
 export const studySchema = z.strictObject({
   schemaVersion: z.literal(2),
   name: z.string(),
-  /** The first comment line of the study's file; empty without a file. */
+  /** First comment line of the study's file; empty without a file. */
   title: z.string(),
   plan: planSchema,
   /** SHA-256 of the scenario's text. */
@@ -98,12 +97,12 @@ export const studySchema = z.strictObject({
   runs: z.array(runSchema),
   combinations: rowsOf({
     levels: combinationSchema,
-    /** Runs that contribute figures, of `plan.repeat`. */
+    /** Number of runs with usable figures, of `plan.repeat`. */
     usable: count,
-    /** By the figure's key in the result document. */
+    /** Spread by the figure's key in the result document. */
     figures: byName(spreadSchema),
   }),
-  /** One for each name, each setting of the other names, and each level after the first. */
+  /** One entry for each name, each combination of the other names, and each level after the first. */
   differences: rowsOf({
     name: z.string(),
     others: combinationSchema,

@@ -1,4 +1,4 @@
-/** Sums of snapshots: of the processes of a fleet, and of the engines of a run. */
+/** Sums the snapshots of a fleet's processes or a run's engines. */
 
 import { mergeEncoded } from '../base/histogram.ts';
 import { CONNECT_STAGES } from '../wire/connection.ts';
@@ -13,8 +13,8 @@ type Summand = Partial<FleetTotals> & Pick<FleetTotals, 'ends' | 'openings' | 'c
 
 const NO_TIMES = { sent: 0, acknowledged: 0, ackUs: mergeEncoded([]), sendDelayUs: mergeEncoded([]) };
 
-/** What adds up by itself. */
-const NOTHING = {
+/** Zero values of all fields that `addUp` sums. */
+const ZERO = {
   accounts: { asked: 0, pending: 0, alive: 0, peak: 0, failed: {}, ended: {}, returned: 0 },
   connected: 0,
   failures: {},
@@ -41,7 +41,7 @@ const NOTHING = {
 export function addSnapshots(all: Summand[]): FleetTotals {
   const faults = all.flatMap(({ fault }) => fault ?? []);
   return {
-    ...addUp(all as (typeof NOTHING)[], NOTHING),
+    ...addUp(all as (typeof ZERO)[], ZERO),
     ends: addEnds(all.map(({ ends }) => ends)),
     openings: addSeries(all.map(({ openings }) => openings)),
     connecting: addConnecting(all.map(({ connecting }) => connecting)),

@@ -1,29 +1,29 @@
 /**
- * The parts that messages of the link are made of. Between hosts, each message is parsed by its schema: what another host sends
- * is finite and no longer than this, whoever wrote it.
+ * Building blocks of the link's message schemas. Messages between hosts are parsed by their schemas, which bound all numbers and lengths,
+ * because another host's messages are untrusted.
  */
 import { z } from 'zod';
 import type { InstantUs } from '../base/clock/instants.ts';
 import { isEncodedHistogram } from '../base/histogram.ts';
 
-/** Bytes, times and counts of any other program; a kernel writes "no limit" as a larger one. */
+/** Limit of bytes, times and counts of other programs. Kernels write "no limit" as a larger number. */
 export const LARGEST_FIGURE = 2 ** 63;
-/** Small enough that sums over all hosts stay exact. */
+/** Limit of counts, small enough that sums over all hosts are exact. */
 const LARGEST = 2 ** 46;
-/** In a list, or a table by name: several times what any run has. */
-const MOST_ENTRIES = 100_000;
+/** Limit of entries in a list or record, several times those of any run. */
+const MAX_ENTRIES = 100_000;
 
-/** Whether an account foots is for the verdict to say, so that a count may also be wrong, but never out of range. */
+/** Checks ranges only; the verdict checks that sums agree. */
 export const count = z.number().gte(-LARGEST).lte(LARGEST);
-/** Where a wrong number would cost time or memory, such as a phase's. */
+/** A number that code loops or allocates by, such as that of a phase. */
 export const index = z.int().nonnegative().lte(10_000);
-/** Microseconds: monotonic clocks of different hosts can be years apart. */
+/** Microseconds; monotonic clocks of different hosts can be years apart. */
 export const instant: z.ZodType<InstantUs> = z
   .number()
   .gte(-(2 ** 53))
   .lte(2 ** 53);
 export const name = z.string().max(1000);
-/** One or more: a scenario can have many mistakes. */
+/** One or several sentences, such as the mistakes in a scenario. */
 export const sentence = z.string().max(2 ** 16);
 /** An HDR histogram, compressed base64. */
 export const histogram = z
@@ -31,13 +31,13 @@ export const histogram = z
   .max(2 ** 17)
   .refine(isEncodedHistogram, 'expected a histogram');
 
-export const list = <T extends z.ZodType>(of: T) => z.array(of).max(MOST_ENTRIES);
-/** Something for each cause, or worker. */
+export const list = <T extends z.ZodType>(of: T) => z.array(of).max(MAX_ENTRIES);
+/** A record by cause, worker or other name. */
 export const byName = <T extends z.ZodType>(of: T) =>
-  z.record(name, of).refine((all) => Object.keys(all).length <= MOST_ENTRIES, 'too many names');
+  z.record(name, of).refine((all) => Object.keys(all).length <= MAX_ENTRIES, 'too many names');
 export const counts = byName(count);
 
-/** @returns one field for each name */
+/** Returns an object schema with a field for each name. */
 export function each<const Name extends string, T extends z.ZodType>(names: readonly Name[], of: T) {
-  return z.object(Object.fromEntries(names.map((one) => [one, of])) as Record<Name, T>);
+  return z.object(Object.fromEntries(names.map((field) => [field, of])) as Record<Name, T>);
 }

@@ -1,12 +1,11 @@
 /**
- * Transports the messages between a run and its engines. Today all of them are threads of one process; any other
- * carrier has to keep the same contract: every message reaches all others on the carrier, whole and in the order of its
- * sender, and does not return to its sender.
+ * Transports the messages between a run and its engines, here between threads of a process. Every carrier delivers each message completely
+ * to all other participants, in the sender's order, and not back to the sender.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 
 export interface Carrier<Sent, Received> {
-  /** Called for each message; to be set right after opening the carrier, before a message can arrive. */
+  /** Called for each message; set it right after opening the carrier, before a message can arrive. */
   onMessage: (message: Received) => void;
   /** Does nothing on a closed carrier. */
   send(message: Sent): void;
@@ -14,10 +13,7 @@ export interface Carrier<Sent, Received> {
   close(): void;
 }
 
-/**
- * Between the threads of one process. Does not keep the process running.
- * @param runId keeps several runs in one process apart
- */
+/** Opens a carrier between threads of a process. Does not keep the process running. @param runId distinguishes several runs in a process */
 export function openThreadCarrier<Sent, Received>(runId: string): Carrier<Sent, Received> {
   const channel = new BroadcastChannel(`socketio-capacity:${runId}`);
   let isOpen = true;

@@ -1,20 +1,19 @@
-/** The messages that connections send again and again. */
+/** Schemas for the messages that connections send repeatedly (step `every`). */
 import { z } from 'zod';
 import { count, counts, each, histogram } from './bounded-schemas.ts';
 
 /**
- * `measure`: those that are due from now on are of the measured window. `rest`: they are not, as before it. `stop`: none is
- * sent any more.
+ * `measure`: messages due from now on belong to the measured window. `rest`: they do not, as before the window. `stop`: no more are sent.
  */
 export const messageStageSchema = z.enum(['measure', 'rest', 'stop']);
 export type MessageStage = z.infer<typeof messageStageSchema>;
 
-/** Messages that connections send again and again, so far. */
+/** Counts of repeated messages so far. */
 export const messageCountsSchema = z.object({
   sent: count,
-  /** Sent on connections that are still open, and not acknowledged, although they ask for it. */
+  /** Messages on open connections that requested an acknowledgement and have not got it. */
   unanswered: count,
-  /** Of these, passed over: a newer one of the same connection was acknowledged, or none ever. */
+  /** Part of `unanswered`: a newer message of the same connection was acknowledged, or none ever was. */
   passedOver: count,
 });
 export type MessageCounts = z.infer<typeof messageCountsSchema>;
@@ -29,31 +28,31 @@ const messageTimesSchema = z.object({
 });
 export type MessageTimes = z.infer<typeof messageTimesSchema>;
 
-/** `missed`: the process was behind by a whole period, and the next one was due. `disconnected`: there was no connection. */
+/** `missed`: the process was late by a whole period, so the next message was already due. `disconnected`: there was no connection. */
 type MessageLoss = 'missed' | 'disconnected';
 
 /**
- * Messages that connections send again and again. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`.
- * Each sum is of counts that are kept separately, so that both can be checked.
+ * Totals of repeated messages. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`. All counts are kept
+ * independently, so that these sums can be checked.
  */
 export const messageTotalsSchema = z.object({
-  /** Connections that have begun, once for each message that they send. */
+  /** Connections that have begun to send, counted once for each of their steps. */
   connections: count,
-  /** As the schedule has it, from each connection's begin to its end. */
+  /** Messages due on the schedule, from each connection's begin to its end. */
   due: count,
   sent: count,
-  /** By cause. */
+  /** Unsent messages by cause. */
   notSent: each<MessageLoss, typeof count>(['missed', 'disconnected'], count),
-  /** Sent without asking for an acknowledgement. */
+  /** Sent without requesting an acknowledgement. */
   unasked: count,
   acknowledged: count,
-  /** Not acknowledged, although the connection is open. */
+  /** Unacknowledged messages of open connections. */
   unanswered: count,
-  /** Of these, passed over, by event. */
+  /** Part of `unanswered` as in `messageCountsSchema`, by event. */
   passedOver: counts,
-  /** Not acknowledged when the connection ended. */
+  /** Unacknowledged messages of closed connections. */
   lost: count,
-  /** Those that were due in the measured window, and the others. */
+  /** Messages due in the measured window, and all others. */
   measured: messageTimesSchema,
   outside: messageTimesSchema,
 });

@@ -1,9 +1,9 @@
-/** A planned fault: what the run orders, and what became of the connections. */
+/** Messages about a planned fault: the run's orders, and counts of its effect on connections. */
 import { z } from 'zod';
 import { count, counts, histogram, instant } from './bounded-schemas.ts';
 import { timeSeriesSchema } from './time-series.ts';
 
-/** `begin`: what happens to the connections is counted from `atUs` on; with `drop`, all of them end now. `end`: until now. */
+/** `begin` starts the counts at `atUs`, and with `drop` closes all connections now. `end` ends the counts. */
 export const faultOrderSchema = z.discriminatedUnion('stage', [
   z.object({ stage: z.literal('begin'), atUs: instant, drop: z.boolean() }),
   z.object({ stage: z.literal('end') }),
@@ -11,27 +11,27 @@ export const faultOrderSchema = z.discriminatedUnion('stage', [
 export type FaultOrder = z.infer<typeof faultOrderSchema>;
 
 /**
- * What became of the connections that were open when a planned fault began. `connections = stayed + dropped`;
- * `dropped = back + Σ notBack`. Each sum is of counts that are kept separately, so that both can be checked.
+ * Counts of the connections that were open when a planned fault began. `connections = stayed + dropped`; `dropped = back + Σ notBack`. All
+ * counts are kept independently, so that these sums can be checked.
  */
 export const faultCountsSchema = z.object({
   connections: count,
   stayed: count,
-  /** At least once. */
+  /** Dropped at least once. */
   dropped: count,
-  /** Dropped, and open at the end. */
+  /** Dropped, and connected again at the end. */
   back: count,
-  /** By cause. */
+  /** Dropped and not reconnected, by cause. */
   notBack: counts,
-  /** Returns whose session the server restored. */
+  /** Reconnects with a restored session. */
   recovered: count,
-  /** HDR histogram of the time from `atUs` to the last return of each that is back, in microseconds, compressed base64. */
+  /** HDR histogram of the time from `atUs` to the last reconnect of each connection in `back`, in microseconds, compressed base64. */
   backUs: histogram,
-  /** Each time that one of them drops, tries to come back, and returns. */
+  /** Drops, reconnect attempts, and successful reconnects over time. */
   drops: timeSeriesSchema,
   attempts: timeSeriesSchema,
   returns: timeSeriesSchema,
-  /** Attempts that failed, by cause. */
+  /** Failed attempts by cause. */
   failedAttempts: counts,
 });
 export type FaultCounts = z.infer<typeof faultCountsSchema>;

@@ -2,14 +2,14 @@
 import { z } from 'zod';
 import { count, index } from './bounded-schemas.ts';
 
-/** Since the previous snapshot. Delay is how late timers fire. */
+/** Event loop since the previous snapshot. The delay is the lateness of timers. */
 export const eventLoopHealthSchema = z.object({
-  /** 0 to 1; at 1 the loop never waits, and everything it times includes its own queue. */
+  /** 0 to 1; at 1, the loop is always busy, and its measured times include its own queue. */
   utilization: count,
   delayP50Ms: count,
   delayP99Ms: count,
   delayMaxMs: count,
-  /** Share of the time that its thread was runnable in which it waited for a CPU; null except on Linux. */
+  /** Share of the thread's runnable time in which it waited for a CPU; null except on Linux. */
   cpuWaitShare: count.nullable(),
 });
 export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
@@ -20,7 +20,7 @@ export const fleetProcessHealthSchema = z.object({
   index,
   /** False once the process has died; its connections count as disconnected. */
   alive: z.boolean(),
-  /** False if it did not answer this time: it has died or stalled, and its figures are from earlier. */
+  /** False if it did not answer this time, because it has died or stalled; its figures are then outdated. */
   answers: z.boolean(),
   connections: count,
   eventLoop: eventLoopHealthSchema,

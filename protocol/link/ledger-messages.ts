@@ -1,4 +1,4 @@
-/** The ledger of broadcasts: what the run asks of it, and what each fleet process has in it. */
+/** Messages about the ledger of broadcasts: the run's requests, and the rows of each fleet process. */
 import { z } from 'zod';
 import { mergeEncoded } from '../base/histogram.ts';
 import { NO_COPIES, RECEIPT_COUNTS } from '../result/delivery-schema.ts';
@@ -6,15 +6,15 @@ import { count, each, histogram, instant, name } from './bounded-schemas.ts';
 
 /** Connections that lost copies while they were open, over all finalized broadcasts. */
 const lossTotalsSchema = z.object({
-  /** Connections that broadcasts were for. */
+  /** Connections that should have received broadcasts. */
   members: count,
-  /** Those that lost a copy. */
+  /** Connections that lost a copy. */
   losers: count,
-  /** Losers that received none of their broadcasts. */
+  /** `losers` that received none of their broadcasts. */
   gotNothing: count,
-  /** HDR histogram, compressed base64: the number of copies that each other loser lost. */
+  /** HDR histogram, compressed base64: lost copies per loser that received some. */
   lost: histogram,
-  /** HDR histogram, compressed base64: the number of broadcasts that were for each loser. */
+  /** HDR histogram, compressed base64: expected broadcasts per loser. */
   expected: histogram,
   /** HDR histogram, compressed base64: microseconds from the join to the first receipt, of losers that lost nothing after it. */
   startedUs: histogram,
@@ -23,64 +23,62 @@ const lossTotalsSchema = z.object({
 });
 export type LossTotals = z.infer<typeof lossTotalsSchema>;
 
-/** Frames that carry the broadcast event, of the whole run. The columns of single broadcasts are in `FrozenBroadcast`. */
+/** Totals of all frames with the broadcast event. The columns of single broadcasts are in `FrozenBroadcast`. */
 export const receiptTotalsSchema = z.object({
-  /** All whose payload can be read: of every column but `unreadable`. */
+  /** All readable frames: every column but `unreadable`. */
   received: count,
   duplicates: count,
-  /** After the broadcast's row was finalized. */
+  /** Received after the broadcast's row was finalized. */
   late: count,
   unreadable: count,
-  /** With a number that the run never sends. */
+  /** Received with a number that the run never sends. */
   neverOrdered: count,
-  /** Copies of broadcasts whose rows are not finalized: once the run has finalized its own, these were never ordered. */
+  /** Copies of broadcasts whose rows are not finalized. Those left after the run has finalized its broadcasts were never ordered. */
   open: count,
   losses: lossTotalsSchema,
 });
 export type ReceiptTotals = z.infer<typeof receiptTotalsSchema>;
 
-/** Request to finalize the ledger of one broadcast: `sentAtUs` determines who was to receive it. */
+/** Request to finalize the ledger of a broadcast; `sentAtUs` determines its members. */
 export const freezeOrderSchema = z.object({
   seq: z.int().nonnegative(),
   room: name,
   sentAtUs: instant,
-  /** When it should have been sent. Latency counts from here, so that a late publisher cannot hide a queue. */
+  /** Intended send time. Latency counts from here, so that queueing in a late publisher is included (no coordinated omission). */
   intendedAtUs: instant,
-  /** When the run ordered it: the server counts the members between this and the send. */
+  /** Time of the order. The server counts the members between this and the send. */
   orderedAtUs: instant.optional(),
-  /** When the run ordered the one before, or began. Who had left by then, the server has noticed when it counts for this one. */
+  /** Time of the previous order, or of the first begin. The server's count already excludes clients that left before this time. */
   previousAtUs: instant.optional(),
-  /** The broadcast's id in an own event, whose `seq` is only the run's. */
+  /** The broadcast's id in the user's own event; its `seq` is then assigned by the run. */
   id: name.optional(),
-  /** Which published it, if one is known. */
+  /** Publishing worker, if known. */
   worker: name.optional(),
-  /** In place of `intendedAtUs` and `sentAtUs`: latency counts from here; null if unknown. */
+  /** Start of latencies, instead of `intendedAtUs`; null if unknown. */
   latencyFromAtUs: instant.nullable().optional(),
 });
 export type FreezeOrder = z.infer<typeof freezeOrderSchema>;
 
-/** One fleet process's ledger row for one broadcast. `expected = received + lostConnected + lostDisconnected`. */
+/** A fleet process's ledger row for a broadcast. `expected = received + lostConnected + lostDisconnected`. */
 export const frozenBroadcastSchema = z.object({
   /** Number of the process within its engine's fleet. */
   process: count,
   seq: z.int().nonnegative(),
   ...each(RECEIPT_COUNTS, count).shape,
-  /** By how much the earliest of the early ones came before the send; 0 without any. */
+  /** How long before the send the earliest copy arrived; 0 if none was early. */
   earlyByUs: count,
-  /** Checksum of which connections of this process received it: two broadcasts with the same one went to the same. */
+  /** Checksum of the receiving connections of this process; equal for broadcasts with the same receivers. */
   receivers: count,
-  /**
-   * HDR histograms of receipt − intendedAtUs in microseconds, by where the receiver's worker stands to the publisher's.
-   */
+  /** HDR histograms of receipt − intendedAtUs in microseconds, for receivers on the publisher's worker and on others. */
   latencyUs: z.object({ local: histogram, cross: histogram }),
   /** Latency of the first and of the last receiver. */
   firstUs: count,
   lastUs: count,
-  /** The host is gone: `expected` is the most that it can have been. */
+  /** Set if the host was lost: `expected` is then an upper bound. */
   assumed: z.literal(true).optional(),
-  /** Nobody knows when it was sent: there are no latencies. */
+  /** Set if the send time is unknown, so there are no latencies. */
   untimed: z.literal(true).optional(),
-  /** Nobody knows the worker of some receivers, or of the publisher: `local` and `cross` are right only together. */
+  /** Set if the worker of the publisher or of some receivers is unknown, so only the sum of `local` and `cross` is right. */
   unplaced: z.literal(true).optional(),
 });
 export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;

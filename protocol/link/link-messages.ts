@@ -1,7 +1,6 @@
 /**
- * The messages between a run and its engines (one per Artillery worker thread). Plugin and engines have no other
- * connection during a run, not even on Ctrl-C. Only sums are sent: ledger rows and encoded histograms, never single
- * messages. A `Carrier` transports them.
+ * The messages between a run and its engines (one per Artillery worker thread), the only connection between plugin and engines during a
+ * run, also after Ctrl-C. Only sums are sent: ledger rows and encoded histograms, never single receipts. A `Carrier` transports them.
  */
 import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
@@ -13,7 +12,7 @@ import { sightingsSchema } from './sightings.ts';
 import { fleetSnapshotSchema } from './snapshot.ts';
 import { fleetStatusSchema } from './status.ts';
 
-/** Identifies the engine that reports, and its host. Processes of its fleet are numbered within it. */
+/** Identifies the reporting engine and its host. Its fleet's processes are numbered within it. */
 const engineIdentitySchema = z.object({
   /** Same as `Host.kernel`. */
   host: name,
@@ -22,17 +21,17 @@ const engineIdentitySchema = z.object({
 });
 export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
 
-/** Short connections before the load, for each engine; no later count includes them. */
+/** Order to each engine for short connections before the load; not included in later counts. */
 const warmUpOrderSchema = z.object({
   connections: count,
-  /** How many at the same time. */
+  /** Number of concurrent connections. */
   together: count,
-  /** Undefined where the server need not know `join_room`. */
+  /** Room to join; undefined if the server may not support `join_room`. */
   room: name.optional(),
 });
 export type WarmUpOrder = z.infer<typeof warmUpOrderSchema>;
 
-/** What a user reads of a mistake. */
+/** An error for the user. */
 export const failureSchema = z.object({
   code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
   message: sentence,
@@ -43,24 +42,27 @@ const requestId = z.int().nonnegative();
 const message = <const Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   z.object({ type: z.literal(type), ...shape });
 
-/** Run to all engines. */
+/** Messages from the run to all engines. */
 export const runMessageSchema = z.discriminatedUnion('type', [
-  /** The target is up and the baseline is taken: arrivals may begin; on several hosts, all at that time. */
+  /** Arrivals can begin, because the target is up and the baseline is measured; on several hosts, all begin at `atUs`. */
   message('start', { atUs: instant.optional() }),
   message('warm-up', { requestId, order: warmUpOrderSchema }),
   message('snapshot', { requestId }),
   message('freeze', { requestId, broadcasts: list(freezeOrderSchema) }),
-  /** What was seen of an own event so far; whether ids that appear from now on are counted; and which are none of the run's. */
+  /**
+   * Requests the sightings of the user's own event so far. `watch`: whether ids that appear from now on are counted; `outside`: ids that
+   * are not the run's.
+   */
   message('sight', { requestId, watch: z.boolean(), outside: list(sentence) }),
-  /** How the messages that connections send again and again go on; and how many there were. */
+  /** Changes the stage of repeated messages, and requests their counts. */
   message('messages', { requestId, stage: messageStageSchema }),
-  /** A planned fault begins, or its consequences are over. */
+  /** Begins or ends the counts of a planned fault. */
   message('fault', { requestId, order: faultOrderSchema }),
-  /** Held connections leave now, staggered. */
+  /** Closes held connections, staggered. */
   message('release', {}),
-  /** The residual is measured: held virtual users can end. */
+  /** The residual memory is measured, so held virtual users can end. */
   message('finish', {}),
-  /** The run is over (also after Ctrl-C): close everything and reply. */
+  /** Ends the run (also after Ctrl-C): engines close everything and reply. */
   message('close', { requestId }),
 ]);
 export type RunMessage = z.infer<typeof runMessageSchema>;
@@ -68,14 +70,14 @@ export type RunMessage = z.infer<typeof runMessageSchema>;
 const report = <const Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   message(type, { from: engineIdentitySchema, ...shape });
 
-/** Engine to run. */
+/** Messages from an engine to the run. */
 export const engineMessageSchema = z.discriminatedUnion('type', [
-  /** `engines`: how many there will be on this host, of which this is one. */
+  /** `engines`: number of engines on this host, including this one. */
   report('ready', { engines: index }),
-  /** Arrivals count from then on; on several hosts, that is when the run had them start. */
+  /** Start of the arrivals; on several hosts, the start time that the run ordered. */
   report('began', { beganAtUs: instant }),
   report('status', { status: fleetStatusSchema }),
-  /** All short connections have left; `failure` is the message of the first that failed. */
+  /** All short connections are closed; `failure` is the message of the first failure. */
   report('warmed', { requestId, failure: sentence.optional() }),
   report('snapshot', { requestId, snapshot: fleetSnapshotSchema }),
   report('frozen', { requestId, rows: list(frozenBroadcastSchema) }),
@@ -83,7 +85,7 @@ export const engineMessageSchema = z.discriminatedUnion('type', [
   report('messages', { requestId, counts: messageCountsSchema }),
   report('faulted', { requestId }),
   report('closed', { requestId }),
-  /** Its host is gone: nothing that it had not reported comes any more. */
+  /** The engine's host is lost; no more reports will follow. */
   report('gone', {}),
   report('failed', failureSchema.shape),
 ]);

@@ -1,33 +1,33 @@
-/** What is seen of an event of the server's own, whose broadcasts nobody orders. */
+/** Sightings of broadcasts of the user's own event, which the run does not order. */
 import { z } from 'zod';
 import { count, instant, list, name, sentence } from './bounded-schemas.ts';
 
-/** A broadcast of an own event, as one fleet process has seen it. */
+/** A broadcast of the user's own event, as seen by a fleet process. */
 const sightingSchema = z.object({
   id: sentence,
   firstAtUs: instant,
-  /** As the server writes it: an instant of unknown unit. */
+  /** Send time as written by the server, in an unknown unit. */
   sentAt: z.union([name, z.number()]).optional(),
   /** Length of the first copy's JSON. */
   bytes: count,
-  /** First copies so far. */
+  /** Number of first copies so far. */
   reached: count,
-  /** Whether its copies are in a row. */
+  /** Whether its copies are counted in a ledger row. */
   counted: z.boolean(),
 });
 export type Sighting = z.infer<typeof sightingSchema>;
 
-/** What one fleet process has seen of an own event. */
+/** Sightings of a fleet process. */
 export const sightingsSchema = z.object({
   /** Broadcasts that are not finalized. */
   ids: list(sightingSchema),
-  /** Share of the room for their rows that is taken, 0 to 1. */
+  /** Used share of the memory for their rows, 0 to 1. */
   filled: count,
-  /** The first copy in which no id was found. */
+  /** Example of a copy without an id. */
   example: sentence.optional(),
-  /** Ids that copies have beside those at the option's path: where, and one of them. */
+  /** Paths of other ids in the copies besides the option's path, each with an example. */
   others: list(z.tuple([sentence, name])).optional(),
-  /** Once, when the run begins to watch: rooms and their members. */
+  /** Rooms with their number of members; sent once, when the run begins to watch. */
   rooms: list(z.tuple([name, count])).optional(),
 });
 export type Sightings = z.infer<typeof sightingsSchema>;

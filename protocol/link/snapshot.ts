@@ -1,4 +1,4 @@
-/** What an engine tells of its whole fleet: cumulative counters and histograms. */
+/** Snapshot of an engine's whole fleet: cumulative counters and histograms. */
 import { z } from 'zod';
 import { CONNECT_STAGES, type ConnectStage } from '../wire/connection.ts';
 import { byName, count, counts, each, histogram, list, sentence } from './bounded-schemas.ts';
@@ -9,7 +9,7 @@ import { eventLoopHealthSchema, fleetProcessHealthSchema } from './health.ts';
 import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
-/** What became of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
+/** Account of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
 const connectionAccountsSchema = z.object({
   asked: count,
   pending: count,
@@ -18,34 +18,32 @@ const connectionAccountsSchema = z.object({
   peak: count,
   /** Never opened, by cause. */
   failed: counts,
-  /** Opened and not alive any more, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
+  /** Opened and closed again, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
   ended: counts,
-  /** Ends of connections that came back: the number of times. */
+  /** Number of drops after which the connection was reestablished. */
   returned: count,
 });
 
-/**
- * Connections that drop and should come back: dropped = returned + gaveUp + left + away. One that drops twice counts twice.
- */
+/** Drops of connections that should reconnect: dropped = returned + gaveUp + left + away. A connection that drops twice counts twice. */
 const returnCountsSchema = z.object({
   dropped: count,
   returned: count,
-  /** Returned with the session that the server restored. */
+  /** Reconnected with a restored session. */
   recovered: count,
-  /** After the last attempt. */
+  /** Given up after the last attempt. */
   gaveUp: count,
-  /** Closed by their virtual users meanwhile. */
+  /** Closed by their virtual users while disconnected. */
   left: count,
-  /** Now. */
+  /** Disconnected at present. */
   away: count,
-  /** Attempts after the first one of an absence. */
+  /** Attempts after the first one of each drop. */
   retries: count,
-  /** HDR histogram of the time from the drop to the return, in microseconds, compressed base64. */
+  /** HDR histogram of the time from drop to reconnect, in microseconds, compressed base64. */
   awayUs: histogram,
 });
 export type ReturnCounts = z.infer<typeof returnCountsSchema>;
 
-/** Every connection that has opened is in exactly one: `upgraded` began with polling and is WebSocket now. */
+/** Each opened connection is in exactly one count; `upgraded` began with polling and changed to WebSocket. */
 const transportCountsSchema = z.object({
   websocket: count,
   upgraded: count,
@@ -57,47 +55,49 @@ export type TransportCounts = z.infer<typeof transportCountsSchema>;
 export const fleetSnapshotSchema = z.object({
   processes: list(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
-  /** No connection opened or ended while the processes answered one after the other, so their counts are of one moment. */
+  /** Whether no connection opened or closed while the processes answered one after the other, so that their counts are consistent. */
   still: z.boolean(),
   /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
   connected: count,
-  /** Virtual users that failed for good although they lost no connection, by cause. */
+  /** Virtual users that finally failed, but not by a lost connection, by cause. */
   failures: counts,
-  /** What was said at the first of them, by cause; printable. */
+  /** Printable error text of the first failure of each cause. */
   failureExamples: byName(sentence),
-  /** Repeated attempts of first connections and of those that come back. */
+  /** Repeated attempts, of first connections and of reconnects. */
   retries: count,
   /** Connections that ended, by Socket.IO's reason. */
   disconnects: counts,
-  /** Ends that no virtual user asked for, also of connections that came back, by kind. */
+  /** Ends not requested by a virtual user, also of connections that reconnected, by kind. */
   ends: list(endKindSchema),
   returns: returnCountsSchema,
-  /** Every connection that has opened, by its transport now or at its end. */
+  /** All opened connections, by current or last transport. */
   transports: transportCountsSchema,
-  /** Connections whose WebSocket the server has granted compression. */
+  /** Connections to which the server granted compression. */
   compressed: count,
-  /** Connections that stayed on polling, although the options ask for WebSocket, by cause. */
+  /** Connections that stayed on polling although the options include WebSocket, by cause. */
   upgradeFailures: counts,
-  /** Connections now, by the worker that the join's acknowledgement named. */
+  /** Open connections, by the worker in the join's acknowledgement. */
   perWorker: counts,
-  /** Connections now that no join named, by the first part of the session id: a worker's name on our own servers only. */
+  /**
+   * Open connections without a worker from a join, by the first part of the session id, which is the worker's name only on bundled servers.
+   */
   perSessionPrefix: counts,
   /** HDR histograms in microseconds, compressed base64. */
   connectUs: each<ConnectStage, typeof histogram>(CONNECT_STAGES, histogram),
   /** Connections whose TLS handshake resumed an earlier session. */
   tlsResumed: count,
-  /** Connections opened per interval since the start, the source of the achieved rate. */
+  /** Connections opened per interval since the start, from which the achieved rate is computed. */
   openings: timeSeriesSchema,
   connecting: connectingOverTimeSchema,
-  /** Once a planned fault has begun. */
+  /** Set once a planned fault has begun. */
   fault: faultCountsSchema.optional(),
   receipts: receiptTotalsSchema,
   messages: messageTotalsSchema,
-  /** Acknowledgements of nothing that was sent, and repeated ones. */
+  /** Acknowledgements that match no message, and repeated ones. */
   unknownAcks: count,
   acks: count,
-  /** Of these, the ones that carry an error object, by its words; without words, further ones. */
+  /** Acknowledgements with an error object, by its text; further texts are counted under an empty one. */
   ackErrors: counts,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;

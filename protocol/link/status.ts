@@ -1,4 +1,4 @@
-/** Counts of one engine's fleet, sent several times a second, for the live line and to detect the end of traffic. */
+/** Counts of an engine's fleet, sent several times a second for the live line, and to detect the end of traffic. */
 import { z } from 'zod';
 import { count, counts } from './bounded-schemas.ts';
 
@@ -7,30 +7,30 @@ export const fleetStatusSchema = z.object({
   started: count,
   connecting: count,
   connected: count,
-  /** Current members of a room, as acknowledged. */
+  /** Connections with an acknowledged join. */
   joined: count,
   /** Virtual users parked in `hold`. */
   holding: count,
   failed: count,
-  /** Connections opened so far, also those that came back. */
+  /** Connections opened so far, including reconnects. */
   opened: count,
-  /** Attempts to connect that failed so far. */
+  /** Failed connection attempts so far. */
   failedAttempts: count,
-  /** Those that failed although they lost no connection, by cause. */
+  /** Virtual users that failed, but not by a lost connection, by cause. */
   failures: counts,
-  /** Connections that ended, by reason, whichever side ended them. */
+  /** Connections closed by either side, by reason. */
   ended: counts,
   /** Broadcast receipts since the start, duplicates included. */
   received: count,
-  /** First copies of a broadcast at a connection, among `received`. */
+  /** First copies per connection and broadcast, part of `received`. */
   reached: count,
   /** Joins sent and not yet acknowledged. */
   joining: count,
-  /** Connected by polling, and about to change to WebSocket. */
+  /** Connected by polling, with an upgrade to WebSocket under way. */
   upgrading: count,
-  /** Dropped, and about to come back. */
+  /** Dropped, with a reconnect under way. */
   away: count,
-  /** How late a timer of the slowest event loop was at most, in the last second. No count: of several, the largest stands. */
+  /** Largest lateness of a timer in the slowest event loop during the last second. Combined by maximum, not by sum. */
   loopLateMs: count,
 });
 export type FleetStatus = z.infer<typeof fleetStatusSchema>;

@@ -10,16 +10,16 @@ export const timeSeriesSchema = z.object({
 });
 export type TimeSeries = z.infer<typeof timeSeriesSchema>;
 
-/** How connecting went, by intervals that start together. */
+/** Connection events over time, all on the same intervals. */
 export const connectingOverTimeSchema = z.object({
   /** First connections. */
   opened: timeSeriesSchema,
-  /** Sum of their connect times, and the longest. */
+  /** Sum and maximum of their connect times. */
   connectUs: timeSeriesSchema,
   slowestUs: timeSeriesSchema,
-  /** Attempts. */
+  /** Failed attempts. */
   failed: timeSeriesSchema,
-  /** Connections, other than by their virtual users. */
+  /** Connections that ended without being closed by their virtual users. */
   ended: timeSeriesSchema,
 });
 export type ConnectingOverTime = z.infer<typeof connectingOverTimeSchema>;

@@ -1,10 +1,10 @@
 /**
- * V8's profilers of a process, in a session inside it: where it allocates what it keeps, or where it uses CPU. Workers with a control
- * port call this function; the run evaluates its text in processes that contain nothing of ours.
+ * Runs V8's heap or CPU profiler in an inspector session inside the process. Workers with a control port call this function; in other
+ * processes, the run evaluates its source text.
  */
 import type { PROFILE_LIMITS, Profile, ProfileKind } from './profile-schema.ts';
 
-/** A session inside the process answers before `post` returns. */
+/** Inspector session of the own process, which calls back before `post` returns. */
 interface Session {
   connect(): void;
   disconnect(): void;
@@ -25,15 +25,15 @@ export interface ProfileModules {
   fs: { readFileSync(path: string, encoding: 'utf8'): string; readdirSync(path: string): string[] };
 }
 
-/** Its text names the same modules of a process, in ES modules and in CommonJS. */
+/** Source text of an expression for these modules, for ES modules and CommonJS. */
 export const MODULES = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
 
 export type ProfileAction = 'start' | 'take' | 'end';
 
 /**
- * Starts a profile in place of a running one; takes the running one and ends it; or ends it. The function uses nothing outside itself,
- * because its text runs elsewhere, also on Node 18.
- * @returns the profile that was taken, or why the process cannot be profiled
+ * `start` replaces a running profile, `take` returns and ends it, `end` discards it. The function refers to nothing outside itself, because
+ * its source text is evaluated in other processes, also on Node 18.
+ * @returns the profile, or why the process cannot be profiled
  */
 export function profileProcess(
   { inspector, fs }: ProfileModules,
@@ -43,7 +43,7 @@ export function profileProcess(
 ): { profile?: Profile; failure?: string } {
   const KEY = Symbol.for('socketio-capacity.profile');
   const slot = process as unknown as { [KEY]?: Running | undefined };
-  /** A thread's time on a CPU, if the kernel tells. */
+  /** Returns a thread's CPU time, if the kernel reports it. */
   const threadUs = (thread = 'thread-self') => {
     try {
       return Number(fs.readFileSync(`/proc/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
@@ -125,7 +125,7 @@ export function profileProcess(
     let lastUs = startTime;
     for (let index = 0; index < samples.length; index++) {
       lastUs += timeDeltas[index];
-      // Until the next sample, the thread did what this one shows.
+      // A sample counts for the time until the next one.
       const us = index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs;
       usById.set(samples[index], (usById.get(samples[index]) ?? 0) + Math.max(0, us));
     }
@@ -133,7 +133,7 @@ export function profileProcess(
     return { ...flat(nodes[0], children, (node) => usById.get(node.id) ?? 0), cpu };
   }
 
-  /** Callers come before what they call. What exceeds the limits is left out. */
+  /** Flattens the call tree, callers before callees. Nodes beyond the limits are left out. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Profile {
     const cut = (text: unknown) => String(text).slice(0, limits.text);
@@ -151,7 +151,7 @@ export function profileProcess(
     return { kind, folder: cut(process.cwd()), nodes };
   }
 
-  // Sessions inside the process end Deno (2.9.6).
+  // Inspector sessions of the own process crash Deno (2.9.6).
   if ('Deno' in globalThis || 'Bun' in globalThis) return { failure: 'only Node can be profiled' };
   const running = slot[KEY];
   try {

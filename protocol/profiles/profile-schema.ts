@@ -1,14 +1,14 @@
-/** Profiles of a process as a list of call frames: what each has allocated and the process still keeps, or how long each ran. */
+/** Profiles of a process as a list of call frames, with the bytes that each allocated and the process still keeps, or with CPU time. */
 import { z } from 'zod';
 import { LARGEST_FIGURE } from '../link/bounded-schemas.ts';
 
-/** `interval`: bytes between two samples of a heap, microseconds between two of the CPU, on average. */
+/** `interval`: mean distance between two samples, in bytes for the heap and in microseconds for the CPU. */
 export const PROFILE_LIMITS = {
   interval: { heap: 2048, cpu: 250 },
-  /** The process ends a profile by itself if nobody does. */
+  /** Time after which a process ends a profile by itself. */
   longestMs: { heap: 30 * 60_000, cpu: 60_000 },
   nodes: 30_000,
-  /** Characters of names and files, in all and of each. */
+  /** Limits of the characters of names and files: in total, and each. */
   allText: 1_000_000,
   text: 1000,
 };
@@ -19,13 +19,13 @@ const figure = z.number().nonnegative().lte(LARGEST_FIGURE);
 export const profileKindSchema = z.enum(['heap', 'cpu']);
 
 const nodeSchema = z.object({
-  /** Of the function; empty for one without a name. */
+  /** Name of the function; empty if anonymous. */
   name: text,
-  /** Of its file; empty for native code. */
+  /** URL of its file; empty for native code. */
   url: text,
-  /** Where the function begins. */
+  /** Line at which the function begins. */
   line: z.int().nonnegative(),
-  /** Bytes or microseconds, without those of what it called. */
+  /** Own bytes or microseconds, without called functions. */
   self: figure,
   /** Index of the caller; −1 for the root. */
   parent: z.int().gte(-1),
@@ -37,12 +37,15 @@ export const profileSchema = z
     /** The working directory of the process. */
     folder: text,
     nodes: z.array(nodeSchema).min(1).max(PROFILE_LIMITS.nodes),
-    /** CPU time of the process meanwhile, without V8's profiling thread, and of the thread that runs JavaScript, as far as the kernel tells. */
+    /** CPU time during the profile, of the process without V8's profiling thread, and of the JavaScript thread if the kernel reports it. */
     cpu: z.object({ processUs: figure, threadUs: figure.optional() }).optional(),
   })
-  .refine(({ nodes }) => nodes.every(({ parent }, index) => parent < index), 'a caller comes after what it called');
+  .refine(
+    ({ nodes }) => nodes.every(({ parent }, index) => parent < index),
+    'a caller comes after the function that it called',
+  );
 
-/** What a process answers: the profile if it was taken, or why there is none. */
+/** Reply of a process: the profile after `take`, or the reason for a failure. */
 export const takenSchema = z.object({ profile: profileSchema.optional(), failure: z.string().max(1000).optional() });
 
 export type Profile = z.infer<typeof profileSchema>;

@@ -1,4 +1,4 @@
-/** A figure of the answer as data: its quantity, its value or interval, and the reason where it is unknown. */
+/** A figure of the answer as data: quantity, value or interval, and the reason if it is unknown. */
 import { z } from 'zod';
 import { interval, object } from './shared-schemas.ts';
 

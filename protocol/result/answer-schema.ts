@@ -1,18 +1,18 @@
-/** The answer of a run: the lines and figures that every report shows first. Stored, so that all reports say the same. */
+/** The answer of a run: the lines and figures that every report shows first. Stored, so that all reports show the same. */
 import { z } from 'zod';
 import { amountSchema } from './amount-schema.ts';
 import { object, rowsOf } from './shared-schemas.ts';
 
 const figureSchema = object({
-  key: z.string().optional().describe('its key in this document; missing of a word, or in older results'),
+  key: z.string().optional().describe('its key in this document; missing if the value is a word, or in older results'),
   name: z.string().describe('its name, such as `Connections held`'),
-  value: z.union([z.string(), amountSchema]).describe('a figure, or a word in its place'),
-  note: z.string().describe('what belongs beside it; may be empty'),
+  value: z.union([z.string(), amountSchema]).describe('a figure, or a word if there is none'),
+  note: z.string().describe('a note on the figure; may be empty'),
 });
 
 export const lineSchema = object({
   section: z.string().describe('the section of the report that has the details'),
-  text: z.string().nullable().describe('a sentence; null where the figure alone says that it is unknown'),
+  text: z.string().nullable().describe('a sentence; null if the figure alone shows that it is unknown'),
   figure: figureSchema.optional().describe('the figure that people quote'),
   doubts: z.array(z.string()).optional().describe('codes of findings that invalidate it'),
 });

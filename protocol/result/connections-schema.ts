@@ -7,7 +7,7 @@ import { byName, count, object, objectOrNull, orNull, rowsOf, summary, summarySc
 const perSecond = z.number().nullable();
 const byReason = byName(count);
 const connections = { quantity: 'count', noun: 'connections', answers: ['connections'] } as const;
-/** Declaration of a count whose connections missing from the target are faults. */
+/** Declaration of a count that counts connections missing from the target as faults. */
 const reached = {
   ...connections,
   better: 'higher',
@@ -53,45 +53,47 @@ export const connectionsSchema = object({
   skipped: figure(count, 'virtual users not started, by `maxVusers`', {
     ...{ ...connections, noun: 'virtual users', threshold: true },
   }),
-  unknownAcks: figure(orNull(count), 'acknowledgements that match no message, or came twice', {
+  unknownAcks: figure(orNull(count), 'acknowledgements that match no message, or are repeated', {
     ...{ ...connections, noun: 'acknowledgements', threshold: true },
   }),
   acks: z._default(orNull(count), null).describe('acknowledgements of messages of the virtual users'),
   ackErrors: z
     ._default(byName(count), {})
-    .describe('of these, the ones that carry an error object, by its words; further ones without words'),
+    .describe('of these, the ones with an error object, by its text; further texts are counted under an empty one'),
   retries: orNull(count).describe('attempts after a failed one'),
   reconnection: objectOrNull({
     dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
-    returned: count.describe('times that one came back'),
+    returned: count.describe('times that one reconnected'),
     recovered: count.describe('returned with a restored session'),
-    gaveUp: count.describe('not back within `reconnection.attempts`'),
-    left: count.describe('closed by their virtual users while they were away'),
-    away: count.describe('away at the end'),
-    awayMs: summary.describe('from the drop to the return'),
-  }).describe('drops and returns with the option `reconnection`; null if none dropped'),
+    gaveUp: count.describe('not reconnected within `reconnection.attempts`'),
+    left: count.describe('closed by their virtual users while disconnected'),
+    away: count.describe('disconnected at the end'),
+    awayMs: summary.describe('from the drop to the reconnect'),
+  }).describe('drops and reconnects with the option `reconnection`; null if none dropped'),
   ends: z
     ._default(
       rowsOf({
-        reason: z.string().describe('Socket.IO’s'),
+        reason: z.string().describe('Socket.IO’s reason'),
         cause: z
           .string()
-          .describe('what the transport knows: `closed_<close code>`, `http_<status>`; empty if nothing'),
-        words: z.string().describe('what the server said with it'),
-        event: z.string().describe('the last event that the server sent before'),
-        eventText: z.string().describe('its arguments, at one of the connections'),
+          .describe('cause known from the transport: `closed_<close code>`, `http_<status>`; empty if unknown'),
+        words: z.string().describe('text of the close frame or the HTTP answer'),
+        event: z.string().describe('the last event received before'),
+        eventText: z.string().describe('its arguments, in an example'),
         count,
         ageSeconds: range.describe('after the connection opened'),
         sent: range.describe('messages that the connection had sent'),
         received: range.describe('events that it had received'),
         largestSentBytes: range.describe('its largest message'),
-        maxPayloadBytes: count.nullable().describe('the largest that the server takes, by its handshake'),
+        maxPayloadBytes: count.nullable().describe('the largest message that the server accepts, by its handshake'),
         pingIntervalMs: count.nullable().describe('how often the server pings, by its handshake'),
-        pingTimeoutMs: count.nullable().describe('how late a ping, or its answer, may be, by the handshake'),
+        pingTimeoutMs: count.nullable().describe('allowed delay of a ping or its answer, by the handshake'),
       }),
       [],
     )
-    .describe('how connections ended that their virtual users did not close; ranges hold nine in ten'),
+    .describe(
+      'connections that ended without being closed by their virtual users, by kind of end; ranges cover 90 % of them',
+    ),
   disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
   configuredRatePerSec: perSecond.describe('rate of the phases'),
   achievedRatePerSec: figure(perSecond, 'rate while connections were made', {
@@ -105,9 +107,9 @@ export const connectionsSchema = object({
     ...{ threshold: 'connections.rate', live: { series: 'connect_rate', help: 'Connections made per second' } },
     ...{ compared: 'secondary', follows: 'rate' },
   }),
-  rampSeconds: z.number().nullable().describe('how long that took, without pauses'),
+  rampSeconds: z.number().nullable().describe('duration of the ramps, without pauses'),
   connectMs: figure(summary, 'from the first attempt to the CONNECT answer', {
-    // Also measured by the generator's clock and event loops.
+    // Depends on the generator's clock and event loops, too.
     ...{ title: 'Connect time', quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' },
     ...{ threshold: 'connections.connect_time', compared: { p50: 'secondary', p99: 'primary' } },
   }),
@@ -133,11 +135,14 @@ export const connectionsSchema = object({
     upgraded: count.describe('began with polling, and changed to WebSocket'),
     polling: count.describe('stayed on polling; `opened` is the sum of the three'),
     upgradeFailures: byReason.describe('upgrades that failed, or that the server did not offer, by code'),
-  }).describe('how the connections talk to the server'),
+  }).describe('transports of the connections'),
   compression: objectOrNull({
     asked: z.boolean().describe('the connections offered it'),
     granted: count.describe('connections to which the server granted it'),
-    byServer: z.boolean().nullable().describe('the server grants it to whoever offers it; null if not measured'),
+    byServer: z
+      .boolean()
+      .nullable()
+      .describe('whether the server grants it to every client that offers it; null if not measured'),
   }).describe('permessage-deflate'),
   perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
 });

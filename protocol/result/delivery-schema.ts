@@ -1,4 +1,4 @@
-/** The section `delivery` of the result document: every frame that carries the broadcast event is in one column. */
+/** The section `delivery` of the result document. Every frame with the broadcast event is in exactly one column. */
 import { z } from 'zod';
 import { ROOM_ORDERS } from '../wire/rooms.ts';
 import { figure } from './figure.ts';
@@ -19,17 +19,17 @@ const receiptShape = {
   }),
   lostConnected: figure(count, 'not received, although the connection stayed open', receipts),
   lostDisconnected: figure(count, 'not received, and the connection ended after the send', receipts),
-  // A received copy is certain, even if other counts are in doubt.
+  // No answer invalidates it: a duplicate is certain, even if other counts are in doubt.
   duplicates: figure(count, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
   reordered: figure(
     orNull(count),
-    'first receipts by connections that had a later broadcast already; null for an own event',
+    'first receipts by connections that already had a later broadcast; null for an own event',
     receipts,
   ),
   unexpected: figure(count, 'receipts by connections whose join was not acknowledged before the send', receipts),
-  notMember: figure(count, 'first receipts by connections that never asked to join the room', receipts),
+  notMember: figure(count, 'first receipts by connections that never requested to join the room', receipts),
   wrongSize: figure(
     orNull(count),
     'copies whose payload has another length; no receipts; null for an own event without `bytes`',
@@ -45,14 +45,14 @@ const receiptShape = {
     'first receipts before the send; part of the ones above; null where latency counts from the first receipt',
     receipts,
   ),
-  missed: count.describe('expected, but away at the send; the server restored their session'),
-  resent: count.describe('missed, and received when they came back; part of `received`'),
-  // With the run's own receivers that left without a copy.
+  missed: count.describe('expected, but disconnected at the send; the server restored their session'),
+  resent: count.describe('missed, and received after the reconnect; part of `received`'),
+  // Includes the run's own receivers that left without a copy.
   justJoined: orNull(count).describe('members that joined between order and send; null for an own event'),
   justLeft: orNull(count).describe('members that left between order and send; null for an own event'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
-/** The counts that add up over fleet processes and broadcasts. */
+/** Counts that are summed over fleet processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 export const NO_COPIES = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<ReceiptCount, number>;
 
@@ -72,28 +72,28 @@ const batchSchema = object({
   p50Ms: latency.describe('median receiver; null with a single one'),
   p99Ms: latency.describe('99th percentile; null with fewer than 100 receivers'),
   lastMs: latency.describe('last receiver'),
-  dueToLastMs: latency.describe('from the intended send to the last receipt, whatever latencies count from'),
+  dueToLastMs: latency.describe('from the intended send to the last receipt, regardless of `latency.from`'),
   earlyByMs: latency.describe('by how much the earliest receipt preceded the send'),
 });
 
-/** Null if the engine keeps no ledger (external engines). */
+/** Null for external engines, which keep no ledger. */
 export const deliverySchema = object({
   source: z.enum(['contract', 'own event']).describe('which broadcasts were counted'),
   event: z.string().describe('name of the event'),
   publisher: z
     .enum(['worker', 'run'])
     .nullable()
-    .describe('who made the server broadcast: the run by a control port, or its connections'),
+    .describe('trigger of the broadcasts: the run by a control port, or its connections'),
   payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
   binary: z.boolean().describe('the payload was sent as an attachment'),
   broadcasts: figure(count, 'broadcasts sent', {
     ...{ quantity: 'count', noun: 'broadcasts', answers: ['delivery'], live: { series: 'broadcasts_total' } },
   }),
   unconfirmed: orNull(count).describe(
-    'broadcasts that no worker confirmed, but copies of which came; part of `broadcasts`; null for an own event',
+    'broadcasts that no worker confirmed, but whose copies arrived; part of `broadcasts`; null for an own event',
   ),
   unknown: orNull(count).describe(
-    'broadcasts that no worker confirmed, and no copy of which came: whether they were sent is unknown; null for an own event',
+    'broadcasts that no worker confirmed and without any copy: whether they were sent is unknown; null for an own event',
   ),
   coverage: figure(z.number().nullable(), 'received ÷ expected', {
     ...{ ...share, title: 'Delivered', better: 'higher', compared: 'secondary' },
@@ -121,11 +121,11 @@ export const deliverySchema = object({
     perConnection: count,
     order: z.enum(ROOM_ORDERS),
     seed: count,
-    reached: count.describe('how many got at least one broadcast'),
-  }).describe('as the option `rooms`; null if all are in one room'),
+    reached: count.describe('rooms that got at least one broadcast'),
+  }).describe('the option `rooms`; null if all connections are in one room'),
   leftOut: objectOrNull({
     broadcasts: count,
-    connections: count.describe('how many, all of them open'),
+    connections: count.describe('the connections that missed them, although they were open'),
     workers: z
       .array(z.string())
       .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
@@ -133,29 +133,29 @@ export const deliverySchema = object({
       .boolean()
       .default(true)
       .describe('every broadcast since the first of them missed these connections: they received none from then on'),
-  }).describe('the most broadcasts that missed the same connections; null where each missed others'),
+  }).describe('the largest group of broadcasts that missed the same connections; null if each missed different ones'),
   losses: objectOrNull({
-    members: count.describe('connections that broadcasts were for'),
-    losers: count.describe('how many of them lost a copy while they were open'),
-    gotNothing: count.describe('how many of these received none of their broadcasts'),
-    fewest: count.describe('copies that one of the others lost, at least; 0 without others'),
+    members: count.describe('connections that should have received broadcasts'),
+    losers: count.describe('members that lost a copy while they were open'),
+    gotNothing: count.describe('losers that received none of their broadcasts'),
+    fewest: count.describe('fewest copies that one of the other losers lost; 0 without others'),
     median: count,
     most: count,
-    broadcasts: count.describe('the most broadcasts that were for one of them'),
+    broadcasts: count.describe('largest number of broadcasts expected by one of them'),
     started: objectOrNull({
       connections: count.describe('losers that received every broadcast from their first one on'),
-      fromSeconds: z.number().nonnegative().describe('from the join of such a connection to its first one, at least'),
-      toSeconds: z.number().nonnegative().describe('likewise, at most'),
-      unstartedSeconds: z
+      fromSeconds: z
         .number()
         .nonnegative()
-        .describe('longest time for which a loser that received none had joined'),
+        .describe('shortest time from the join to the first receipt of such a connection'),
+      toSeconds: z.number().nonnegative().describe('longest such time'),
+      unstartedSeconds: z.number().nonnegative().describe('longest time since the join of a loser that received none'),
     })
       .default(null)
-      .describe('losers that began to receive after their join; null without any'),
+      .describe('losers that began to receive some time after their join; null without any'),
   })
     .default(null)
-    .describe('how the copies that open connections lost spread over these; null without such a loss'),
+    .describe('how the copies lost by open connections are distributed over these; null without such losses'),
   batches: z.array(batchSchema).describe('each broadcast'),
 }).nullable();
 

@@ -5,7 +5,7 @@ import { generatorSchema } from './machine-schema.ts';
 import { resultSchema } from './result.ts';
 import { sampleSchema } from './samples.ts';
 
-/** Stands for any name in a key, such as that of a layer. */
+/** Placeholder for any name in a key, such as that of a layer. */
 export const ANY = '<name>';
 
 export interface Figure extends Declaration {
@@ -15,7 +15,7 @@ export interface Figure extends Declaration {
   kind: 'number' | 'counts' | 'distribution';
 }
 
-/** A key of the document, with what stands there. */
+/** A key of the document, with its type and figure. */
 interface Place {
   path: string;
   type: string;
@@ -33,7 +33,7 @@ interface Def {
 /** All keys that are not in lists, in the order of the document. */
 export const PLACES: readonly Place[] = walk(resultSchema, []);
 
-/** Lists that the live view has: the newest sample, and the event loops. */
+/** Keys in lists that the live view shows: the newest sample, and the event loops. */
 const LIVE_PLACES = [...walk(sampleSchema, ['samples']), ...walk(generatorSchema.element, ['generator'])];
 
 export const FIGURES: readonly Figure[] = [...PLACES, ...LIVE_PLACES].flatMap(({ figure }) => figure ?? []);
@@ -56,13 +56,16 @@ function kindOf(type: string): Figure['kind'] {
   return type === 'number' || type === 'distribution' ? type : 'counts';
 }
 
-/** @returns the first key of a path, such as `memory`, and the last one */
+/** Returns the first and the last key of a path, such as `memory` and `slope`. */
 export function ends(path: string): [first: string, last: string] {
   const keys = path.split('.');
   return [keys[0] as string, keys.at(-1) as string];
 }
 
-/** Whether the path is that of the pattern, whose `<name>` stands for any key. @returns that key; empty without one */
+/**
+ * Matches a path with a pattern, in which `<name>` stands for any key.
+ * @returns that key, empty if the pattern has none; undefined without a match
+ */
 export function matches(pattern: string, path: string): string | undefined {
   const [known, given] = [pattern.split('.'), path.split('.')];
   if (known.length !== given.length || !known.every((key, at) => key === given[at] || (key === ANY && given[at])))
@@ -70,7 +73,7 @@ export function matches(pattern: string, path: string): string | undefined {
   return given[known.indexOf(ANY)] ?? '';
 }
 
-/** @returns the figure at the path, with the layer or the percentile that the path has beyond the declaration's */
+/** Returns the figure at the path, with the name that the path has instead of `<name>` or in addition, such as a layer or percentile. */
 export function figureAt(path: string): { figure: Figure; name: string } | undefined {
   const above = path.replace(/\.[^.]*$/, '');
   for (const figure of FIGURES) {
@@ -81,7 +84,7 @@ export function figureAt(path: string): { figure: Figure; name: string } | undef
   return undefined;
 }
 
-/** Units of the document's numbers. Those of counts and rates are what is counted. */
+/** Units of the document's numbers. Counts and rates have the figure's noun instead. */
 const UNITS: Partial<Record<Figure['quantity'], string>> = {
   kilobytes: 'bytes',
   megabytes: 'bytes',
@@ -95,7 +98,7 @@ const UNITS: Partial<Record<Figure['quantity'], string>> = {
   share: '0 to 1',
 };
 
-/** @returns the unit of its number in the document: `bytes`, `ms`, `receipts`, `connections/s` */
+/** Returns the unit of the figure in the document: `bytes`, `ms`, `receipts`, `connections/s`. */
 export function unitOf({ quantity, noun = '' }: Figure): string {
   return UNITS[quantity] ?? (quantity === 'perSecond' ? `${noun}/s` : noun);
 }

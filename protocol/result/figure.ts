@@ -1,55 +1,55 @@
 /**
- * A figure of the result document, declared where its key stands in the schema. Key and description are those of the schema;
- * comparisons, thresholds, Prometheus series, invalidation and the reference follow from the declaration.
+ * Declares figures of the result document at their keys in the schema. Key and description come from the schema; comparisons, thresholds,
+ * Prometheus series, invalidation and the reference are derived from the declaration.
  */
 import { z } from 'zod';
 import type { QuantityName } from './amount-schema.ts';
 import type { AnsweredQuestion } from './findings.ts';
 
-/** `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only where that name has no figure. */
+/** `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only if that name has no figure. */
 export type Compared = 'primary' | 'secondary' | { insteadOf: string };
 
 export interface Declaration {
-  /** Title in tables. Of a figure by layer, the part after the layer's title; of a distribution, the part before `p99`. */
+  /** Title in tables. For a figure by layer, the part after the layer's title; for a distribution, the part before `p99`. */
   title?: string;
   quantity: QuantityName;
   /** Noun of a count, such as `receipts`. */
   noun?: string;
-  /** `lower` by default. */
+  /** Direction of improvement; `lower` by default. */
   better?: 'lower' | 'higher';
-  /** Findings that invalidate one of these answers of a run invalidate the figure. */
+  /** Findings that invalidate any of these answers also invalidate the figure. */
   answers: readonly AnsweredQuestion[];
-  /** Artillery metric; `true` for the name that follows from the key. A star stands for the layer's own word. */
+  /** Artillery metric; `true` for a name derived from the key. A star stands for the layer's name. */
   threshold?: string | true;
   /** Prometheus series during a run, without its prefix. */
   live?: Live;
-  /** Compared percentiles of a distribution, or layers. Every compared figure widens the intervals of all. */
+  /** How it is compared, by percentile or layer if it has several. Each compared figure widens the intervals of all. */
   compared?: Compared | Record<string, Compared>;
   /**
-   * Compared only between runs of the same `load`. A `target` and a `rate` are what a scenario asks for: not even a study, whose
-   * levels ask for different ones, compares them.
+   * Setting on which it depends. A figure that depends on `load` is compared only between runs of the same load. `target` and `rate` are
+   * set by the scenario, so a study does not compare such figures between levels that set them differently.
    */
   follows?: 'load' | 'target' | 'rate';
-  /** Source of a single run's noise: the fit of a line, or the broadcasts. */
+  /** Source of the noise estimate within a run: the fit of a line, or the broadcasts. */
   noise?: 'fit' | 'broadcasts';
-  /** Faults that the figure counts, from its section: what is missing, or too much. By default the value itself. */
+  /** Computes the faults that the figure counts (missing or excess ones) from its section. Default: the value itself. */
   faults?(section: never): number;
 }
 
 export interface Live {
-  /** A counter if it ends with `_total`, else a gauge. */
+  /** Name of the series: a counter if it ends with `_total`, else a gauge. */
   series: string;
-  /** Label whose values are the names in the key, or those of the counts. */
+  /** Label with the names in the key, or the names of the counts, as values. */
   label?: string;
-  /** Further labels, the same for all its values. */
+  /** Further, constant labels. */
   labels?: Record<string, string>;
-  /** Description, where that of the finished result does not fit. */
+  /** Description, if that of the result does not fit. */
   help?: string;
 }
 
 const DECLARATIONS = z.registry<Declaration>();
 
-/** @returns the schema, described and declared as a figure of the result */
+/** Returns the schema, described and declared as a figure of the result. */
 export function figure<S extends z.ZodType>(schema: S, description: string, declaration: Declaration): S {
   const described = schema.describe(description);
   DECLARATIONS.add(described, declaration);

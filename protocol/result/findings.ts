@@ -1,4 +1,4 @@
-/** The findings of a run: what it established, from the measurements, once. Reports and commands read this list. */
+/** The findings of a run, derived once from the measurements. Reports and commands read this list. */
 import { z } from 'zod';
 import { EXPECTATION_NAMES } from '../codes/expectations.ts';
 import { object, rowsOf } from './shared-schemas.ts';
@@ -6,7 +6,7 @@ import { object, rowsOf } from './shared-schemas.ts';
 export const ABOUT = ['measurement', 'generator', 'machine', 'deployment', 'application'] as const;
 export type About = (typeof ABOUT)[number];
 
-/** What a run answers, and `run` for all of it. */
+/** The answers of a run, and `run` for all of them. */
 export const INVALIDATED = ['connections', 'memory', 'delivery', 'latency', 'cpu', 'run'] as const;
 export type Invalidated = (typeof INVALIDATED)[number];
 export type AnsweredQuestion = Exclude<Invalidated, 'run'>;

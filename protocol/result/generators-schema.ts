@@ -21,16 +21,16 @@ export const generatorsSchema = rowsOf({
   cpu: object({
     idlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
   }),
-  others: windowSharesSchema.describe('who used its CPUs, as `machine.others`'),
+  others: windowSharesSchema.describe('use of its CPUs, as `machine.others`'),
   loops: object({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
     .nullable()
     .describe('the worst of its event loops, as in `generator`'),
-  // Those of the first of its engines.
+  // Measured on the host's first engine.
   startSkewMs: z.number().nullable().describe('how much later than on the first host its arrivals began'),
   oneWayMs: summary.describe('latency of the receipts on this host; null for an own event'),
   clock: object({
     offsetMs: z.number().describe('how far the conductor’s clock is ahead of its own'),
     boundMs: z.number().describe('largest possible error of that'),
   }).nullable(),
-  lost: z.string().nullable().describe('why it was gone before the end; null if it was not'),
+  lost: z.string().nullable().describe('why it was lost before the end; null if it was not'),
 });

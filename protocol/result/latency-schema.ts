@@ -7,8 +7,8 @@ const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' }
 const ofBroadcasts = { ...time, noise: 'broadcasts' } as const;
 
 /**
- * What latencies count from: the contract's send time; the time in the payload of an event of the server's own, or else
- * the emit of its publisher, or else the first receipt, so that latency is only the spread.
+ * Start of latencies: the contract's send time; for the user's own event, the time in its payload, otherwise its publisher's emit,
+ * otherwise the first receipt, so that latency is only the spread.
  */
 const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
@@ -37,20 +37,24 @@ export const latencySchema = object({
   sendDelayMs: figure(summary, 'actual less intended send time of the broadcasts', {
     ...{ ...time, threshold: 'socketio.broadcast.send_delay' },
   }),
-  sentinelMs: figure(summary, 'the reference receiver: otherwise idle, and served last by its worker', {
-    ...{ ...time, threshold: 'socketio.broadcast.sentinel' },
-    live: {
-      series: 'sentinel_latency_seconds',
-      help: 'Latency of the latest broadcast at the reference receiver, from the intended send time',
+  sentinelMs: figure(
+    summary,
+    'latency of the reference receiver, which is otherwise idle and served last by its worker',
+    {
+      ...{ ...time, threshold: 'socketio.broadcast.sentinel' },
+      live: {
+        series: 'sentinel_latency_seconds',
+        help: 'Latency of the latest broadcast at the reference receiver, from the intended send time',
+      },
     },
-  }),
+  ),
   behindSentinelMs: summary.describe('how far that worker’s p99 receiver was behind the reference receiver'),
   roundTripHalfMs: object({
     underLoad: figure(summary, 'the probe’s round trips ÷ 2, all connected', {
       ...{ ...time, title: 'Round trip ÷ 2 under load', threshold: 'socketio.broadcast.round_trip_half_under_load' },
       compared: { p50: 'secondary' },
     }),
-    single: figure(summary, 'likewise, with nobody else connected', {
+    single: figure(summary, 'the same, before any other connection', {
       ...{ ...time, title: 'Round trip ÷ 2 alone', threshold: 'socketio.broadcast.round_trip_half_single' },
     }),
   }),
@@ -59,7 +63,7 @@ export const latencySchema = object({
     offsetUs: z.number().describe('how far it is ahead'),
     uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
     driftUs: z.number().describe('change of the offset during the broadcasts'),
-    // Which nothing but a moved or suspended machine explains.
+    // Only a moved or suspended machine explains a jump.
     jumpUs: z.number().describe('sum of its jumps during the run'),
   }).describe('each worker’s clock against the generator’s; removed from the latencies'),
   histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),

@@ -7,12 +7,12 @@ const percent = z.number().nullable();
 const share = z.number().min(0).max(1);
 export const windowPercents = object({ ramp: percent, messages: percent, broadcasts: percent });
 
-/** Fewer broadcasts, or parts of their window with copies, do not show how much the CPU per message varies. */
+/** Least number of broadcasts, and of parts of their window with copies, for an interval of the CPU per message. */
 export const MIN_BROADCAST_PARTS = 5;
 
 /**
- * Of Redis, which keeps almost nothing per connection, only the broadcasts are compared, and the whole machine never: it
- * includes the generator and all other programs.
+ * CPU figures that are compared. Redis is not in them, because its CPU is compared for broadcasts only, and the whole machine is not,
+ * because it includes the generator and all other programs.
  */
 const ofCpu = { answers: ['cpu'], compared: { worker: 'primary', nginx: 'secondary' } } satisfies Partial<Declaration>;
 const doesNotDecide = {
@@ -57,7 +57,10 @@ export const cpuSchema = z.record(
   }),
 );
 
-/** Event loops of the load generator during the ramps, the hold if messages are sent in it, and the broadcasts; empty with external engines. */
+/**
+ * Event loops of the load generator during the ramps, the hold (if messages are sent in it) and the broadcasts; empty with external
+ * engines.
+ */
 export const generatorSchema = rowsOf({
   window: z.enum(['ramp', 'messages', 'broadcasts']).describe('when; `messages` is the hold with messages'),
   part: z.enum(['fleet', 'artillery']).describe('a process with connections, or a thread with virtual users'),
@@ -71,7 +74,7 @@ export const generatorSchema = rowsOf({
       help: 'Utilization of the event loop over the last second, 0 to 1',
     },
   }),
-  delayP50Ms: z.number().describe('how late its timers were: median'),
+  delayP50Ms: z.number().describe('delay of its timers: median'),
   delayP99Ms: figure(z.number(), '99th percentile', {
     ...{ quantity: 'milliseconds', answers: ['latency'] },
     live: {
@@ -83,36 +86,36 @@ export const generatorSchema = rowsOf({
   cpuWaitShare: orNull(z.number()).describe('0 to 1: share of its runnable time in which it waited for a CPU'),
 });
 
-/** What a quota of CPU time did in the part of the window in which it stopped most; null without a quota. */
+/** Effect of a CPU quota in the part of the window with the most throttling; null without a quota. */
 const throttled = orNull(
   object({
     cores: z.number().describe('cores that the quota is worth'),
     periods: count.describe('periods in which there was something to run'),
-    throttledPeriods: count.describe('periods with the quota used up'),
-    throttledMs: z.number().describe('how long it stood still, in all'),
-  }).meta({ id: 'Throttled', description: 'what a quota of CPU time did; null without one' }),
+    throttledPeriods: count.describe('periods in which the quota was used up'),
+    throttledMs: z.number().describe('total time for which it was stopped'),
+  }).meta({ id: 'Throttled', description: 'effect of a CPU quota; null without one' }),
 );
 export const throttledSchema = objectOrNull({ ramp: throttled, messages: throttled, broadcasts: throttled }).describe(
-  'what the container’s CPU quota did, at its worst',
+  'effect of the container’s CPU quota, at its worst',
 );
 
 /**
- * Who used the CPUs of the generator's machine in a window, in cores: seconds of CPU time per second. busy = ours + others +
- * steal + kernel, but for what no process table shows. Of a container, only the CPUs that it may run on.
+ * Use of the CPUs of the generator's machine in a window, in cores (seconds of CPU time per second). busy = ours + others + steal + kernel,
+ * except for processes that are not visible. In a container, only the CPUs that it is allowed to run on.
  */
 export const machineSharesSchema = object({
   seconds: z.number(),
   cores: count.describe('CPUs that the generator may run on'),
-  busyCores: z.number().describe('in use, with what the hypervisor took'),
-  stealCores: z.number().describe('what the hypervisor gave to other machines'),
+  busyCores: z.number().describe('in use, including `stealCores`'),
+  stealCores: z.number().describe('used by the hypervisor for other machines'),
   oursCores: z.number().nullable().describe('generator and deployment'),
   othersCores: z.number().nullable().describe('all other programs'),
   kernelCores: z.number().nullable().describe('interrupts, and the kernel’s own threads'),
-  errorCores: z.number().describe('how far the sum can be from the busy time'),
+  errorCores: z.number().describe('largest difference between the sum and the busy time'),
   pressure: objectOrNull({ cpu: share, memory: share, io: share }).describe(
-    '0 to 1: how long some process of the machine waited for each (PSI); null where the kernel does not tell',
+    '0 to 1: share of the time in which some process of the machine waited for each (PSI); null if the kernel does not report it',
   ),
-  // Their names are as they have given them to themselves: any characters.
+  // Names are chosen by the programs themselves and can contain any characters.
   programs: rowsOf({ name: z.string().max(200), cores: z.number() })
     .max(20)
     .describe('the largest of the other programs'),
@@ -129,9 +132,9 @@ export const windowSharesSchema = z.array(
 export type Throttled = NonNullable<z.infer<typeof throttled>>;
 export type MachineShares = z.infer<typeof machineSharesSchema>;
 
-/** The generator's machine, which can be the deployment's, too. Of several, that of which least was idle. */
+/** The generator's machine, which can be the deployment's, too. With several, the one with the least idle CPU. */
 export const machineSchema = objectOrNull({
-  /** `ramp` is the ramp in which least was idle. */
+  /** `ramp` is the ramp with the least idle CPU. */
   cpuIdlePercent: figure(
     windowPercents,
     'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
@@ -142,9 +145,9 @@ export const machineSchema = objectOrNull({
     windows: windowSharesSchema.describe(
       'busy = ours + others + steal + kernel, within `errorCores`, but for programs outside of the container',
     ),
-  }).describe('CPU time by who used it, in cores; null with several hosts'),
+  }).describe('CPU time by user (generator, deployment, others), in cores; null with several hosts'),
   swappedInBytes: count.nullable().describe('read from swap during the run, zswap included'),
-  swappedOutBytes: count.nullable().describe('written to swap, likewise'),
+  swappedOutBytes: count.nullable().describe('written to swap during the run, zswap included'),
 });
 
 export const samplingSchema = objectOrNull({

@@ -17,7 +17,7 @@ const slopeSchema = object({
   high95: z.number().nullable().describe('upper end'),
   r2: z.number().describe('share of the variance that a least-squares line explains'),
   naive: z.number().describe('(peak − baseline) ÷ connections, as in the Techracers study'),
-  doubt: z.enum(DOUBTS).optional().describe('why the slope alone is no figure; see “When there is no line”'),
+  doubt: z.enum(DOUBTS).optional().describe('why the slope is not reliable; see “When there is no line”'),
 });
 
 const partSchema = object({
@@ -27,7 +27,7 @@ const partSchema = object({
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
   doubt: z.enum(DOUBTS).optional().describe('why its layer is in doubt; the interval allows for it'),
-  native: z.number().optional().describe('of `bytes`: what the workers’ RSS shows beyond what V8 counts'),
+  native: z.number().optional().describe('part of `bytes`: memory in the workers’ RSS that V8 does not count'),
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 
@@ -47,7 +47,7 @@ const perConnectionSchema = object({
       .describe(
         'as in `perConnectionBytes`; `noisy`: it would hide the others; `uncounted`: RSS shows more than V8 counts',
       ),
-  }).describe('parts that are not known, which the sum omits'),
+  }).describe('unknown parts, which the sum omits'),
   unread: z
     .array(partSchema.shape.title)
     .default([])
@@ -60,7 +60,7 @@ const perConnectionSchema = object({
     halfWidthBytes: z.number().describe('half of its interval then'),
   })
     .nullable()
-    .describe('what would narrow a wide interval; null if it is narrow, or wide because of garbage'),
+    .describe('a run that would narrow a wide interval; null if it is narrow, or wide because of garbage'),
 });
 
 const layerSchema = object({
@@ -109,7 +109,7 @@ export const memorySchema = object({
     }),
   ).describe('memory at rest, by layer'),
   inService: objectOrNull({
-    // From the readings before the collections, or `peakBytes` in proportion to the connections if that is more.
+    // From the readings before the collections, or from `peakBytes` per connection if that is larger.
     perConnectionBytes: byName(
       slopeSchema.omit({ naive: true }).extend({
         slope: figure(z.number(), SLOPE, {
@@ -119,7 +119,7 @@ export const memorySchema = object({
         }),
       }),
     ).describe('by layer; no interval, as the peak is one observation'),
-    peakBytes: layers.describe('highest while all were connected and broadcast to, by layer'),
+    peakBytes: layers.describe('highest reading while all were connected and received broadcasts, by layer'),
     plateaus: z
       .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
       .describe('bytes by layer, just before the garbage collection'),
@@ -135,20 +135,20 @@ export const memorySchema = object({
       pid: count.nullable().describe('a process that no layer includes; null for a place of shared memory'),
       name: z.string().describe('the process’s command line without credentials, or the place'),
       ...beyondSchema,
-    }).describe('probable holders: what grew most, by RSS or by size, at most three'),
-  }).describe('memory of the machine beyond the measured processes; null where not known'),
+    }).describe('probable holders: the processes or places that grew most, at most three'),
+  }).describe('memory of the machine beyond the measured processes; null if unknown'),
   peakBytes: layers.describe('highest reading, by layer'),
-  residualBytes: layers.describe('after all have left, less the baseline, by layer'),
+  residualBytes: layers.describe('after all connections have closed, less the baseline, by layer'),
   plateaus: z
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer at each plateau, at rest'),
   leaks: figure(
     count.nullable().default(null),
-    'layers that leak, and counts that stay, when connections have left; null where the readings cannot tell',
+    'layers that leak, and counts that remain, after connections have closed; null if the readings are not conclusive',
     { quantity: 'count', noun: 'leaks', answers: ['memory'], threshold: 'memory.leaks' },
   ),
   overTime: orNull(overTimeSchema).describe('memory over time; null without the option `overTime`'),
-  sources: byName(z.string()).describe('where each layer’s figure is from'),
+  sources: byName(z.string()).describe('source of each layer’s figure'),
   absent: byName(z.string()).describe('layers that could not be measured, and why'),
 });
 

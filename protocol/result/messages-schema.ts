@@ -1,4 +1,4 @@
-/** The section `messages` of the result document: what connections send again and again, by the step `every`. */
+/** The section `messages` of the result document: messages that connections send repeatedly, by the step `every`. */
 import { z } from 'zod';
 import { figure } from './figure.ts';
 import { byName, count, object, objectOrNull, rowsOf, summary } from './shared-schemas.ts';
@@ -6,12 +6,12 @@ import { byName, count, object, objectOrNull, rowsOf, summary } from './shared-s
 const messages = { quantity: 'count', noun: 'messages', answers: ['delivery'], threshold: true } as const;
 const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' } as const;
 
-/** How long one worker's handler took, in milliseconds. */
+/** Duration of a worker's handler, in milliseconds. */
 const handlerSchema = object({ p50: z.number(), p95: z.number(), max: z.number() });
 
 const workerSchema = object({
   worker: z.string().describe('its name'),
-  batches: count.describe('messages that our handler of `event_batch` has acknowledged'),
+  batches: count.describe('messages acknowledged by the handler of `event_batch` in `instrument(io)`'),
   events: count.describe('events in them'),
   handlerMs: handlerSchema.nullable().describe('from the call of the handler to its acknowledgement'),
   queueMs: object({ p50: z.number(), p99: z.number(), max: z.number() }).describe('delay of the worker’s event loop'),
@@ -30,20 +30,20 @@ export const messagesSchema = objectOrNull({
   sent: figure(count, '`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`', messages),
   notSent: figure(
     object({
-      missed: count.describe('the generator was behind by a whole period'),
+      missed: count.describe('the generator was late by a whole period'),
       disconnected: count.describe('there was no connection'),
     }),
     'due, and not sent, by cause',
     messages,
   ),
-  unasked: count.describe('sent without asking for an acknowledgement'),
+  unasked: count.describe('sent without requesting an acknowledgement'),
   acknowledged: figure(count, 'sent and acknowledged', messages),
-  unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed', messages),
+  unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed open', messages),
   unansweredDisconnected: figure(count, 'not acknowledged when the connection ended', messages),
   passedOver: byName(count).describe(
-    'of `unansweredConnected`, by event: never acknowledged, although a newer one of the same connection was, or none ever',
+    'part of `unansweredConnected`, by event: not acknowledged, although a newer one of the same connection was, or none ever was',
   ),
-  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked); null where none was asked for', {
+  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked); null if none was requested', {
     ...{ title: 'Messages acknowledged', quantity: 'share', better: 'higher', answers: ['delivery'] },
     ...{ compared: 'secondary', threshold: true },
     faults: ({ sent, unasked, acknowledged }: Record<'sent' | 'unasked' | 'acknowledged', number>) =>
@@ -56,8 +56,10 @@ export const messagesSchema = objectOrNull({
     sentPerSec: z.number(),
     queued: z
       .array(count)
-      .describe('waiting for their acknowledgement, at the begin of each part and at the end; without `passedOver`'),
-    eventsPerSec: z.number().nullable().describe('events per second; null where steps differ'),
+      .describe(
+        'messages waiting for their acknowledgement, at the start of each part and at the end; without `passedOver`',
+      ),
+    eventsPerSec: z.number().nullable().describe('events per second; null if the steps differ'),
   })
     .nullable()
     .describe('the hold; null without one'),

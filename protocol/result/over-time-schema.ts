@@ -1,4 +1,4 @@
-/** Memory while connections come and go, in the section `memory` of the result document. */
+/** Memory while clients connect and disconnect, in the section `memory` of the result document. */
 import { z } from 'zod';
 import { figure } from './figure.ts';
 import { byName, count, layers, object, objectOrNull, orNull, time } from './shared-schemas.ts';
@@ -6,14 +6,14 @@ import { byName, count, layers, object, objectOrNull, orNull, time } from './sha
 const momentSchema = object({
   t: time,
   connections: z.number().describe('connections at that time'),
-  gone: z.number().describe('connections that had come and left by then'),
+  gone: z.number().describe('connections that had been opened and closed by then'),
   bytes: layers.describe('by layer'),
 });
 
 const driftSchema = object({
   bytesPerConnection: figure(
     z.number(),
-    'what each connection leaves behind; all of the rise, where `perSecond` is null',
+    'memory that each connection leaves behind; the whole rise if `perSecond` is null',
     { title: 'per connection that left', quantity: 'size', answers: ['memory'] },
   ),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three readings'),
@@ -22,19 +22,19 @@ const driftSchema = object({
     bytes: figure(z.number(), 'bytes per second', { quantity: 'size', answers: ['memory'] }),
     low95: z.number(),
     high95: z.number(),
-    noLeakAbove: z.number().describe('bytes per second from which a rise in time would have been found'),
-  }).describe('what time adds, regardless of connections; null if the readings cannot tell the two apart'),
+    noLeakAbove: z.number().describe('bytes per second from which a rise over time would have been detected'),
+  }).describe('rise over time, independent of connections; null if the readings cannot separate the two'),
   bytesPerHour: z.number().describe('the whole rise, by time'),
   bytesPerWave: z.number().nullable().describe('the whole rise, by waves; null with churn'),
   leaks: z
     .boolean()
     .nullable()
-    .describe('an interval is above 0, and the rise above 1 MB; null where the readings cannot tell'),
-  noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been found'),
+    .describe('an interval is above 0, and the rise above 1 MB; null if the readings are not conclusive'),
+  noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been detected'),
   wouldTell: objectOrNull({
     connections: z.number().describe('connections of each wave; with churn, in all'),
-    bytes: z.number().describe('bytes per connection that they would show'),
-  }).describe('what would tell where `noLeakAbove` is more than one connection costs; null otherwise'),
+    bytes: z.number().describe('bytes per connection that would be detected then'),
+  }).describe('a run that would be conclusive, if `noLeakAbove` is more than the cost of a connection; null otherwise'),
   sinceSeconds: orNull(z.number()).describe(
     'the line begins here, because memory had grown before and then stopped; null: at the warm-up’s end',
   ),
@@ -45,23 +45,28 @@ const countSchema = object({
   title: z.string().describe('what is counted'),
   first: count.describe('after the first wave of the line'),
   last: count.describe('after the last one'),
-  perConnection: z.number().describe('what each connection leaves behind'),
+  perConnection: z.number().describe('number that each connection leaves behind'),
   low95: z.number().describe('lower end of its 95 % interval'),
   high95: z.number().describe('upper end'),
-  isKept: z.boolean().describe('the interval is above 0, and at least one is left by each hundred connections'),
+  isKept: z.boolean().describe('the interval is above 0, and at least one remains per hundred connections'),
 });
 
 export const overTimeSchema = object({
-  kind: z.enum(['waves', 'churn']).describe('read when all of a wave had left, or while virtual users come and go'),
+  kind: z
+    .enum(['waves', 'churn'])
+    .describe('read after each wave, with no connections, or while virtual users come and go'),
   collected: z.boolean().describe('the workers collected their garbage before each reading'),
   peaks: z.array(momentSchema).describe('each wave when all were connected; empty with churn'),
   readings: z
     .array(momentSchema)
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
-  // Fewer connections had left than were ever open at the same time.
+  // Readings before as many connections had closed as were ever open at the same time.
   warmUpReadings: count.describe('readings at the beginning that the line leaves out'),
-  counts: z.array(countSchema).default([]).describe('what is still counted when all have left; empty with churn'),
-  drift: byName(driftSchema).describe('what a connection leaves behind, by layer'),
+  counts: z
+    .array(countSchema)
+    .default([])
+    .describe('counts that remain after all connections have closed; empty with churn'),
+  drift: byName(driftSchema).describe('memory that a connection leaves behind, by layer'),
 });
 
 export type OverTimeResult = z.infer<typeof overTimeSchema>;

@@ -1,19 +1,19 @@
-/** The section `processes` of the result document: whose memory and CPU the figures are. */
+/** The section `processes` of the result document: the processes whose memory and CPU are measured. */
 import { z } from 'zod';
 import { count, object, orNull, rowsOf } from './shared-schemas.ts';
 
 const identity = {
   pid: count.describe('its process id'),
   command: z.string().describe('its command line, without credentials'),
-  ports: z.array(count).nullable().describe('TCP ports on which it listens; null where that cannot be seen'),
+  ports: z.array(count).nullable().describe('TCP ports on which it listens; null if unknown'),
 };
 
 export const PROCESS_ROLES = ['listens', 'started by a listener', 'starts a listener', 'apart', 'unknown'] as const;
 
 export const processesSchema = orNull(
   object({
-    port: count.nullable().describe('the target’s; null if the target is on another machine'),
-    unseen: z.string().nullable().describe('why the listeners on that port could not be seen'),
+    port: count.nullable().describe('the target’s port; null if the target is on another machine'),
+    unseen: z.string().nullable().describe('why the listeners on that port are unknown'),
     measured: rowsOf({
       layer: z.string().describe('the layer that has its memory and CPU'),
       ...identity,
@@ -21,9 +21,9 @@ export const processesSchema = orNull(
       holds: z
         .boolean()
         .nullable()
-        .describe('it, a parent or a child held connections when all were connected; null where that is not known'),
+        .describe('whether it, a parent or a child held connections when all were connected; null if unknown'),
     }).describe('processes in the figures'),
-    omitted: count.describe('further ones'),
+    omitted: count.describe('number of further processes'),
     notCounted: rowsOf({ ...identity, why: z.string().describe('why it is in no figure') }).describe(
       'processes that `match`, `pids` or `cgroup` found, and that are not the server',
     ),
@@ -33,11 +33,11 @@ export const processesSchema = orNull(
 export type MeasuredProcesses = NonNullable<z.infer<typeof processesSchema>>;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
-/** Processes in one line. */
+/** Limits of `processesLine`. */
 const MAX_NAMED = 3;
 const MAX_COMMAND = 60;
 
-/** @returns `measured: 4711 node index.js (port 3000); not counted: …`; undefined for no processes */
+/** Returns, for example, `measured: 4711 node index.js (port 3000); not counted: …`; undefined without processes. */
 export function processesLine({ measured, omitted, notCounted }: MeasuredProcesses): string | undefined {
   if (measured.length + notCounted.length === 0) return undefined;
   const counted = `measured: ${named(measured, omitted) || 'no process of this machine'}`;

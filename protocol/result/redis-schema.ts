@@ -1,11 +1,11 @@
-/** The section `redis` of the result document: the adapter's Redis during the broadcasts. The layers have its memory over the run. */
+/** The section `redis` of the result document: the adapter's Redis during the broadcasts. Its memory over the run is in the layers. */
 import { z } from 'zod';
 import { figure } from './figure.ts';
 import { count, object, orNull } from './shared-schemas.ts';
 
 const perCopy = { quantity: 'bytes', answers: ['delivery'], compared: 'secondary' } as const;
 
-/** One node of a Redis Cluster during the broadcasts; keys as those of all nodes together. */
+/** A node of a Redis Cluster during the broadcasts, with the same keys as the sum of all nodes. */
 const nodeSchema = object({
   node: z.string().describe('`host:port`'),
   inBytes: count.describe('received for the broadcasts'),
@@ -17,7 +17,7 @@ const nodeSchema = object({
 });
 
 export const redisSchema = object({
-  version: z.string().describe('the Redis server’s'),
+  version: z.string().describe('version of the Redis server'),
   inBytes: count.describe('received for the broadcasts'),
   outBytes: count.describe('sent for them'),
   inBytesPerCopy: figure(z.number().nullable(), '`inBytes` ÷ `delivery.received`', {
@@ -36,11 +36,11 @@ export const redisSchema = object({
     ...{ title: 'Redis memory', quantity: 'megabytes', answers: ['memory'], compared: 'secondary', follows: 'load' },
   }),
   rssBytes: orNull(count).describe('RSS after the broadcasts'),
-  outputBufferPeakBytes: orNull(count).describe('most output that waited for subscribers'),
+  outputBufferPeakBytes: orNull(count).describe('largest output waiting for subscribers'),
   streamEntries: orNull(count).describe('length of the adapter’s stream; null if it has none'),
   channels: count.describe('channels with subscribers'),
   shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
-  forNobody: count.nullable().describe('broadcasts without members on other workers than the publisher’s'),
-  nodes: orNull(z.array(nodeSchema)).describe('nodes of a Redis Cluster, of which the other figures are sums'),
+  forNobody: count.nullable().describe('broadcasts with members only on the publisher’s worker'),
+  nodes: orNull(z.array(nodeSchema)).describe('nodes of a Redis Cluster; the other figures are their sums'),
   busiestNodeShare: orNull(z.number()).describe('highest share of `outBytes` that one node sent'),
 }).nullable();

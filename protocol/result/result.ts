@@ -1,7 +1,7 @@
 /**
- * The result document, `results/<run id>/result.json`. Keys are never renamed: people script against them.
- * Layers are named after component and unit, e.g. `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes
- * them, and docs/method/memory.md#layers defines how each is measured.
+ * The result document, `results/<run id>/result.json`. Keys are never renamed, because scripts use them. Layers are named after component
+ * and unit, such as `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes them, and docs/method/memory.md#layers defines
+ * how each is measured.
  */
 import { z } from 'zod';
 import { answerSchema } from './answer-schema.ts';
@@ -42,15 +42,17 @@ export const resultSchema = object({
     engine: z.string().describe('Artillery engine that drove the load'),
     complete: z.boolean().describe('false if the run ended early'),
   }),
-  answer: answerSchema.describe('What every report says first.'),
-  outcome: outcomeSchema.describe('Whether the deployment did [what was asked of it](../method/verdict.md).'),
+  answer: answerSchema.describe('The answer that every report shows first.'),
+  outcome: outcomeSchema.describe(
+    'Whether the deployment met [its expectations and thresholds](../method/verdict.md).',
+  ),
   verdict: object({
     status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether the figures can be used'),
   }).describe('Whether the [measurement can be trusted](../method/verdict.md).'),
   findings: z
     .array(findingSchema)
     .describe(
-      'What the run established, causes before their consequences. Verdict, outcome and answer follow from it.',
+      'Findings of the run, causes before their consequences. Verdict, outcome and answer are derived from them.',
     ),
   absent: object({
     memory: z.string().optional().describe('the deployment’s memory; the generator’s own is read'),
@@ -63,16 +65,18 @@ export const resultSchema = object({
     'Figures that this run cannot know, each with the reason, such as “that takes the option `delivery`, or `instrument(io)`”. The others are not affected.',
   ),
   connections: connectionsSchema.describe('[Method](../method/delivery.md) defines the figures.'),
-  fault: faultSchema.describe('What a planned fault cost; its times count from it. Null if the scenario plans none.'),
+  fault: faultSchema.describe(
+    'Effect of a planned fault; times are relative to the fault. Null if the scenario plans none.',
+  ),
   messages: messagesSchema.describe(
-    'What connections send by the step `every`. Null where the flows have no such step.',
+    'Messages that connections send by the step `every`. Null if the flows have no such step.',
   ),
   delivery: deliverySchema.describe(
     '[Who received what](../method/delivery.md). Null if not measured: `absent.delivery` has the reason.',
   ),
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
-  cpu: cpuSchema.describe('By layer; 100 % is one core. A figure that is not larger than its noise is null.'),
+  cpu: cpuSchema.describe('CPU by layer; 100 % is one core. A figure that is not larger than its noise is null.'),
   cpuByPlace: cpuByPlaceSchema
     .optional()
     .describe('Which packages and functions of the workers use CPU (`workers.profile`).'),
@@ -86,7 +90,7 @@ export const resultSchema = object({
     'Event loops of the load generator, each in each window. Empty with other engines.',
   ),
   generators: generatorsSchema.describe(
-    'The hosts that brought the load, if [several](../guide/several-hosts.md) did.',
+    'The load generator’s hosts, if there are [several](../guide/several-hosts.md).',
   ),
   machine: machineSchema.describe('The generator’s machine; of several, the one with the least idle CPU.'),
   workers: workersSchema.describe(
@@ -101,18 +105,18 @@ export const resultSchema = object({
     unknown: z.array(z.string()).optional().describe('metrics in it that the run does not have'),
     found: rowsOf({ metric: z.string(), value: z.number(), unit: z.string() })
       .optional()
-      .describe('metrics in it, and what was found'),
+      .describe('metrics in it, with their values'),
   }).describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
   capacity: object({
     memoryLimited: object({
       budgetBytes: z.number().describe('memory budget of the workers'),
-      connections: count.describe('where the line reaches the budget'),
+      connections: count.describe('connections at which the fitted memory reaches the budget'),
     })
       .nullable()
-      .describe('connections that the option `memoryBudgetBytes` is enough for'),
+      .describe('connections that fit into the option `memoryBudgetBytes`'),
     pings: objectOrNull({
       intervalMs: z.number().describe('from one ping of a connection to the next'),
-      connections: figure(count, 'connections that take all cores that may be used', {
+      connections: figure(count, 'connections whose pings use all allowed cores', {
         ...{ quantity: 'count', noun: 'connections', answers: ['cpu'] },
       }),
       low95: count.describe('lower end of its 95 % interval'),
@@ -121,12 +125,9 @@ export const resultSchema = object({
     limits: rowsOf({
       name: z.string().describe('such as `machineMemory`, `workerFileDescriptors` or `pings`'),
       max: count.describe('connections'),
-    }).describe('limits that the run knows, the lowest first'),
-    unknown: rowsOf({ name: z.string(), why: z.string() }).describe('limits that this run does not know, and why'),
-    lowest: z
-      .string()
-      .nullable()
-      .describe('name of the lowest limit; null if one that the run does not know could be lower'),
+    }).describe('known limits, the lowest first'),
+    unknown: rowsOf({ name: z.string(), why: z.string() }).describe('unknown limits, and why'),
+    lowest: z.string().nullable().describe('name of the lowest limit; null if an unknown one could be lower'),
   }),
   stages: rowsOf({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }).describe(
     'Stages of the run. Each lasts until the next one.',
@@ -142,8 +143,8 @@ export const resultSchema = object({
   ),
   environment: object({
     versions: byName(z.string()).describe('Artillery, Node, Socket.IO, adapter, WebSocket engine'),
-    server: orNull(serverSchema).describe('what was measured; null where a worker does not tell'),
-    kernel: z.string().describe('kernel of the generator’s machine, to which the keys below belong, too'),
+    server: orNull(serverSchema).describe('the measured server; null if a worker does not report it'),
+    kernel: z.string().describe('kernel of the generator’s machine; so are the following keys'),
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),
@@ -152,7 +153,7 @@ export const resultSchema = object({
     ),
     sysctls: byName(z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
-    settings: byName(z.unknown()).describe('what scenario and environment set, with secrets masked'),
+    settings: byName(z.unknown()).describe('settings of scenario and environment, with secrets masked'),
     gitCommit: z.string().nullable().describe('commit of the working folder'),
   }),
 });

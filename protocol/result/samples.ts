@@ -25,7 +25,6 @@ const layerSchema = z
   })
   .catchall(z.unknown());
 
-/** The whole machine. */
 const systemSchema = z
   .object({
     usedBytes: figure(bytes, 'memory in use', memory({ layer: 'system', kind: 'used' })),

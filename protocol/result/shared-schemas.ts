@@ -1,16 +1,16 @@
-/** What several sections of the result document consist of. Descriptions are those of docs/reference/result.md. */
+/** Schemas shared by sections of the result document. Descriptions appear in docs/reference/result.md. */
 import { z } from 'zod';
 
 export const object = z.strictObject;
 export const rowsOf = <S extends z.ZodRawShape>(shape: S) => z.array(object(shape));
 export const byName = <T extends z.ZodType>(of: T) => z.record(z.string(), of);
-/** Null where it was not measured. */
+/** A schema whose value is null if it was not measured. */
 export const orNull = <T extends z.ZodType>(schema: T) => z.nullable(schema);
 export const objectOrNull = <S extends z.ZodRawShape>(shape: S) => orNull(object(shape));
 
 export const count = z.number().int().nonnegative();
 export const layers = byName(z.number());
-/** Where a moment or an interval is. */
+/** Time of a moment or of the start of an interval. */
 export const time = z.number().describe('seconds since the first of `samples`');
 
 export const summarySchema = object({
@@ -18,8 +18,8 @@ export const summarySchema = object({
   min: z.number().describe('smallest'),
   mean: z.number().describe('mean'),
   p50: z.number().describe('median'),
-  // With few broadcasts, a percentile is just the slowest one.
-  p90: z.number().nullable().describe('percentiles; null where too few values tell them from the largest'),
+  // With few broadcasts, a high percentile is just the slowest one.
+  p90: z.number().nullable().describe('percentiles; null if too few values distinguish them from the largest'),
   p95: z.number().nullable().describe('95 %'),
   p99: z.number().nullable().describe('99 %'),
   p999: z.number().nullable().describe('99.9 %'),

@@ -1,8 +1,8 @@
-/** User info of a URL as a header: Node's `fetch` refuses such a URL, and Socket.IO's client ignores its user info. */
+/** Converts user info in a URL to a header, because Node's `fetch` rejects such URLs and Socket.IO's client ignores the user info. */
 
 /**
  * @param text a valid URL
- * @returns the URL without user info, and a header of basic authorization if there was any
+ * @returns the URL without user info, and a Basic Authorization header if it had any
  */
 export function splitUserInfo(text: string | URL): { url: string; headers: Record<string, string> } {
   const url = new URL(text);
@@ -12,19 +12,19 @@ export function splitUserInfo(text: string | URL): { url: string; headers: Recor
   return { url: url.href, headers: { Authorization: `Basic ${basicToken(username, password)}` } };
 }
 
-/** @param username as written in a URL, like `password` */
+/** @param username percent-encoded as in a URL, like `password` */
 export function basicToken(username: string, password: string): string {
   return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
 }
 
-/** Later headers replace earlier ones, whatever the case of their names. */
+/** Merges headers; later ones replace earlier ones, ignoring the case of names. */
 export function mergeHeaders(...layers: Record<string, string>[]): Record<string, string> {
   const byName = new Map<string, [string, string]>();
   for (const [name, value] of layers.flatMap(Object.entries<string>)) byName.set(name.toLowerCase(), [name, value]);
   return Object.fromEntries(byName.values());
 }
 
-/** @returns the text itself if its escapes are invalid */
+/** Decodes percent-encoding; returns the text unchanged if its escapes are invalid. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,10 +1,10 @@
-/** The ends of a connection that `socket.io-client` reports in none of the events of an attempt: it closes before the namespace opens. */
+/** Detects closes that `socket.io-client` reports in no event of the connection attempt: those before the namespace is connected. */
 import type { Socket } from 'socket.io-client';
 
 /**
- * Calls `onClosed` once, when the connection under the socket closes or the server sends the socket away.
- * @param socket that has been told to connect
- * @param onClosed gets Socket.IO's reason, and the details of the transport, such as the CloseEvent of a WebSocket as `context`
+ * Calls `onClosed` once, when the socket's connection closes or the server disconnects the socket.
+ * @param socket socket that is connecting
+ * @param onClosed gets Socket.IO's reason and the transport's details, such as a WebSocket's CloseEvent as `context`
  */
 export function onceClosed(socket: Socket, onClosed: (reason: string, details: unknown) => void): void {
   let isCalled = false;
@@ -13,7 +13,8 @@ export function onceClosed(socket: Socket, onClosed: (reason: string, details: u
     isCalled = true;
   };
   socket.once('disconnect', call);
-  // While it opens, the Manager does not notice a close without an error. Later it gives the better reason, in this turn.
+  // While connecting, the Manager does not report a close without an error. Once connected, its reason is better and comes in the same
+  // turn, so it gets precedence.
   const { engine } = socket.io as { engine?: typeof socket.io.engine };
   engine?.once('close', (reason, details) => process.nextTick(call, reason, details));
 }

@@ -1,7 +1,7 @@
-/** How to connect to the target: the engine passes it to its fleet, the run to its own receivers. */
+/** Connection options of the target, used by the engine's fleet and by the run's own receivers. */
 import type { LookupAddress } from 'node:dns';
 
-/** Socket.IO's reason of an end that the client itself brought about. */
+/** Socket.IO's reason when the client closed the connection. */
 export const OWN_DISCONNECT = 'io client disconnect';
 
 /** `light` needs a few KB per connection; `official` is socket.io-client. */
@@ -9,7 +9,7 @@ export type ClientKind = 'light' | 'official';
 
 export type Transport = 'websocket' | 'polling';
 
-/** Names of the usual choices, as in the environment variable TRANSPORTS; `default` is that of socket.io-client. */
+/** Transports by name, as in the environment variable TRANSPORTS; `default` is socket.io-client's default. */
 export const TRANSPORTS = {
   default: ['polling', 'websocket'],
   websocket: ['websocket'],
@@ -18,13 +18,13 @@ export const TRANSPORTS = {
 
 export type TransportsName = keyof typeof TRANSPORTS;
 
-/** TCP connections that each holds as long as it lives: polling keeps one for requests beside the one that waits. */
+/** TCP connections per open connection: polling has one for its poll and one for posts. */
 export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default: 1, websocket: 1, polling: 2 };
 
 /**
- * TCP connections that the light client itself ends for each connection when that opens and when it leaves, so that their
- * ports stay taken in TIME_WAIT: an upgrade leaves those for polling. Whatever a server ends, such as a WebSocket after
- * the handshake to close it, or all with the official client, waits on the server's side.
+ * TCP connections per connection that the light client closes itself, when a connection opens (those for polling after an upgrade) and when
+ * it closes. Their ports stay in TIME_WAIT. Connections closed by the server, such as WebSockets after the close handshake, and all of the
+ * official client, are in TIME_WAIT on the server's side.
  */
 export const SOCKETS_LEFT_BEHIND: Record<TransportsName, { opening: number; leaving: number }> = {
   default: { opening: 2, leaving: 0 },
@@ -32,13 +32,13 @@ export const SOCKETS_LEFT_BEHIND: Record<TransportsName, { opening: number; leav
   polling: { opening: 0, leaving: 2 },
 };
 
-/** What connections with these transports do: without polling in front, nothing is ever upgraded. */
+/** Returns the name of a list of transports: a connection that begins with WebSocket is never upgraded. */
 export function transportsName(transports: readonly Transport[]): TransportsName {
   if (transports[0] === 'websocket') return 'websocket';
   return transports.includes('websocket') ? 'default' : 'polling';
 }
 
-/** Far more than a broadcast has, and little enough that a process can hold one for each of some connections. */
+/** Default limit of a message: far larger than a broadcast, but small enough for a process to buffer several. */
 export const MAX_PAYLOAD_BYTES = 16 * 1024 ** 2;
 
 export interface ConnectionOptions {
@@ -46,35 +46,35 @@ export interface ConnectionOptions {
   url: string;
   /** Engine.IO path, default `/socket.io/`. */
   path: string;
-  /** A connection begins with the first; from polling, it changes to WebSocket if that is among them. */
+  /** A connection begins with the first transport, and upgrades from polling to WebSocket if both are listed. */
   transports: readonly Transport[];
   query: Record<string, string>;
   headers: Record<string, string>;
   /** Socket.IO CONNECT payload. */
   auth: Record<string, unknown> | undefined;
   tls: TlsOptions;
-  /** Offers permessage-deflate to the server, as browsers do, and takes what it grants; by default it is not offered. */
+  /** Whether to offer permessage-deflate to the server, as browsers do; default: no. */
   compression?: boolean;
-  /** File of a module that encodes packets otherwise than Socket.IO does by default. */
+  /** File of a module with another parser than Socket.IO's default. */
   parser?: string | undefined;
-  /** Arguments of the answer to an event for which the server asks for an acknowledgement; undefined gives none. */
+  /** Arguments with which events are acknowledged if the server requests it; undefined never acknowledges. */
   acknowledge?: unknown[] | undefined;
-  /** From the TCP connect to the reply to Socket.IO's CONNECT. */
+  /** Timeout from the TCP connect to the reply to Socket.IO's CONNECT. */
   connectTimeoutMs: number;
-  /** A larger message ends the connection, so that a server cannot fill the generator's memory. */
+  /** Limit of a message; a larger one closes the connection, so that a server cannot fill the generator's memory. */
   maxPayloadBytes?: number;
   /** Source address; by default the kernel chooses. */
   localAddress: string | undefined;
-  /** One address of the name, for the official client; by default the name's lookup chooses. */
+  /** Address of the host to use, for the official client; by default the lookup's. */
   address?: LookupAddress;
 }
 
-/** How attempts are repeated: with a delay that doubles each time. */
+/** Repetition of attempts, with a delay that doubles each time. */
 export interface Backoff {
   attempts: number;
   delayMs: number;
   maxDelayMs: number;
-  /** Share of the delay, 0 to 1, that is random. */
+  /** Random share of the delay, 0 to 1. */
   jitter: number;
 }
 
@@ -85,13 +85,13 @@ export interface TlsOptions {
   ca?: string;
   cert?: string;
   key?: string;
-  /** Each connection resumes the session that an earlier one got, if the server allows it. Light client only. */
+  /** Whether connections resume an earlier connection's TLS session if the server allows it. Light client only. */
   resume?: boolean;
 }
 
 /**
- * `total` is from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. `change` is no part of it: of
- * a connection that begins with polling, from the Engine.IO handshake until WebSocket is its transport.
+ * `total` is the time from the first `connect()` (repeats included) to the reply to Socket.IO's CONNECT. `change` is not part of it: the
+ * time from the Engine.IO handshake on polling until the transport is WebSocket.
  */
 export type ConnectStage = 'total' | 'tcp' | 'tls' | 'upgrade' | 'open' | 'namespace' | 'change';
 export const CONNECT_STAGES: ConnectStage[] = ['total', 'tcp', 'tls', 'upgrade', 'open', 'namespace', 'change'];

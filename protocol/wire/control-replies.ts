@@ -1,4 +1,4 @@
-/** What a worker answers to each control request. Anybody's server can be at a control address, so that answers are parsed. */
+/** Schemas of a worker's replies to control requests. Replies are parsed, because any server can be at a control address. */
 import { z } from 'zod';
 import { byName, LARGEST_FIGURE, list, name, sentence } from '../link/bounded-schemas.ts';
 import { takenSchema } from '../profiles/profile-schema.ts';
@@ -10,67 +10,67 @@ const worker = name.min(1);
 const eventLoop = z.object({ utilization: figure, delayP50Ms: figure, delayP99Ms: figure, delayMaxMs: figure });
 
 const hostSchema = z.object({
-  /** The same for all processes of one kernel, containers included: they share clock, memory and sockets. */
+  /** Equal for all processes of a kernel, including containers, which share clock, memory and sockets. */
   kernel: name,
-  /** The same for all processes that share process ids. A container has its own. */
+  /** Equal for all processes that share process ids; a container has its own. */
   pidNamespace: name,
 });
 
 const limitSchema = z.object({
   max: figure,
   used: figure,
-  /** The same for all processes of one kernel that share the limit. */
+  /** Equal for all processes of a kernel that share the limit. */
   group: sentence,
 });
 
-/** A quota of CPU time, and what became of it since the group exists, if the kernel lets the worker read that. */
+/** A CPU quota, with its use since the group was created, if readable. */
 const quotaSchema = z.object({
-  /** How many cores it is worth: quota ÷ period. */
+  /** Cores that the quota allows: quota ÷ period. */
   cores: figure.gt(0),
-  /** In which the group had something to run. */
+  /** Periods in which the group had something to run. */
   periods: figure.optional(),
-  /** Periods in which the group had used up its quota, and was stopped until the next. */
+  /** Periods in which the group used up its quota and was stopped until the next one. */
   throttledPeriods: figure.optional(),
   throttledUs: figure.optional(),
   group: limitSchema.shape.group,
 });
 
-/** The process's own group first. Without a limit, a list is empty. */
+/** Limits by group, the process's own group first; a list is empty without a limit. */
 const cgroupSchema = z.object({
   cpu: list(quotaSchema),
-  /** Bytes. Used is without the file cache that the kernel can drop; missing where that may not be read. */
+  /** Bytes. `used` excludes file cache that the kernel can drop; missing if not readable. */
   memory: list(limitSchema.partial({ used: true })),
-  /** Processes and threads. */
+  /** Number of processes and threads. */
   tasks: list(limitSchema),
 });
 
-/** Since boot. */
+/** CPU times since boot. */
 const cpuSchema = z.object({
   /** User, system, interrupt and steal time. */
   busyUs: figure,
   idleUs: figure,
-  /** The part of the busy time in which the hypervisor ran something else. */
+  /** Part of the busy time in which the hypervisor ran other machines. */
   stealUs: figure,
-  /** The part of the busy time in which the kernel handled interrupts, for no process. */
+  /** Part of the busy time in which the kernel handled interrupts, not attributed to a process. */
   interruptUs: figure,
 });
 
-/** As the worker's process sees it; a container sees the machine that it runs on. */
+/** The machine of the worker's process; in a container, its host machine. */
 const machineSchema = z.object({
   hostname: name,
-  /** As in `Host`: the machine of two workers is the same if their kernel is. */
+  /** Same as `Host.kernel`; two workers with the same kernel are on the same machine. */
   kernel: name,
   /** CPU model. */
   model: name.optional(),
-  /** CPU model and kernel, like `MachineKind`. */
+  /** Kernel with its release, as in `MachineKind`. */
   system: name.optional(),
   cores: total,
   memoryBytes: figure,
-  /** Neither free nor in caches that the kernel can drop. */
+  /** Memory that is neither free nor in caches that the kernel can drop. */
   usedBytes: figure.optional(),
-  /** TCP buffers in all containers. */
+  /** TCP buffers of the whole machine. */
   tcpBytes: figure.optional(),
-  /** All its cores. */
+  /** CPU times of all cores. */
   cpu: cpuSchema.optional(),
 });
 
@@ -79,33 +79,33 @@ export const REPLIES = {
     seq: total,
     sentAtUs: figure,
     worker,
-    /** Members of the room on all workers, counted just before sending; null if they were not to be counted. */
+    /** Members of the room on all workers, counted just before sending; null with `count: false`. */
     expected: total.nullable(),
-    /** How many other workers have any of them; undefined if they were not to be counted. */
+    /** Number of other workers with members; undefined with `count: false`. */
     otherWorkers: total.optional(),
   }),
-  /** Of the room, on all workers. */
+  /** Members of a room on all workers. */
   members: z.object({ worker, members: total }),
-  /** That its cluster adapter counts, itself included. */
+  /** Servers that the cluster adapter counts, including this one. */
   servers: z.object({ worker, servers: total }),
-  /** When a full garbage collection is done. */
+  /** Sent when a full garbage collection is done. */
   gc: z.object({ worker, durationMs: figure }),
-  /** Memory in bytes, after a `gc` if one was requested. */
+  /** Statistics of the worker; memory after a `gc` if one was requested. */
   stats: z.object({
     worker,
-    /** Another one each time `instrument(io)` is called: names and process ids repeat. */
+    /** New for each call of `instrument(io)`, because names and process ids can repeat. */
     instance: name,
-    /** Version of the package that answers. */
+    /** Version of the instrumenting package. */
     version: name,
     pid: total,
     host: hostSchema,
     uptimeSeconds: figure,
-    /** Connections of the measured namespaces (Engine.IO clients without those of the control namespace). */
+    /** Engine.IO connections, without those to the control namespace. */
     connections: total,
-    /** Those that it has accepted so far, also the ones that have ended. */
+    /** Connections accepted so far, including closed ones. */
     accepted: total,
     rooms: total,
-    /** That have been made so far and still are there; missing for servers without any. */
+    /** Existing namespaces; missing for servers without namespaces. */
     namespaces: total.optional(),
     broadcasts: total,
     rssBytes: figure,
@@ -114,53 +114,56 @@ export const REPLIES = {
     externalBytes: figure,
     cpuUserUs: figure,
     cpuSystemUs: figure,
-    /** Since the previous `stats`. */
+    /** Window since the previous `stats`. */
     eventLoop,
     versions: z.object({ node: name, socketIo: name, adapter: name, webSocketEngine: name }),
-    /** Complete garbage collections of the process so far, ordered or not. */
+    /** Full garbage collections of the process so far, forced or not. */
     collections: total,
     server: serverSchema.extend({ tunings: byName(name), options: byName(sentence) }),
-    /** Key of the Redis stream that its adapter writes to, if it does. */
+    /** Key of the Redis stream that its adapter writes to, if any. */
     stream: name.optional(),
   }),
-  /** What its process has and may use, and its machine. What its system does not tell is missing. Takes some milliseconds. */
+  /**
+   * Use and limits of the process's resources, and its machine. Values that the system does not provide are missing. Takes some
+   * milliseconds.
+   */
   resources: z
     .object({
       worker,
       /** Proportional set size. */
       pssBytes: figure.optional(),
-      /** Files and sockets that it has open. */
+      /** Number of open files and sockets. */
       openFiles: total.optional(),
-      /** How many it can have open; null without a limit. */
+      /** Limit of open files; null without a limit. */
       openFilesLimit: figure.nullable(),
       cgroup: cgroupSchema,
-      /** That it can use: CPUs, or what a quota allows. */
+      /** Cores that it can use, limited by a quota. */
       usableCores: figure.gt(0),
       machine: machineSchema,
     })
     .refine(({ usableCores, machine }) => usableCores <= Math.max(1, machine.cores), 'more cores than there are'),
-  /** What it did with the batches of events, since the previous request for it. */
+  /** Handling of event batches since the previous request. */
   batches: z.object({
     worker,
     batches: total,
-    /** Left to the server's own handler. */
+    /** Batches taken by the server's own handler. */
     ownHandler: total,
     events: total,
-    /** From the call of the handler until it has acknowledged; null without any batch. */
+    /** Time from the call of the handler to its acknowledgement; null without batches. */
     handlerMs: z.object({ p50: figure, p95: figure, max: figure }).nullable(),
-    /** How long whatever arrived waited for the event loop. */
+    /** Event loop, whose delay is the time for which arrived messages waited. */
     eventLoop,
   }),
-  /** From the request that began the recording to the one that ended it. */
+  /** Event loop from the request that began the recording to the one that ended it. */
   eventLoop: z.object({
     worker,
-    /** Ends of the intervals, in seconds since the beginning; they become longer as the time does. */
+    /** Ends of the intervals, in seconds since the start; intervals are merged in long recordings. */
     seconds: list(figure),
-    /** The highest of each interval's seconds. */
+    /** Highest value of each interval. */
     delayP99Ms: list(figure),
     delayMaxMs: list(figure),
   }),
-  /** Where it allocates, or uses CPU: after `take`, what it has noted. */
+  /** Heap or CPU profile of the worker; contains the profile after `take`. */
   profile: takenSchema.extend({ worker }),
   /** The server's clock, for estimating the offset between two hosts. */
   time: z.object({ monotonicUs: figure }),

@@ -1,18 +1,18 @@
 /**
- * What a broadcast of an own event is counted as: each namespace, and each of its rooms, may have ids of its own. In the main
- * namespace and without rooms, it is the id itself.
+ * Composite keys under which broadcasts of the user's own event are counted, because each namespace and room can have its own ids. In the
+ * main namespace without rooms, the key is the id itself.
  */
 import { AUDIENCE } from './rooms.ts';
 
-/** Begins what is more than an id or a room's name, and ends the length of a place. */
+/** Escape character: marks a composite key and ends its length prefix. */
 const MARK = '\0';
 const MAX_NAMESPACE_LENGTH = 200;
 
-/** A room belongs to its namespace: both together are where a broadcast goes, and what a connection is a member of. */
+/** A room in a namespace: the destination of a broadcast. */
 export interface Place {
-  /** Without a comma: that ends it in a packet. */
+  /** Contains no comma, which ends the namespace in a packet. */
   namespace: string;
-  /** `AUDIENCE` if there is only one: all receivers in the namespace. */
+  /** `AUDIENCE` for all receivers in the namespace. */
   room: string;
 }
 
@@ -20,13 +20,13 @@ export interface OwnBroadcast extends Place {
   id: string;
 }
 
-/** @returns in the main namespace, the room's name */
+/** Returns a key for the place; in the main namespace, it is the room's name. */
 export function placeOf({ namespace, room }: Place): string {
   if (namespace === '/' && !room.startsWith(MARK)) return room;
   return `${MARK}${namespace.slice(0, MAX_NAMESPACE_LENGTH)},${room}`;
 }
 
-/** The inverse of `placeOf`. */
+/** Inverse of `placeOf`. */
 export function readPlace(place: string): Place {
   if (!place.startsWith(MARK)) return { namespace: '/', room: place };
   const comma = place.indexOf(',');

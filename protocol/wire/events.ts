@@ -1,13 +1,13 @@
 /**
- * The wire contract between the load generator and a Socket.IO server. A server that keeps it (ours, or any other with
- * `instrument(io)`) can be measured completely. The meaning of each field is fixed, because people script against it.
+ * The wire contract between the load generator and a Socket.IO server. A server that implements it (the bundled one, or any with
+ * `instrument(io)`) can be measured completely. The meaning of each field is fixed, because scripts depend on it.
  */
 
 import type { ErrorCode } from '../codes/error-codes.ts';
 
 export type * from './control-replies.ts';
 
-/** For the reference: direction and content of each event. */
+/** Direction and content of each event, for the reference. */
 export const EVENT_HELP: Record<keyof typeof EVENTS, string> = {
   joinRoom:
     'from a client: a room, or `{clientKey: room}`; acknowledged by `{room, worker, members}`, or `{error, code, fix}` (`JOIN_REFUSED`)',
@@ -24,10 +24,10 @@ export const EVENTS = {
   eventBatch: 'event_batch',
 } as const;
 
-/** Namespace of the control messages. It requires a token and has its own port, which no proxy forwards. */
+/** Namespace of the control messages. It requires a token, and has its own port, which proxies do not forward. */
 export const CONTROL_NAMESPACE = '/capacity';
 
-/** Client to server: the room itself, or the Techracers study's object that names it. */
+/** Client to server: the room, or the object of the Techracers study that contains it. */
 export type JoinRoom = string | { clientKey: string };
 
 /** Acknowledgement of `join_room`. */
@@ -39,7 +39,7 @@ export interface Joined {
   members: number;
 }
 
-/** Answer to a message of a client that the server does not accept. */
+/** Reply to a client's message that the server rejects. */
 export interface Refusal {
   error: string;
   /** `JOIN_REFUSED` in answer to `join_room`. */
@@ -48,8 +48,8 @@ export interface Refusal {
 }
 
 /**
- * Server to every member of a room. `seq` and `sentAtUs` stand first in the JSON, in this order, so that a receiver
- * can read them from the raw bytes without parsing the payload.
+ * Server to every member of a room. `seq` and `sentAtUs` come first in the JSON, in this order, so that receivers can read them from the
+ * raw bytes without parsing the payload.
  */
 export interface Broadcast {
   /** Counts from 1 in each run. */
@@ -58,23 +58,23 @@ export interface Broadcast {
   sentAtUs: number;
   /** Worker that published it. */
   worker: string;
-  /** Text; bytes, which Socket.IO sends as an attachment, if the order asks for them. */
+  /** Text, or bytes if the order is `binary`, which Socket.IO sends as an attachment. */
   data: string | Uint8Array;
 }
 
-/** Whether a decoded value can be read as a broadcast: all but `data`, which may be missing or anything else. */
+/** Returns whether a decoded value is a broadcast; ignores `data`, which may be missing or anything. */
 export function isBroadcast(value: unknown): value is Omit<Broadcast, 'data'> & { data?: unknown } {
   const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
   return typeof seq === 'number' && typeof sentAtUs === 'number' && typeof worker === 'string';
 }
 
-/** Probe to server: the broadcast as received; and the server's acknowledgement. */
+/** Probe to server: the received broadcast, which the server acknowledges with `EchoTimed`. */
 export type BroadcastEcho = Pick<Broadcast, 'seq' | 'sentAtUs' | 'data'>;
 export interface EchoTimed {
   seq: number;
   /**
-   * Server clock at the echo's arrival less `sentAtUs`. Half of it is the Techracers study's propagation delay. Where
-   * another host's worker published, the difference of the two clocks is in it.
+   * Arrival of the echo on the server's clock less `sentAtUs`; half of it is the Techracers study's propagation delay. Includes the
+   * difference of the clocks if a worker on another host published.
    */
   roundTripUs: number;
 }
@@ -84,20 +84,20 @@ export interface BatchReceived {
   events: number;
 }
 
-/** Far more than a Socket.IO client accepts in one message; it only keeps a typing error from using up the memory. */
+/** Limit far above what a Socket.IO client accepts; only protects memory from typing errors. */
 export const MAX_BROADCAST_BYTES = 10_000_000;
 
-/** Control: request to publish one broadcast to `room`, of `bytes` characters or, if `binary`, bytes. */
+/** Control: request to publish a broadcast to `room`, of `bytes` characters or, if `binary`, bytes. */
 export interface BroadcastOrder {
   room: string;
   bytes: number;
   binary?: boolean;
   seq: number;
-  /** Send at this time of the server's monotonic clock, at most a second ahead; by default immediately. */
+  /** Send time on the server's monotonic clock, at most a second ahead; by default immediately. */
   atUs?: number;
-  /** False: send without counting the members, while workers come and go and cannot be asked. */
+  /** False to send without counting the members, while workers restart and cannot answer. */
   count?: false;
 }
 
-/** A control request's reply: the value, or the error. A server of another version can send unknown codes. */
+/** Reply to a control request: the value, or the error. A server of another version can send unknown codes. */
 export type ControlReply<T> = { ok: true; value: T } | { ok: false; code: ErrorCode; message: string };

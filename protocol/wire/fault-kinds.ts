@@ -1,10 +1,10 @@
-/** Planned faults: what a run does to the deployment, or to its own connections, to see how the clients come back. */
+/** Planned faults, which a run causes in the deployment or in its own connections to measure how clients reconnect. */
 
-/** What only a stack of ours can suffer, as the run knows its processes. */
+/** Faults that require a bundled stack, whose processes the run knows. */
 const STACK_FAULTS = ['reload-workers', 'kill-worker', 'reload-nginx', 'restart-redis'] as const;
 export type StackFault = (typeof STACK_FAULTS)[number];
 
-/** `drop-connections`: the generator itself ends all its TCP connections at once. `command`: one of the user's own. */
+/** `drop-connections`: the generator closes all its TCP connections at once. `command`: runs the user's own command. */
 export const FAULT_KINDS = [...STACK_FAULTS, 'drop-connections', 'command'] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 

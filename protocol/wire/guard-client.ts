@@ -1,11 +1,11 @@
 /**
- * Whatever a server sends, a client of `socket.io-client` fails by its own events: the library throws what it cannot read, such as
- * a handshake that is not JSON, where nobody can catch it, and that ends the process.
+ * Makes `socket.io-client` report invalid data by its events. The library itself throws on data that it cannot read, such as a handshake
+ * that is not JSON, where no caller can catch it, which crashes the process.
  */
 import type { Manager } from 'socket.io-client';
 import { z } from 'zod';
 
-/** What the library reads of it without looking. */
+/** The fields that the library uses without checking them. */
 const handshakeSchema = z.looseObject({
   sid: z.string().min(1),
   upgrades: z.array(z.string()).max(100),
@@ -27,7 +27,7 @@ interface EnginePrivates {
 }
 
 interface ManagerPrivates {
-  /** That of the latest attempt; undefined before the first. */
+  /** Engine of the latest attempt; undefined before the first. */
   engine?: EnginePrivates;
   open(...args: unknown[]): unknown;
   ondecoded(packet: { data?: unknown }): void;
@@ -35,18 +35,18 @@ interface ManagerPrivates {
 }
 
 interface Guards {
-  /** Gets each packet. @throws Error for one that nobody may get */
+  /** Called with each packet's data. @throws Error to reject the packet */
   inspect?(data: unknown): void;
-  /** By default, the client goes on as after any other error of its transport. */
+  /** Called with the error; by default, the client handles it as an error of its transport. */
   onUnreadable?(error: Error): void;
 }
 
-/** @returns the same client, which throws nothing of what it reads */
+/** Guards a client, so that it does not throw on invalid data. @returns the same client */
 export function guardClient(manager: Manager, { inspect, onUnreadable }: Guards = {}): Manager {
   const client = manager as unknown as ManagerPrivates;
   const report = onUnreadable ?? (({ message }) => client.engine?.transport.onError(`${UNREADABLE}: ${message}`));
   const { open } = client;
-  // Each attempt has an engine of its own; a client that connects at once has it already.
+  // Each attempt has a new engine; a client that connects at once already has one.
   client.open = (...args) => {
     open.apply(client, args);
     guardEngine(client.engine, report);
@@ -58,7 +58,7 @@ export function guardClient(manager: Manager, { inspect, onUnreadable }: Guards 
       inspect?.(packet.data);
       client.emitReserved('packet', packet);
     };
-    // As the library does.
+    // Deferred as in the library.
     process.nextTick(() => guarded(read, report));
   };
   return manager;

@@ -1,4 +1,4 @@
-/** How a connection of Node's own clients is made: one reading of the options of TLS, for whatever a run connects to. */
+/** Connection options of Node's HTTP clients, so that all connections of a run interpret the TLS options in the same way. */
 import type { LookupAddress } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
@@ -8,7 +8,7 @@ export function secureContextOptions({ ca, cert, key }: TlsOptions): Pick<TlsOpt
   return { ca, cert, key };
 }
 
-/** Node's names, without options that are not set: an undefined one would hide what Node itself finds out. */
+/** Returns Node's TLS options without undefined ones, which would override Node's own defaults. */
 export function tlsConnectOptions(tls: TlsOptions): Omit<TlsOptions, 'resume'> {
   const { rejectUnauthorized, servername } = tls;
   const all = { ...secureContextOptions(tls), rejectUnauthorized, servername };
@@ -19,21 +19,21 @@ export function speaksTls(url: string | URL): boolean {
   return /^(https|wss):/.test(String(url));
 }
 
-/** By default, the kernel chooses the source, and the name's lookup the destination. */
-interface Ends {
+/** Source and destination address; by default chosen by the kernel and by the lookup. */
+interface Addresses {
   localAddress?: string | undefined;
   address?: LookupAddress | undefined;
 }
 
-/** @returns an agent for this URL, which its owner destroys if it keeps connections */
-export function agentTo(url: string | URL, tls: TlsOptions, { localAddress, address }: Ends = {}): http.Agent {
+/** Returns an agent for this URL; the caller must destroy it if it keeps connections alive. */
+export function agentTo(url: string | URL, tls: TlsOptions, { localAddress, address }: Addresses = {}): http.Agent {
   const ends = { ...(localAddress && { localAddress }), ...(address && { lookup: lookupOf(address) }) };
   return speaksTls(url) ? new https.Agent({ ...tlsConnectOptions(tls), ...ends }) : new http.Agent(ends);
 }
 
 type Found = (error: null, address: string | LookupAddress[], family?: number) => void;
 
-/** For a connection to one address of a name, which stays what a proxy routes by, and what a certificate is checked for. */
+/** Returns a `lookup` that always returns this address, so that host name and certificate check stay those of the URL. */
 export function lookupOf(address: LookupAddress) {
   return (_name: string, { all }: { all?: boolean }, found: Found) =>
     all ? found(null, [address]) : found(null, address.address, address.family);

@@ -1,6 +1,6 @@
-/** Redis that answers, but refuses: its error code, and what to change. */
+/** Fixes for a Redis that answers, but refuses the command. */
 
-/** Fixes by error code, for an address that lacks a valid user or password. */
+/** Fixes by error code, for an address without a valid user or password. */
 export const CREDENTIAL_FIXES = {
   NOAUTH: 'put the password into the address of Redis (`REDIS_URL`): redis://:<password>@host:port',
   WRONGPASS: 'correct user and password in the address of Redis (`REDIS_URL`)',
@@ -11,7 +11,7 @@ const FIXES: Record<string, string> = {
   NOPERM: 'give that user the rights of an adapter: ACL SETUSER <user> +@pubsub +@connection +ping allchannels',
 };
 
-/** @param error of a Redis client @returns the fix for a refusal; undefined for every other error */
+/** @param error error of a Redis client @returns the fix for a refusal; undefined for any other error */
 export function refusalFix(error: unknown): string | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   return FIXES[code];

@@ -1,23 +1,23 @@
 /**
- * Many rooms in place of one: which of them each connection joins, and to which each broadcast goes. Both follow from numbers
- * alone, so that generator and run agree without a word.
+ * Assigns connections and broadcasts to several rooms. Both assignments are computed from numbers only, so that generator and run agree
+ * without communication.
  */
 
-/** The order in which broadcasts go to the rooms. */
+/** Order in which broadcasts go to the rooms. */
 export const ROOM_ORDERS = ['turn', 'random'] as const;
 
-/** In place of a room: the receivers of an own event, where all its broadcasts go to the same. */
+/** Placeholder for a room: all receivers of the user's own event, if all its broadcasts go to the same ones. */
 export const AUDIENCE = '';
 
 export interface RoomPlan {
-  /** What the flow joins; with one room, its name. */
+  /** Name of the room, or the prefix of several. */
   name: string;
-  /** At least 1. */
+  /** Number of rooms, at least 1. */
   count: number;
   /** Rooms that each connection joins, up to `count`. */
   perConnection: number;
   order: (typeof ROOM_ORDERS)[number];
-  /** Makes the random order repeatable. */
+  /** Seed of the random order. */
   seed: number;
 }
 
@@ -27,17 +27,17 @@ export function roomName({ name, count }: RoomPlan, index: number): string {
 }
 
 /**
- * Among `count` connections in a row, each room gets `perConnection`. Each such group begins at another room, since a proxy
- * that gives its workers connections in turn would otherwise put all members of a room on the same ones.
- * @param connection its number among all connections of the run, from 0
- * @returns different rooms, by index
+ * Returns the indices of the rooms that a connection joins, all different. Of `count` consecutive connections, each room gets
+ * `perConnection`. Each such group starts at another room, because a proxy that assigns connections to workers in turn would otherwise put
+ * all members of a room on the same workers.
+ * @param connection number of the connection in the run, from 0
  */
 export function roomsOf({ count, perConnection }: RoomPlan, connection: number): number[] {
   const first = (connection % count) * perConnection + scrambled(Math.floor(connection / count));
   return Array.from({ length: perConnection }, (_, index) => (first + index) % count);
 }
 
-/** @param connections from number 0 on @returns for each room, how many of them are its members */
+/** Returns the number of members of each room for the first `connections` connections. */
 export function plannedMembers(plan: RoomPlan, connections: number): number[] {
   const members = new Array<number>(plan.count).fill(0);
   for (let connection = 0; connection < connections; connection++) {
@@ -47,9 +47,9 @@ export function plannedMembers(plan: RoomPlan, connections: number): number[] {
 }
 
 /**
- * The workers take turns, and each room's publishers do, too, so that no worker's members are always local.
- * @param broadcast from 0
- * @returns its room, and the worker that publishes it, by index
+ * Returns the indices of a broadcast's room and of its publishing worker. Workers take turns, also for each room, so that no worker's
+ * members are always local.
+ * @param broadcast number of the broadcast, from 0
  */
 export function destinationOf(
   { count, order, seed }: RoomPlan,
@@ -61,7 +61,7 @@ export function destinationOf(
   return { room, via: (turn + Math.floor(broadcast / count)) % workers };
 }
 
-/** MurmurHash3's finalizer: numbers in a row become 32 bits that look random; 0 stays 0. */
+/** MurmurHash3's finalizer: maps consecutive numbers to pseudo-random 32-bit numbers; 0 stays 0. */
 function scrambled(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);

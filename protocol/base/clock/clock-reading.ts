@@ -1,16 +1,16 @@
-/** Reading the monotonic clock of another process by round trips. */
+/** Reads the monotonic clock of another process by round trips. */
 import { monotonicUs } from './clock.ts';
 
-/** How far the other clock is ahead of ours, and the largest possible error of that. */
+/** A reading of another clock: how far it is ahead of ours, and the largest possible error. */
 export interface ClockReading {
-  /** When it was read, on our clock: the middle of the round trip. */
+  /** Time of the reading on our clock: the middle of the round trip. */
   atUs: number;
   offsetUs: number;
   /** Half of the round trip. */
   uncertaintyUs: number;
 }
 
-/** @param ask one round trip. @throws whatever it throws */
+/** @param ask performs a round trip @throws errors of `ask` */
 export async function readClock(ask: () => Promise<{ monotonicUs: number }>): Promise<ClockReading> {
   const beforeUs = monotonicUs();
   const { monotonicUs: theirUs } = await ask();
@@ -23,16 +23,16 @@ interface Readings {
   add(reading: ClockReading): void;
 }
 
-/** A reading that fails is none. Does not reject. */
+/** Adds a reading; ignores a failed one. Never rejects. */
 export async function addReading(clock: Readings, read: () => Promise<ClockReading>): Promise<void> {
   try {
     clock.add(await read());
   } catch {
-    // The next one comes soon.
+    // Ignored, because the next reading follows soon.
   }
 }
 
-/** Reads it again and again. @returns a function that stops it */
+/** Reads the clock periodically. @returns a function that stops it */
 export function followClock(clock: Readings, read: () => Promise<ClockReading>, intervalMs: number): () => void {
   const timer = setInterval(() => void addReading(clock, read), intervalMs);
   return () => clearInterval(timer);

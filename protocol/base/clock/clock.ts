@@ -1,18 +1,16 @@
 /**
- * CLOCK_MONOTONIC in microseconds, the clock of the wire contract: all processes of a host share it, and NTP cannot
- * step it. `performance.now()` reads it several times faster than `process.hrtime.bigint()`, but counts from the start
- * of its thread, so the offset is measured once, when this module loads.
+ * CLOCK_MONOTONIC in microseconds, the clock of the wire contract: all processes of a host share it, and NTP cannot step it.
+ * `performance.now()` is several times faster than `process.hrtime.bigint()`, but starts at 0 in each thread, so its offset is measured
+ * when this module loads.
  */
 const offsetUs = measureOffsetUs();
 
-/** @returns microseconds since boot, rounded down */
+/** Returns microseconds since boot, rounded down. */
 export function monotonicUs(): number {
   return Math.floor(performance.now() * 1000 + offsetUs);
 }
 
-/**
- * Takes the narrowest of several brackets around a reading, so that a preemption in between does not shift the clock.
- */
+/** Measures the offset. Uses the narrowest of several brackets around a reading, so that a preemption does not shift the clock. */
 function measureOffsetUs(): number {
   let best = { widthNs: Number.POSITIVE_INFINITY, offsetUs: 0 };
   for (let attempt = 0; attempt < 20; attempt++) {

@@ -1,18 +1,15 @@
-/** Points in time in the messages between hosts, and their conversion. */
+/** Converts the points in time in messages between hosts. */
 
 /**
- * A point in time on the run's CLOCK_MONOTONIC, in microseconds. On the link, all of them have this type and the name
- * `atUs`, or one that ends in `AtUs`, so that a carrier between hosts can convert them. All other times are durations.
+ * A point in time on the run's CLOCK_MONOTONIC, in microseconds. In messages of the link, its name is `atUs` or ends in `AtUs`, by which a
+ * carrier between hosts finds and converts it. All other times are durations.
  */
 export type InstantUs = number;
 
-/**
- * Converts those of a message: on the link, they are the numbers named `atUs`, or with a name that ends in `AtUs`.
- * @returns a copy of the message; `convert` gets each point in time, in microseconds
- */
+/** Returns a copy of the message in which `convert` has replaced each number named `atUs`, or with a name that ends in `AtUs`. */
 export function withInstants<T>(message: T, convert: (atUs: number) => number): T {
   if (typeof message !== 'object' || message === null) return message;
-  if (Array.isArray(message)) return message.map((one) => withInstants(one, convert)) as T;
+  if (Array.isArray(message)) return message.map((item) => withInstants(item, convert)) as T;
   return Object.fromEntries(
     Object.entries(message).map(([key, value]) => [
       key,

@@ -1,7 +1,6 @@
 /**
- * Two constants of the running kernel that Node does not expose. The kernel passes them to every process in its auxiliary
- * vector: (type, value) pairs of machine words. This reads 64-bit little-endian words only, which nearly every Linux with
- * Node 22 has; the fallbacks are the values of x86-64.
+ * Two kernel constants that Node does not expose, from the process's auxiliary vector: (type, value) pairs of machine words. Reads only
+ * 64-bit little-endian words, as on nearly every Linux with Node 22; falls back to the values of x86-64.
  */
 import { readFileSync } from 'node:fs';
 import { attempt } from '../attempt.ts';

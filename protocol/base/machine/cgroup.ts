@@ -1,6 +1,6 @@
 /**
- * Linux control groups, version 1 and 2: what a container or a service may use. Limits of the groups above a process's own
- * count as well, as far as its namespace shows them.
+ * Limits of Linux control groups, version 1 and 2, as for containers and services. Includes the limits of parent groups, if they are
+ * visible in the namespace.
  */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { attempt } from '../attempt.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
 
-/** Where a controller's files of one group are. */
+/** Location of a controller's files for a group. */
 interface Level {
   version: 1 | 2;
   folder: string;
@@ -19,7 +19,7 @@ interface Level {
 /** Version 1 writes "no limit" as the largest number of pages. */
 const NO_LIMIT = 2 ** 60;
 
-/** @param root of the file system, for tests @returns what limits this process; without Linux, nothing */
+/** Returns the limits of this process; none except on Linux. @param root root of the file system, for tests */
 export function readCgroup(root = '/'): Cgroup {
   const levelsOf = levelsIn(root);
   return {
@@ -71,7 +71,7 @@ function taskFiles({ folder }: Level): Limit {
   return [number(folder, 'pids.max'), number(folder, 'pids.current')];
 }
 
-/** @returns for a controller, the groups of this process from its own to the topmost that can be seen */
+/** Returns a function from a controller to the groups of this process, from its own up to the topmost visible one. */
 function levelsIn(root: string): (controller: Controller) => Level[] {
   const memberships = lines(root, 'proc/self/cgroup').map((line) => {
     const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
@@ -98,7 +98,7 @@ function levelsIn(root: string): (controller: Controller) => Level[] {
   };
 }
 
-/** `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory`: what of the hierarchy is shown where. */
+/** `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory`: parses which part of the hierarchy is mounted where. */
 function toMount(line: string) {
   const [before = '', after = ''] = line.split(' - ');
   const [, , , shows = '/', at = '/'] = before.split(' ').map(unescaped);
@@ -108,7 +108,9 @@ function toMount(line: string) {
   return [{ version: type === 'cgroup2' ? 2 : 1, shows, at, has }];
 }
 
-/** The path below what a mount shows: a container without a namespace of its own sees its group as the top, by its full name. */
+/**
+ * Returns the path relative to the mounted part: a container without its own namespace has its group as the top, but with the full path.
+ */
 function within(shows: string, path: string): string {
   if (shows === '/') return path;
   return path.startsWith(`${shows}/`) ? path.slice(shows.length) : '/';
@@ -119,18 +121,18 @@ function ancestors(path: string): string[] {
   return [...parts, ''].map((_, index) => `/${parts.slice(0, parts.length - index).join('/')}`);
 }
 
-/** Spaces and the like are octal in mountinfo. */
+/** Decodes octal escapes, such as those of spaces, in mountinfo. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8)));
 }
 
-/** Reads `memory.stat` and the like: a name and a number per line. */
+/** Reads a field of `memory.stat` and similar files, with a name and a number per line. */
 function field(text: string, name: string): number | undefined {
   const found = new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1];
   return found === undefined ? undefined : Number(found);
 }
 
-/** @returns undefined for `max` and for anything else that is no number */
+/** Returns undefined for `max` and anything else that is not a number. */
 function number(folder: string, file: string): number | undefined {
   const text = read(folder, file);
   return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;

@@ -1,34 +1,32 @@
-/**
- * Resources that the load generator takes of its machine: the engine plans with them, the doctor checks against them.
- */
+/** Resources that the load generator uses of its machine. The engine plans with them, and the doctor checks them. */
 import type { ClientKind } from '../../wire/connection.ts';
 
-/** Descriptors that a fleet process needs besides its connections: pipes, epoll, files of modules. */
+/** File descriptors of a fleet process besides its connections: pipes, epoll, module files. */
 export const FLEET_RESERVED_FILES = 200;
-/** More fleet processes than this would need more memory than any realistic number of connections is worth. */
+/** Limit of fleet processes, whose own memory would be larger than that of any realistic number of connections. */
 export const MAX_FLEET_PROCESSES = 64;
 
 /**
- * Far below the 28,232 ephemeral ports of a source address: once more than half of them are taken, the kernel has to
- * search for a free one, and each connection becomes more expensive than the one before.
+ * Connections per source address, far below its 28,232 ephemeral ports: once more than half are taken, the kernel's search for a free one
+ * gets slower with each connection.
  */
 export const CONNECTIONS_PER_LOOPBACK_ADDRESS = 10_000;
 
 /**
- * Ports that the light client uses in turn, on each of its source addresses. They are below the ephemeral range,
- * because the kernel gives no port that is bound explicitly, on whatever address, to a proxy's outgoing connections.
+ * Source ports that the light client uses in turn on each source address. They are below the ephemeral range, because the kernel does not
+ * give explicitly bound ports to a proxy's outgoing connections, on any address.
  */
 export const SOURCE_PORTS = { first: 2000, last: 32_767 };
 
 /**
- * A connection of the official client takes 17 KB of V8's heap, without messages, and V8 ends a process whose heap has reached
- * 2 GB (4 GB on a machine with 15 GB or more). With this many, more than half is left for messages.
+ * Limit of connections per process. Each connection of the official client takes 17 KB of V8's heap without messages, and the heap is
+ * limited to 2 GB (4 GB on machines with 15 GB or more). This leaves more than half for messages.
  */
 const MAX_PER_PROCESS: Record<ClientKind, number> = { light: Number.POSITIVE_INFINITY, official: 50_000 };
 
 /**
  * @param fdLimit limit of open files per process
- * @returns fleet processes for that many connections of one Artillery worker; at least one
+ * @returns number of fleet processes for these connections of an Artillery worker, at least 1
  */
 export function fleetProcesses(connections: number, fdLimit: number, client: ClientKind): number {
   const each = Math.max(1, Math.min(fdLimit - FLEET_RESERVED_FILES, MAX_PER_PROCESS[client]));

@@ -1,7 +1,6 @@
 /**
- * What the Linux kernel reports about the whole machine and its processes: TCP, slab memory, free memory, CPU, swap. Each file is read
- * separately, in well under a millisecond, so that one that is missing or unreadable (slabinfo is for root) costs only its
- * own figures.
+ * Reads what the Linux kernel reports about the machine and its processes: TCP, slab memory, free memory, CPU, swap. Each file is read
+ * separately, in well under a millisecond, so that a missing or unreadable one (slabinfo is for root only) affects only its own figures.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,19 +12,19 @@ import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 export type MemoryReading = ReturnType<typeof parseMeminfo>;
 
 /**
- * @returns bytes of socket buffers, in whole pages
- * @throws Error with the reason why the figure is missing, as do the next three functions
+ * Returns the bytes of socket buffers, in whole pages.
+ * @throws Error with the reason why the figure is missing, like the next three functions
  */
 export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
 }
 
-/** @returns sockets of this network namespace, without those in TIME_WAIT */
+/** Returns the number of TCP sockets in this network namespace, without TIME_WAIT. */
 export function readTcpSockets(): number {
   return Number(line(proc('net/sockstat'), /^TCP: .*\balloc (\d+)/m, NO_TCP));
 }
 
-/** @returns bytes of the slab caches for sockets; the most expensive to read, since the kernel counts them at each read */
+/** Returns the bytes of the slab caches for sockets. The slowest of these files, because the kernel counts objects at each read. */
 export function readSlabBytes(): number {
   return parseSlabinfo(proc('slabinfo'));
 }
@@ -34,10 +33,7 @@ export function readMemory(): MemoryReading {
   return parseMeminfo(proc('meminfo'));
 }
 
-/**
- * @param cpus of these only; default: of all
- * @param root of the file system, for tests
- */
+/** @param cpus CPUs to sum; default: all @param root root of the file system, for tests */
 export function readCpu(cpus?: number[], root = '/'): CpuReading {
   const stat = proc('stat', root);
   return cpus ? (sumCounts(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) as CpuReading) : parseCpu(stat);
@@ -46,8 +42,8 @@ export function readCpu(cpus?: number[], root = '/'): CpuReading {
 export type PressureReading = NonNullable<ReturnType<typeof readPressure>>;
 
 /**
- * @returns since boot: how long at least one process waited for a CPU, for memory, or for a disk (PSI); undefined if the kernel
- *   does not report it
+ * Returns the time since boot in which at least one process waited for a CPU, memory or a disk (PSI); undefined if the kernel does not
+ * report it.
  */
 export function readPressure(root = '/') {
   const us = (what: string) =>
@@ -57,25 +53,25 @@ export function readPressure(root = '/') {
 
 export type SwapReading = ReturnType<typeof parseVmstat>;
 
-/** @returns since boot; undefined if the kernel does not report it */
+/** Returns swapped bytes since boot; undefined if the kernel does not report them. */
 export function readSwap(): SwapReading | undefined {
   return attempt(() => parseVmstat(proc('vmstat')));
 }
 
 const NO_TCP = '/proc/net/sockstat has no TCP line';
 
-/** @returns bytes; those of IPv6 sockets are in the same line */
+/** Returns bytes. The line includes IPv6 sockets. */
 export function parseSockstat(text: string): number {
   return Number(line(text, /^TCP: .*\bmem (\d+)/m, NO_TCP)) * PAGE_SIZE_BYTES;
 }
 
 /**
- * What each open TCP socket has. Other caches change by more than that without any connection: `tw_sock_TCP` loses a minute later
- * what has closed, others share their slabs with caches of the same size (`eventpoll_epi`), or follow the file system (`dentry`).
+ * Caches with an object for each open TCP socket. Other caches also change for other reasons: `tw_sock_TCP` keeps closed connections for a
+ * minute, some share their slabs with caches of the same size (`eventpoll_epi`), or depend on the file system (`dentry`).
  */
 const SOCKET_CACHES = /^(TCP|TCPv6|MPTCP|MPTCPv6|sock_inode_cache|filp)$/;
 
-/** Counts whole slabs, including free objects, since that is the memory that the kernel has allocated. */
+/** Counts whole slabs including free objects, which is the memory that the kernel has allocated. */
 export function parseSlabinfo(text: string): number {
   let pages = 0;
   for (const row of text.split('\n')) {
@@ -83,7 +79,7 @@ export function parseSlabinfo(text: string): number {
     if (!SOCKET_CACHES.test(fields[0] ?? '')) continue;
     pages += Number(fields[5]) * Number(fields[14]);
   }
-  if (pages === 0) throw new Error('/proc/slabinfo names no socket caches');
+  if (pages === 0) throw new Error('/proc/slabinfo has no socket caches');
   return pages * PAGE_SIZE_BYTES;
 }
 
@@ -91,18 +87,18 @@ export function parseMeminfo(text: string) {
   const bytes = (key: string) =>
     Number(line(text, new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm'), `/proc/meminfo has no ${key}`)) * 1024;
   return {
-    /** Memory that is not available: neither free nor in caches that the kernel can drop. */
+    /** Memory that is neither free nor in caches that the kernel can drop. */
     usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
     /**
-     * Neither free nor file cache. MemAvailable counts all reclaimable slabs as available, although these include the
-     * inodes of live sockets, which the kernel cannot reclaim. The kernel counts shared memory as file cache, but cannot drop it.
+     * Memory that is neither free nor file cache. Not from MemAvailable, which counts all reclaimable slabs as available, although they
+     * include the inodes of open sockets. Includes shared memory, which the kernel counts as file cache but cannot drop.
      */
     heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached') + bytes('Shmem'),
     /** Memory of all programs that is neither shared memory nor a copy of a file. */
     anonymousBytes: bytes('AnonPages'),
     /** Files in memory (/dev/shm, tmpfs), System V shared memory, memfd, shared anonymous mappings. */
     sharedBytes: bytes('Shmem'),
-    /** Memory that the kernel counts as its own and cannot reclaim; page tables and TCP buffers have figures of their own. */
+    /** Unreclaimable memory of the kernel, without page tables and TCP buffers, which have their own figures. */
     get kernelBytes() {
       return bytes('SUnreclaim') + bytes('KernelStack');
     },
@@ -110,7 +106,7 @@ export function parseMeminfo(text: string) {
   };
 }
 
-/** Compressed swap in memory (zswap) counts like swap on a disk: in both cases a process waits for its pages. */
+/** Counts compressed swap in memory (zswap) like swap on a disk, because processes wait for their pages in both cases. */
 export function parseVmstat(text: string) {
   const bytes = (direction: 'in' | 'out') => {
     line(text, new RegExp(`^(pswp${direction}) `, 'm'), `/proc/vmstat has no pswp${direction}`);
@@ -120,12 +116,12 @@ export function parseVmstat(text: string) {
   return { inBytes: bytes('in'), outBytes: bytes('out') };
 }
 
-/** @param name `cpu` is the sum of all */
+/** @param name `cpu` for the sum of all CPUs */
 export function parseCpu(text: string, name = 'cpu'): CpuReading {
   const ticks = line(text, new RegExp(`^${name} +(.*)$`, 'm'), `/proc/stat has no ${name} line`)
     .split(' ')
     .map(Number);
-  // user nice system idle iowait irq softirq steal; the guest times after them are already part of user.
+  // user nice system idle iowait irq softirq steal. The guest times that follow are included in user.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
   return {
     busyUs: (user + nice + system + irq + softirq + steal) * TICK_US,
@@ -136,10 +132,10 @@ export function parseCpu(text: string, name = 'cpu'): CpuReading {
 }
 
 export interface SmapsRollup {
-  /** Exact here, whereas /proc/<pid>/stat lags by some pages per CPU. */
+  /** Exact, unlike in /proc/<pid>/stat, which lags by some pages per CPU. */
   rssBytes: number;
   pssBytes: number;
-  /** Parts of PSS that are no copy of a file; since Linux 5.4. */
+  /** Parts of PSS that are not file-backed; since Linux 5.4. */
   anonymousBytes?: number;
   sharedBytes?: number;
 }

@@ -1,15 +1,15 @@
-/** How many files a process can open; every connection counts against this limit. */
+/** Reads the limit of open files of a process; every connection counts against it. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { attempt } from '../attempt.ts';
 
-/** Infinite if there is no limit. */
+/** `Infinity` without a limit. */
 interface OpenFileLimits {
   soft: number;
   hard: number;
 }
 
-/** Limits of this process. Node itself has raised the soft limit to the hard one, for its children, too. */
+/** Returns the limits of this process. Node has raised the soft limit to the hard one, also for child processes. */
 export function openFileLimits(): OpenFileLimits {
   const found = limitsOfProcess('self');
   if (found) return found;
@@ -17,7 +17,7 @@ export function openFileLimits(): OpenFileLimits {
   return { soft: limit, hard: limit };
 }
 
-/** @returns undefined where it is not readable, as on other systems than Linux */
+/** Returns undefined if the limits are not readable, as on all systems but Linux. */
 export function limitsOfProcess(pid: number | 'self'): OpenFileLimits | undefined {
   const limits = attempt(() => readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? '';
   const found = /Max open files\s+(\S+)\s+(\S+)/.exec(limits);

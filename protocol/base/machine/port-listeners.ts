@@ -1,23 +1,23 @@
-/** Processes that listen on a port, as far as this user may see them. Linux only. */
+/** Finds the processes that listen on a port, if visible to this user. Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { attempt } from '../attempt.ts';
 import { printable, printableCommand } from '../printable.ts';
 import { descriptorsOf, type KernelSocket, LISTEN, listSockets, portOfEnd } from './sockets.ts';
 
-/** 127.0.0.1, 0.0.0.0, `::`, and 127.0.0.1 as an IPv6 address: a listener there takes connections to 127.0.0.1. */
+/** Addresses whose listeners accept connections to 127.0.0.1: 127.0.0.1, 0.0.0.0, `::`, and 127.0.0.1 as an IPv6 address. */
 const REACHED_BY_LOOPBACK = new Set(['0100007F', '00000000', '0'.repeat(32), '0000000000000000FFFF00000100007F']);
 const MAX_NAME_LENGTH = 80;
 
 export interface PortListeners {
-  /** In this network namespace. */
+  /** Listening sockets in this network namespace. */
   sockets: KernelSocket[];
   pids: number[];
-  /** Each socket has a process that this user may see. */
+  /** Whether the processes of all sockets are visible to this user. */
   areAllSeen: boolean;
 }
 
-/** @param isMeant of the listening sockets on the port @returns undefined where the kernel lists no sockets */
+/** @param isMeant selects among the listening sockets on the port @returns undefined if the kernel does not list sockets */
 export async function findListeners(
   port: number,
   isMeant: (socket: KernelSocket) => boolean = () => true,
@@ -33,16 +33,16 @@ export async function findListeners(
   return { sockets, pids: found.map(({ pid }) => pid), areAllSeen };
 }
 
-/** @returns the program on the port of 127.0.0.1: `node server.js (pid 4711)`, or what is known instead; never rejects */
+/** Describes the program on the port of 127.0.0.1, such as `node server.js (pid 4711)`. Never rejects. */
 export async function describeListeners(port: number): Promise<string> {
   const listeners = await findListeners(port, ({ localAddress }) => REACHED_BY_LOOPBACK.has(localAddress));
   if (!listeners) return 'another program';
   const { sockets, pids } = listeners;
   if (sockets.length === 0) {
-    return 'a program outside this network namespace, such as a container with a published port, or a forwarding';
+    return 'a program outside this network namespace, such as a container with a published port, or a port forwarding';
   }
   const [first, ...others] = pids;
-  if (first === undefined) return `a program of ${userName(sockets[0]?.uid)}, whose name this user may not see`;
+  if (first === undefined) return `a program of ${userName(sockets[0]?.uid)}, whose name is not visible to this user`;
   const more = others.length === 0 ? '' : ` and ${others.length} more`;
   return `${programName(first)} (pid ${first}${more})`;
 }

@@ -1,29 +1,32 @@
-/** TCP sockets of this network namespace, as the kernel lists them, and the processes that hold them. Linux only. */
+/** Lists the TCP sockets of this network namespace, and the processes that hold them. Linux only. */
 import { readdirSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { attempt } from '../attempt.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/** The kernel's hexadecimal states. */
+/** The kernel's states, in hexadecimal. */
 export const [ESTABLISHED, LISTEN] = ['01', '0A'];
 
 export interface KernelSocket {
   /** Address and port in hexadecimal: `0100007F:0BB8`, or the last 4 bytes of an IPv6 address. */
   local: string;
   remote: string;
-  /** The whole local address in hexadecimal, 8 or 32 digits. */
+  /** Complete local address in hexadecimal, 8 or 32 digits. */
   localAddress: string;
   state: string;
   uid: number;
-  /** `socket:[<inode>]`, as a process's file descriptors name it. */
+  /** `socket:[<inode>]`, the link target of a process's file descriptors. */
   link: string;
 }
 
-/** The last part of an IPv6 address is the IPv4 address in it: either form may be listed for the same connection. */
+/**
+ * Length of the compared end of an address. An IPv4-mapped IPv6 address ends with the IPv4 address, and either form can be listed for a
+ * connection.
+ */
 const END_LENGTH = '0100007F:0BB8'.length;
 
-/** @returns undefined where the kernel has no such list */
+/** Returns undefined if the kernel has no such list. */
 export async function listSockets(tables = TABLES): Promise<KernelSocket[] | undefined> {
   const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
   const known = texts.filter((text) => text !== undefined);
@@ -31,12 +34,12 @@ export async function listSockets(tables = TABLES): Promise<KernelSocket[] | und
   return known.flatMap(parseSockets);
 }
 
-/** @param text of a table of the kernel, such as /proc/net/tcp */
+/** @param text content of a kernel table, such as /proc/net/tcp */
 export function parseSockets(text: string): KernelSocket[] {
   return text.trim().split('\n').slice(1).map(parseRow);
 }
 
-/** Row: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
+/** Parses a row: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
 function parseRow(row: string): KernelSocket {
   const [, local = '', remote = '', state = '', , , , uid, , inode] = row.trim().split(/\s+/);
   return {
@@ -49,7 +52,7 @@ function parseRow(row: string): KernelSocket {
   };
 }
 
-/** @param hex address as the kernel lists it: 32-bit words in the byte order of the machine @returns `127.0.0.1` or `[::1]` */
+/** @param hex address as listed by the kernel, in 32-bit words in the machine's byte order @returns for example `127.0.0.1` or `[::1]` */
 export function hostOf(hex: string): string {
   const bytes = [...(hex.match(/.{8}/g) ?? [])].flatMap((word) => [...Buffer.from(word, 'hex')].reverse());
   if (bytes.length === 4) return bytes.join('.');
@@ -57,12 +60,12 @@ export function hostOf(hex: string): string {
   return new URL(`http://[${groups.join(':')}]`).hostname;
 }
 
-/** @param end as `KernelSocket.local` */
+/** @param end value of `KernelSocket.local` */
 export function portOfEnd(end: string): number {
   return Number.parseInt(end.slice(-4), 16);
 }
 
-/** @returns targets of the process's first file descriptors; empty for a process of another user, or one that has ended */
+/** Returns the link targets of the process's first `most` file descriptors; empty if it belongs to another user or has ended. */
 export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
   const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return new Set(
@@ -70,7 +73,7 @@ export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFIN
   );
 }
 
-/** @returns whether the process holds one of the sockets; ends at the first one, since a server has many */
+/** Returns whether the process holds any of the sockets. Stops at the first match, because a server has many. */
 export function holdsOneOf(pid: number, links: ReadonlySet<string>): boolean {
   const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return descriptors.some((fd) => links.has(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''));

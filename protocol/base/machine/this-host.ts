@@ -1,4 +1,4 @@
-/** Where a process runs. Comparing those of generator and workers shows what they share. */
+/** Identifies the host of this process. Comparing it with the workers' hosts shows what they share. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { cpus, hostname, release, totalmem, type } from 'node:os';
 import type { Host } from '../../wire/control-replies.ts';
@@ -20,7 +20,7 @@ export interface MachineKind {
   memoryBytes: number;
 }
 
-/** Returns the whole machine; the limits of a container are not its. */
+/** Returns the whole machine, regardless of a container's limits. */
 export function thisMachine(): MachineKind {
   return {
     model: cpus()[0]?.model.trim() || 'unknown CPU',

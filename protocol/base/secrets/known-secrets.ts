@@ -1,71 +1,67 @@
 /**
- * The secret values that this thread knows, removed from whatever it writes or shows. Values lose any mark when they cross
- * to another thread or process, so each side reads them again from the script that it gets.
+ * Removes the secret values that this thread knows from all text that it writes or shows. Each thread and process collects them from its
+ * own copy of the script.
  */
 import { MASK, maskText, maskUrls } from './secret-text.ts';
 
 export interface SecretValues {
-  /** Passwords, tokens and keys: removed from any text. */
+  /** Passwords, tokens and keys, removed from any text. */
   credentials: Iterable<string>;
-  /** Other values that are sent to servers: removed from text that a server wrote. */
+  /** Other values that are sent to servers, removed from text that a server wrote. */
   values: Iterable<string>;
 }
 
-/** More would make each text slow: values of single virtual users are removed where their text is kept. */
+/** Limit of the pattern, for speed. Values of single virtual users are removed where their text is kept. */
 const MAX_KNOWN = 2000;
 const MIN_LENGTH = 3;
-/** A shorter value can be a part of another word. */
+/** Shorter values are removed only as whole words. */
 const WORD_LENGTH = 8;
-/** A longer value is found by its beginning, and removed with all that follows: a pattern has a largest size. */
+/** Longer values are found by their beginning and removed with all text that follows, because the size of a pattern is limited. */
 const LONGEST_FORM = 1000;
 const BEGINNING_LENGTH = 200;
 const NO_SECRET = /^(\d{1,3}|true|false|null|undefined|none|\*+.*)$/i;
 
-let told: SecretValues = { credentials: [], values: [] };
-let known = patternsOf(told);
+let currentSecrets: SecretValues = { credentials: [], values: [] };
+let patterns = patternsOf(currentSecrets);
 
-/** Replaces what was known by the secrets of another script. */
+/** Replaces the known secrets by those of another script. */
 export function knowSecrets(secrets: SecretValues): void {
-  told = secrets;
-  known = patternsOf(secrets);
+  currentSecrets = secrets;
+  patterns = patternsOf(secrets);
 }
 
-/** Returns what this thread knows, for a process of its own that shortens texts before they come here. */
+/** Returns the known secrets, for a child process that shortens texts itself. */
 export function knownSecrets() {
-  return { credentials: [...told.credentials], values: [...told.values] };
+  return { credentials: [...currentSecrets.credentials], values: [...currentSecrets.values] };
 }
 
-/** @returns any text without known credentials, those of URLs, and private keys */
+/** Removes known credentials, credentials in URLs, and private keys. */
 export function withoutCredentials(text: string): string {
-  return maskUrls(replaced(text, known.credentials));
+  return maskUrls(replaced(text, patterns.credentials));
 }
 
-/**
- * @param text that a server or another program wrote
- * @param own values of the virtual user that it concerns
- * @returns the text without any known secret
- */
+/** Removes all known secrets. @param text text of a server or another program @param own values of the virtual user concerned */
 export function withoutSecrets(text: string, own: Iterable<string> = []): string {
-  return maskText(replaced(replaced(withoutValues(text, own), known.credentials), known.values));
+  return maskText(replaced(replaced(withoutValues(text, own), patterns.credentials), patterns.values));
 }
 
-/** @returns the text without these values; quick where it has none of them */
+/** Removes these values; fast if the text contains none of them. */
 export function withoutValues(text: string, values: Iterable<string>): string {
   const present = [...values].filter((value) => formsOf(value).some((form) => text.includes(form)));
   return present.length === 0 ? text : replaced(text, patternOf(present));
 }
 
-/** @returns the value with every text in it changed, such as by `withoutCredentials` */
+/** Returns a copy of the value in which `change` has replaced every text. */
 export function mapTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return change(value) as T;
-  if (Array.isArray(value)) return value.map((one) => mapTexts(one, change)) as T;
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change)) as T;
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inside]) => [key, mapTexts(inside, change)])) as T;
 }
 
 function patternsOf({ credentials, values }: SecretValues) {
   const all = [...credentials];
-  // A password that is a common word is removed only where a server wrote it: it can be a word of any report.
+  // A password that is a common word is removed only from a server's text, because it can be a word of any report.
   const distinct = all.filter((value) => value.length >= 16 || (value.length >= 6 && !/^[a-z-]+$/i.test(value)));
   return { credentials: patternOf(distinct), values: patternOf([...all, ...values]) };
 }
@@ -82,7 +78,7 @@ function patternOf(values: Iterable<string>): RegExp | undefined {
   return new RegExp(longestFirst.map(sourceOf).join('|'), 'g');
 }
 
-/** As it stands in text, in a URL and in JSON. */
+/** Returns the value as written in text, in a URL and in JSON. */
 function formsOf(value: string): string[] {
   return [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)];
 }

@@ -1,25 +1,25 @@
-/** Which values of a script are secret, by the names of the keys that lead to them: what is shown of them, and what they are. */
+/** Determines by the names of keys which values of a script are secret. Masks them in settings, and collects them. */
 import { basicToken, decoded } from '../../wire/basic-auth.ts';
 import type { SecretValues } from './known-secrets.ts';
 import { isSecretName, isSecretPlace } from './secret-names.ts';
 import { MASK, maskText } from './secret-text.ts';
 
-/** `content` is what users send and compare: only its shape is shown. */
+/** `content` is data that users send or compare; only its shape is shown. */
 type Treatment = 'shown' | 'secret' | 'content';
 
 interface Place {
   key: string;
-  /** Key of the object or list around it. */
+  /** Key of the parent object or list. */
   parent: string;
   treatment: Treatment;
-  /** Within a flow, only texts of known keys are shown: steps have keys of others. */
+  /** Whether it is in a flow, where only texts of known keys are shown, because steps can have any keys. */
   inFlow: boolean;
 }
 
 const CONTENT = new Set([
   ...['args', 'body', 'data', 'form', 'formdata', 'iftrue', 'json', 'log', 'over', 'regexp', 'value', 'variables'],
 ]);
-/** Keys of scenarios and steps whose texts are names, paths or numbers. */
+/** Keys of scenarios and steps whose texts are names, paths or numbers, and so are shown. */
 const SHOWN_IN_FLOW = new Set([
   ...['name', 'engine', 'weight', 'event', 'on', 'channel', 'namespace', 'connect', 'waitFor', 'path', 'url', 'uri'],
   ...['function', 'whileTrue', 'beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'],
@@ -29,7 +29,7 @@ const WHOLE_TEMPLATE = /^\s*\{\{\s*[$\w.[\]]+\s*\}\}\s*$/;
 const VARIABLE = /^[\w$.-]+$/;
 const MAX_ITEMS = 20;
 
-/** @returns the settings with secrets masked and contents as their shapes; masking twice changes nothing */
+/** Returns the settings with secrets masked and contents replaced by their shapes. Idempotent. */
 export function maskedSettings(settings: Record<string, unknown>): Record<string, unknown> {
   return masked(settings, { key: '', parent: '', treatment: 'shown', inFlow: false }) as Record<string, unknown>;
 }
@@ -37,7 +37,7 @@ export function maskedSettings(settings: Record<string, unknown>): Record<string
 function masked(value: unknown, place: Place): unknown {
   if (Array.isArray(value)) {
     if (place.treatment === 'content' && value.length > MAX_ITEMS) return `${MASK} list of ${value.length}`;
-    return value.map((one, index) => masked(one, itemOf(place, index, one)));
+    return value.map((item, index) => masked(item, itemOf(place, index, item)));
   }
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value);
@@ -59,7 +59,7 @@ function memberOf(place: Place, key: string, value: unknown): Place {
 function treatmentOf({ key: parent, treatment }: Place, key: string, value: unknown, inFlow: boolean): Treatment {
   if (treatment === 'secret' || isSecretPlace(key)) return 'secret';
   if (treatment === 'content') return 'content';
-  // There it is a JSONPath.
+  // There, `json` is a JSONPath.
   if (key === 'json' && ['capture', 'match'].includes(parent)) return 'shown';
   if (key === 'over' && typeof value === 'string' && VARIABLE.test(value)) return 'shown';
   if (key === 'acknowledge' && Array.isArray(value)) return 'content';
@@ -67,7 +67,7 @@ function treatmentOf({ key: parent, treatment }: Place, key: string, value: unkn
   return inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key) ? 'content' : 'shown';
 }
 
-/** `emit: [event, argument, …]` */
+/** Handles list items; in `emit: [event, argument, …]`, only the arguments are content. */
 function itemOf(place: Place, index: number, value: unknown): Place {
   const { key, treatment, inFlow } = place;
   const isUnknown = inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key);
@@ -76,8 +76,9 @@ function itemOf(place: Place, index: number, value: unknown): Place {
 }
 
 /**
- * @param script with `config` and `scenarios`, or any part of them
- * @param env where templates take values from
+ * Collects the secrets of a script.
+ * @param script `config` and `scenarios`, or any part of them
+ * @param env environment for the templates
  */
 export function secretsIn(
   script: object,
@@ -88,7 +89,7 @@ export function secretsIn(
   return found;
 }
 
-/** @returns all secrets of one connection or virtual user */
+/** Returns all secrets of a connection or virtual user. */
 export function allSecretsIn(value: object): string[] {
   const { credentials, values } = secretsIn(value);
   return [...credentials, ...values];
@@ -98,7 +99,7 @@ type Found = { credentials: Set<string>; values: Set<string> };
 
 function collect(value: unknown, place: Place, env: NodeJS.ProcessEnv, found: Found): void {
   if (Array.isArray(value)) {
-    for (const [index, one] of value.entries()) collect(one, itemOf(place, index, one), env, found);
+    for (const [index, item] of value.entries()) collect(item, itemOf(place, index, item), env, found);
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inside] of Object.entries(value)) collect(inside, memberOf(place, key, inside), env, found);
   } else if (typeof value === 'string' || typeof value === 'number') collectLeaf(String(value), place, env, found);
@@ -126,7 +127,7 @@ function add(found: Found, { credentials, values }: SecretValues): void {
   for (const value of values) found.values.add(value);
 }
 
-/** @returns what a header, a cookie, a query or a key has inside */
+/** Returns the secret parts of a header, cookie, query or key. */
 function partsOf(text: string, key: string): string[] {
   const [, scheme = '', token = ''] = /^(\w+) +(\S+)$/.exec(text) ?? [];
   const credentials = /^basic$/i.test(scheme) ? Buffer.from(token, 'base64').toString().split(':').slice(-1) : [];
@@ -137,13 +138,13 @@ function partsOf(text: string, key: string): string[] {
   return [token, ...credentials, ...pairs, ...pairs.map(decoded), ...lines].filter((part) => part !== '');
 }
 
-/** User info and query values of a URL. */
+/** Returns user info and query values of all URLs in the text. */
 export function urlSecrets(text: string): { credentials: string[]; values: string[] } {
   const found = { credentials: [] as string[], values: [] as string[] };
   for (const [, user = '', password = ''] of text.matchAll(
     /\b[a-z][a-z\d+.-]{0,30}:\/\/([^\s/:@"']*):?([^\s/"']*)@/gi,
   )) {
-    found.credentials.push(...[password || user].flatMap((one) => [one, decoded(one)]));
+    found.credentials.push(...[password || user].flatMap((secret) => [secret, decoded(secret)]));
     found.credentials.push(basicToken(user, password));
     if (password !== '') found.values.push(user);
   }

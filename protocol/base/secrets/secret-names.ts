@@ -1,16 +1,16 @@
-/** Names of options, headers, variables and arguments whose values are credentials, however they are written. */
+/** Recognizes names of options, headers, variables and arguments whose values are credentials, in any spelling. */
 
-/** One of these words is enough: `x-api-key`, `sessionId`, `DB_PASSWORD`. */
+/** A name with one of these words is secret: `x-api-key`, `sessionId`, `DB_PASSWORD`. */
 const SECRET_WORDS = new Set([
   ...['auth', 'authentication', 'authorization', 'bearer', 'cookie', 'credential', 'csrf', 'jwt', 'key', 'otp', 'pass'],
   ...['passcode', 'passphrase', 'passwd', 'password', 'pin', 'psk', 'pw', 'pwd', 'secret', 'session', 'sid', 'sig'],
   ...['signature', 'token', 'totp', 'xsrf'],
 ]);
-/** Parts of names that are written as one word: `authtoken`, `apikey`, `sessionid`. */
+/** Parts of names written without separators: `authtoken`, `apikey`, `sessionid`. */
 const SECRET_PARTS =
   /auth$|token|passw|passphrase|pwd|secret|cookie|credential|jwt|apikey|accesskey|privatekey|sessionid/;
 
-/** @returns whether a value of this name is a credential; case and separators do not matter */
+/** Returns whether a value of this name is a credential. Ignores case and separators. */
 export function isSecretName(name: string): boolean {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -20,10 +20,10 @@ export function isSecretName(name: string): boolean {
   return SECRET_PARTS.test(words.join(''));
 }
 
-/** Places in which every value is a credential, or may be one. */
+/** Keys below which every value can be a credential. */
 const SECRET_PLACES = new Set(['auth', 'headers', 'extraheaders', 'cookie', 'cookies', 'tls', 'query', 'qs']);
 
-/** @returns whether nothing below this key is shown */
+/** Returns whether all values below this key are hidden. */
 export function isSecretPlace(key: string): boolean {
   return SECRET_PLACES.has(key.toLowerCase()) || isSecretName(key);
 }

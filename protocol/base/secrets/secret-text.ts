@@ -1,11 +1,11 @@
-/** Credentials that a text shows by their form: in URLs, assignments, headers and keys. */
+/** Masks credentials that are recognizable by their form: in URLs, assignments, headers and keys. */
 import { isSecretName } from './secret-names.ts';
 
-/** What stands for a secret wherever text is shown. */
+/** Replacement of secrets in all shown text. */
 export const MASK = '***';
 
-/** A template, an ellipsis of an example, or a value that is masked already. */
-const SHOWN = /^["']?(\{\{[^{}]*\}\}|…|\*\*\*|\$\{?\w+\}?)?["']?$/;
+/** Values that are not masked: a template, an example's ellipsis, or an already masked value. */
+const UNMASKED = /^["']?(\{\{[^{}]*\}\}|…|\*\*\*|\$\{?\w+\}?)?["']?$/;
 const TEMPLATE = String.raw`\{\{[^{}]*\}\}`;
 
 const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END [A-Z ]*-----|$)/g;
@@ -21,7 +21,7 @@ const ASSIGNMENT = /(?<![\w.-])([\w.-]+)=("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
 const SCHEME = /\b(bearer|basic|digest|negotiate)\s+([\w.~+/=-]+)/gi;
 const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]+)(\s*:\s*)([^"'\r\n]+)/gi;
 
-/** Masks user info and query values of URLs, private keys, and JSON web tokens: these are credentials in any text. */
+/** Masks credentials in any text: user info and query values of URLs, private keys, and JSON web tokens. */
 export function maskUrls(text: string): string {
   return text
     .replace(PRIVATE_KEY, `-----BEGIN $1----- ${MASK}`)
@@ -32,7 +32,7 @@ export function maskUrls(text: string): string {
     .replace(FRAGMENT_VALUE, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole));
 }
 
-/** Masks, besides what `maskUrls` does, values that stand beside a secret name, for text that somebody else wrote. */
+/** Also masks values next to a secret name, for text from servers and other programs. */
 export function maskText(text: string): string {
   return maskUrls(text)
     .replace(HEADER, (whole, name, colon, value) => (isSecretName(name) ? `${name}${colon}${maskValue(value)}` : whole))
@@ -44,15 +44,15 @@ export function maskText(text: string): string {
 }
 
 function maskValue(value: string): string {
-  return SHOWN.test(value.trim()) ? value : MASK;
+  return UNMASKED.test(value.trim()) ? value : MASK;
 }
 
 function maskQuoted(value: string): string {
   const [quote = ''] = value;
-  return SHOWN.test(value) ? value : /["']/.test(quote) ? `${quote}${MASK}${quote}` : MASK;
+  return UNMASKED.test(value) ? value : /["']/.test(quote) ? `${quote}${MASK}${quote}` : MASK;
 }
 
-/** "Basic authentication" has a word where credentials would be. */
+/** Distinguishes credentials from words, as in "Basic authentication". */
 function isToken(value: string): boolean {
   return value.length >= 6 && /\d|[A-Z].*[a-z]|=$/.test(value);
 }

@@ -180,7 +180,7 @@ describe('the generator', () => {
   const lost = { 'fleet process died': 7 };
 
   testCases([
-    ['out of open files', ofConnections({ EMFILE: 1 }), 'GENERATOR_FAILED', 'EMFILE 1', 'open no more files'],
+    ['out of open files', ofConnections({ EMFILE: 1 }), 'GENERATOR_FAILED', 'EMFILE 1', 'limit of open files'],
     ['out of ports', ofConnections({ EADDRNOTAVAIL: 95 }), 'GENERATOR_FAILED', 'EADDRNOTAVAIL 95', 'no free port'],
     [
       'with connections of a dead process',
