@@ -52,6 +52,8 @@ const CASES: Case[] = [
   ['workers.prometheus.url', { workers: { prometheus: { url: 'nonsense' } } }],
   ['workers.match', { workers: { match: '(' } }],
   ['workers', { workers: {} }],
+  ['workers.profile', { workers: { profile: true } }, { TARGET: 'http://10.0.0.1' }],
+  ['workers.profile', { workers: { profile: true, match: 'node' } }],
   // The engine of a run
   ['/scenarios[1].engine', {}, {}, {}, { scenarios: [OURS, HTTP] }],
   ['/scenarios[1].engine', {}, {}, {}, { scenarios: [HTTP, OURS] }],
