@@ -220,7 +220,7 @@ export class EngineLink {
 
   get #areReady(): boolean {
     const present = [...this.#statuses.keys()].map(hostOf);
-    const isWhole = ([host, engines]: [string, number]) => present.filter((one) => one === host).length >= engines;
+    const isWhole = ([host, engines]: [string, number]) => present.filter((name) => name === host).length >= engines;
     return this.#engines.size >= (this.#hosts ?? 1) && [...this.#engines].every(isWhole);
   }
 

@@ -105,11 +105,11 @@ export async function openResources(options: ResourceOptions) {
     : new ServerPopulation(controls ?? NO_CONTROL);
   closers.add(() => population.close());
   const workers = await control.stats();
-  const here = workers.map(({ host }) => host.kernel === thisHost().kernel);
-  const clocks = new WorkerClocks(control, here);
+  const areHere = workers.map(({ host }) => host.kernel === thisHost().kernel);
+  const clocks = new WorkerClocks(control, areHere);
   closers.add(() => clocks.close());
   measurements.clocks = clocks.lines;
-  measurements.sharedHost = target.isHere || (here.length > 0 && here.every(Boolean));
+  measurements.sharedHost = target.isHere || (areHere.length > 0 && areHere.every(Boolean));
   measurements.memory = target.control !== undefined || config.workerSources !== undefined;
   const watch = new ProcessWatch();
   closers.add(() => watch.close());
@@ -135,8 +135,8 @@ export async function openResources(options: ResourceOptions) {
   const otherHolders = new Holders();
   const holders = isBalanced ? async () => otherHolders.read(Object.values(await pids()).flat()) : undefined;
   const machine = new MachineWatch(async () => {
-    const [ofLayers, others] = await Promise.all([pids(), target.unlayered(workers)]);
-    return others && [process.pid, ...others, ...Object.values(ofLayers).flat()];
+    const [ofLayers, unlayered] = await Promise.all([pids(), target.unlayered(workers)]);
+    return unlayered && [process.pid, ...unlayered, ...Object.values(ofLayers).flat()];
   });
   const sampler = new Sampler({
     redis,
@@ -216,7 +216,7 @@ function layersOf({ sharedHost, control }: Measurements, named: Record<string, P
 
 function whyNotShared({ sharedHost, control }: Measurements): string | undefined {
   if (sharedHost) return undefined;
-  if (!control) return 'it is not known whether the server runs on this machine';
+  if (!control) return 'it is unknown whether the server runs on this machine';
   return "the workers run on another machine, and the kernel of this one knows only the generator's end";
 }
 

@@ -30,7 +30,9 @@ export async function readMeasure({ sources }: Layer, measure: string, inputs: I
 export async function readSample({ sources, sampled = [] }: Layer, inputs: Inputs): Promise<Record<string, number>> {
   for (const { measures } of sources) {
     const read = sampled.map(async (key) => [key, await measures[key]?.(inputs)] as const);
-    const values = (await Promise.allSettled(read)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const values = (await Promise.allSettled(read)).flatMap((outcome) =>
+      outcome.status === 'fulfilled' ? [outcome.value] : [],
+    );
     const found = values.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
     if (found.length > 0) return Object.fromEntries(found);
   }
@@ -39,20 +41,20 @@ export async function readSample({ sources, sampled = [] }: Layer, inputs: Input
 
 /** @returns the known values by figure id */
 export function valuesOf(readings: Readings): Record<string, number> {
-  return mapReadings(readings, (one) => ('value' in one ? one.value : undefined));
+  return mapReadings(readings, (reading) => ('value' in reading ? reading.value : undefined));
 }
 
 /** @returns the sources of the known values by figure id */
 export function sourcesOf(readings: Readings): Record<string, string> {
-  return mapReadings(readings, (one) => ('source' in one ? one.source : undefined));
+  return mapReadings(readings, (reading) => ('source' in reading ? reading.source : undefined));
 }
 
 /** @returns the reasons of absent values by figure id */
 export function absencesOf(readings: Readings): Record<string, string> {
-  return mapReadings(readings, (one) => ('absent' in one ? one.absent.detail : undefined));
+  return mapReadings(readings, (reading) => ('absent' in reading ? reading.absent.detail : undefined));
 }
 
-function mapReadings<T>(readings: Readings, of: (one: Reading) => T | undefined): Record<string, T> {
-  const entries = Object.entries(readings).map(([id, one]) => [id, of(one)] as const);
+function mapReadings<T>(readings: Readings, of: (reading: Reading) => T | undefined): Record<string, T> {
+  const entries = Object.entries(readings).map(([id, reading]) => [id, of(reading)] as const);
   return Object.fromEntries(entries.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 }

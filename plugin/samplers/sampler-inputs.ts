@@ -30,7 +30,7 @@ export function openInputs(
   { redis, workers, inspectors, prometheus = {} }: Readers,
 ) {
   const pages = Object.fromEntries(
-    Object.entries(prometheus).map(([layer, one]) => [layer, onlyOnce(() => one.read())]),
+    Object.entries(prometheus).map(([layer, targets]) => [layer, onlyOnce(() => targets.read())]),
   );
   return {
     pids,

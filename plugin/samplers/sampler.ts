@@ -115,7 +115,7 @@ export class Sampler {
   /** Returns the layers' current counts by id; unknown ones are missing. Never rejects. */
   async counts(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#readProcesses(false);
-    const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((one) => ({ layer, ...one })));
+    const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((count) => ({ layer, ...count })));
     return valuesOf(await this.#read(all, openInputs(pids, processes, this.#sources)));
   }
 
@@ -224,8 +224,8 @@ export class Sampler {
   /** Readers that answer within the interval: a slow one is missing in the row, and does not delay it. */
   #timelyReaders(): Readers {
     const { workers, prometheus = {} } = this.#sources;
-    const pages = Object.entries(prometheus).map(([layer, one]) => {
-      return [layer, { failures: 0, read: () => this.#pageInTime(layer, one) }] as const;
+    const pages = Object.entries(prometheus).map(([layer, targets]) => {
+      return [layer, { failures: 0, read: () => this.#pageInTime(layer, targets) }] as const;
     });
     return {
       ...this.#sources,

@@ -51,8 +51,8 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
         {
           beforeSend: (index) => beginsPart(index, count) && nextPart(),
           // During the fault, members may leave between the count and the send.
-          onSent: (one) =>
-            measurements.sent.push(isDuring(measurements.fault, one.sentAtUs) ? { ...one, expected: null } : one),
+          onSent: (sent) =>
+            measurements.sent.push(isDuring(measurements.fault, sent.sentAtUs) ? { ...sent, expected: null } : sent),
           onFailed: (unsent) => measurements.unsent.push(unsent),
         },
         signal,
@@ -84,7 +84,7 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
       await settleClocks(context);
       checkSentinel(context);
       checkProbe(context, echoedSeqs);
-      const sent = measurements.sent.concat(unconfirmed.map((one) => assumedSent(one, measurements)));
+      const sent = measurements.sent.concat(unconfirmed.map((broadcast) => assumedSent(broadcast, measurements)));
       const rows = ledger ? await link.freeze(ordersOf(sent, beganAtUs)) : [];
       measurements.frozen = withLostMembers(rows, measurements);
       settleUnconfirmed(context, unconfirmed, echoedSeqs);
@@ -101,8 +101,8 @@ function expectedCopies({ measurements, link }: RunContext, unconfirmed: number)
   const maxMembers = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
   let members = 0;
   let copies = 0;
-  for (const one of measurements.sent) {
-    members = loadReceivers(one, measurements) ?? members;
+  for (const sent of measurements.sent) {
+    members = loadReceivers(sent, measurements) ?? members;
     copies += Math.min(members, maxMembers);
   }
   return copies + unconfirmed * Math.min(members, maxMembers);

@@ -88,7 +88,7 @@ export class Finalizer {
     const ofRun = sightings.filter((sighting) => this.#isOfRun(sighting));
     this.#noteCopies(ofRun);
     if (filled > KEPT_SHARE) await this.#finalizeEarly(sightings, filled);
-    const reached = ofRun.reduce((sum, one) => sum + one.reached, 0);
+    const reached = ofRun.reduce((sum, sighting) => sum + sighting.reached, 0);
     const ids = new Set([...ofRun.map(({ id }) => id), ...this.#published.keys()]);
     const expected = [...ids].reduce((sum, id) => sum + this.#membersOf(id), 0);
     return { broadcasts: ids.size, expected, reached };
@@ -156,16 +156,16 @@ export class Finalizer {
   /** Counts the broadcasts as arrived. @returns those with a row in every process that received them; ignores the rest */
   #takeArrived(ofRun: Sighting[]): Broadcast[] {
     const broadcasts: Broadcast[] = [];
-    for (const one of ofRun) {
+    for (const sighting of ofRun) {
       this.seen++;
-      const published = this.#published.get(one.id);
-      this.#published.delete(one.id);
-      if (one.counted) {
-        this.#bytes += one.bytes;
-        broadcasts.push(published ? broadcastOf(published, one) : this.#numbered(one));
+      const published = this.#published.get(sighting.id);
+      this.#published.delete(sighting.id);
+      if (sighting.counted) {
+        this.#bytes += sighting.bytes;
+        broadcasts.push(published ? broadcastOf(published, sighting) : this.#numbered(sighting));
       } else {
         this.skipped++;
-        this.#ignoredIds.push(one.id);
+        this.#ignoredIds.push(sighting.id);
       }
     }
     return broadcasts;

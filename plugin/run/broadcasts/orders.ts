@@ -9,14 +9,14 @@ import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 /** Merges the processes' sightings of each id. @returns them in the order of the first copies; `counted` if every process counts it */
 export function mergeSightings(sightings: Sightings[]): Sighting[] {
   const byId = new Map<string, Sighting>();
-  for (const one of sightings.flatMap(({ ids }) => ids)) {
-    const known = byId.get(one.id);
-    if (!known) byId.set(one.id, { ...one });
+  for (const sighting of sightings.flatMap(({ ids }) => ids)) {
+    const known = byId.get(sighting.id);
+    if (!known) byId.set(sighting.id, { ...sighting });
     else {
-      const { firstAtUs, sentAt = known.sentAt } = one;
+      const { firstAtUs, sentAt = known.sentAt } = sighting;
       if (firstAtUs < known.firstAtUs) Object.assign(known, { firstAtUs, sentAt });
-      known.reached += one.reached;
-      known.counted &&= one.counted;
+      known.reached += sighting.reached;
+      known.counted &&= sighting.counted;
     }
   }
   return [...byId.values()].sort((a, b) => a.firstAtUs - b.firstAtUs);

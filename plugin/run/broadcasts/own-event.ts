@@ -132,7 +132,7 @@ function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<st
       'name a variable that the flow sets before it holds, or the place of the room in the event `delivery.join`',
     );
   }
-  return new Map([...members].sort(([one], [other]) => crc32(one) - crc32(other)).slice(0, MAX_ROOMS));
+  return new Map([...members].sort(([a], [b]) => crc32(a) - crc32(b)).slice(0, MAX_ROOMS));
 }
 
 /**
@@ -141,7 +141,7 @@ function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<st
  */
 export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id, audience }: Delivery): Promise<void> {
   const sightings = await link.sight(false);
-  const example = sightings.find((one) => one.example !== undefined)?.example;
+  const example = sightings.find((report) => report.example !== undefined)?.example;
   if (example === undefined || sightings.some(({ ids }) => ids.length > 0)) return;
   throw pathUnmatched(event, audience ? [id, audience.event] : [id], example);
 }

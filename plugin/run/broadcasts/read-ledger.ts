@@ -32,7 +32,7 @@ type Measured = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>
  */
 export function withLostMembers(rows: HostedRow[], { sent, ...measured }: Measured): HostedRow[] {
   if (!rows.some(({ assumed }) => assumed)) return rows;
-  const sentOf = new Map(sent.map((one) => [one.seq, one]));
+  const sentOf = new Map(sent.map((broadcast) => [broadcast.seq, broadcast]));
   return [...Map.groupBy(rows, ({ seq }) => seq)].flatMap(([seq, pages]) => bounded(pages, sentOf.get(seq), measured));
 }
 

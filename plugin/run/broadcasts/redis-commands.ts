@@ -45,12 +45,12 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   const begin = await redis.traffic(stream);
   if (!begin) return undefined;
   const nodes = begin.map((now, node) => {
-    const [one, two] = [first[node] ?? now, before[node] ?? now];
-    const readingCpuUs = Math.max(0, two.cpuUs - one.cpuUs);
+    const [earlier, later] = [first[node] ?? now, before[node] ?? now];
+    const readingCpuUs = Math.max(0, later.cpuUs - earlier.cpuUs);
     const count = {
-      inBytes: (now.inBytes - two.inBytes) / counts,
-      outBytes: (now.outBytes - two.outBytes) / counts,
-      cpuUs: Math.max(0, now.cpuUs - two.cpuUs - readingCpuUs) / counts,
+      inBytes: (now.inBytes - later.inBytes) / counts,
+      outBytes: (now.outBytes - later.outBytes) / counts,
+      cpuUs: Math.max(0, now.cpuUs - later.cpuUs - readingCpuUs) / counts,
     };
     return { begin: now, count, readingCpuUs };
   });

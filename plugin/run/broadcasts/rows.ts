@@ -76,36 +76,36 @@ function withProcessChecksum(page: FrozenBroadcast, index: number): FrozenBroadc
   return { ...page, receivers: Math.imul(page.receivers, 2 * index + 3) >>> 0 };
 }
 
-function mergeConsecutive(one: Row, other: Row): Row {
-  const broadcasts = (one.sent.broadcasts ?? 1) + (other.sent.broadcasts ?? 1);
-  const room = one.sent.room === other.sent.room ? one.sent.room : AUDIENCE;
-  return { sent: { ...one.sent, room, broadcasts }, frozen: mergeRows(one.frozen, other.frozen) };
+function mergeConsecutive(a: Row, b: Row): Row {
+  const broadcasts = (a.sent.broadcasts ?? 1) + (b.sent.broadcasts ?? 1);
+  const room = a.sent.room === b.sent.room ? a.sent.room : AUDIENCE;
+  return { sent: { ...a.sent, room, broadcasts }, frozen: mergeRows(a.frozen, b.frozen) };
 }
 
-function mergeRows(one: FrozenBroadcast, other: FrozenBroadcast): FrozenBroadcast {
-  const counts = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, one[key] + other[key]]));
-  const timed = [one, other].filter(({ received, untimed }) => received > 0 && !untimed);
-  const { untimed: _, ...rest } = one;
+function mergeRows(a: FrozenBroadcast, b: FrozenBroadcast): FrozenBroadcast {
+  const counts = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, a[key] + b[key]]));
+  const timed = [a, b].filter(({ received, untimed }) => received > 0 && !untimed);
+  const { untimed: _, ...rest } = a;
   return {
     ...rest,
     ...(counts as Pick<FrozenBroadcast, (typeof RECEIPT_COUNTS)[number]>),
-    receivers: (one.receivers + other.receivers) >>> 0,
-    earlyByUs: Math.max(one.earlyByUs, other.earlyByUs),
+    receivers: (a.receivers + b.receivers) >>> 0,
+    earlyByUs: Math.max(a.earlyByUs, b.earlyByUs),
     latencyUs: {
-      local: addHistograms(one.latencyUs.local, other.latencyUs.local),
-      cross: addHistograms(one.latencyUs.cross, other.latencyUs.cross),
+      local: addHistograms(a.latencyUs.local, b.latencyUs.local),
+      cross: addHistograms(a.latencyUs.cross, b.latencyUs.cross),
     },
     firstUs: timed.length > 0 ? Math.min(...timed.map(({ firstUs }) => firstUs)) : 0,
     lastUs: timed.length > 0 ? Math.max(...timed.map(({ lastUs }) => lastUs)) : 0,
-    ...(one.untimed && other.untimed ? { untimed: true } : {}),
+    ...(a.untimed && b.untimed ? { untimed: true } : {}),
   };
 }
 
-function addHistograms(one: string, other: string): string {
-  if (other === EMPTY) return one;
-  if (one === EMPTY) return other;
-  const both = decodeHistogram(one);
-  both.add(decodeHistogram(other));
+function addHistograms(a: string, b: string): string {
+  if (b === EMPTY) return a;
+  if (a === EMPTY) return b;
+  const both = decodeHistogram(a);
+  both.add(decodeHistogram(b));
   return encodeHistogram(both);
 }
 

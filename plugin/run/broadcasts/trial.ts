@@ -58,9 +58,9 @@ function roomsOf({ socket: { rooms = [], joinArgs = [] } }: ConnectedClient, { c
 }
 
 /** @param audience undefined if rooms do not matter @returns whether both are in the same namespace and share a room */
-function shareRoom(one: ConnectedClient, other: ConnectedClient, audience: Audience | undefined): boolean {
-  if (one.socket.target.namespace !== other.socket.target.namespace) return false;
-  return audience === undefined || roomsOf(one, audience).some((room) => roomsOf(other, audience).includes(room));
+function shareRoom(a: ConnectedClient, b: ConnectedClient, audience: Audience | undefined): boolean {
+  if (a.socket.target.namespace !== b.socket.target.namespace) return false;
+  return audience === undefined || roomsOf(a, audience).some((room) => roomsOf(b, audience).includes(room));
 }
 
 async function listen(

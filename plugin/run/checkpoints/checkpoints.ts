@@ -148,7 +148,9 @@ export class Checkpoints {
     }, timeoutMs);
     // Restarts by a planned fault are reported with the fault.
     if (!isOn(measurements.fault)) this.#restarts.check(now);
-    measurements.workersAtEnd = now.flatMap((one, index) => (one ? identityOf(one) : (workersAtStart[index] ?? [])));
+    measurements.workersAtEnd = now.flatMap((stats, index) =>
+      stats ? identityOf(stats) : (workersAtStart[index] ?? []),
+    );
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));
   }
 

@@ -25,7 +25,7 @@ export async function areUnchanged(context: Counting & Pick<RunContext, 'signal'
 
 /** Open connections of the probe, the reference receiver and the publishers. Workers count these, but not control connections. */
 export function runConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
-  return [probe, sentinel].filter((one) => one?.connected).length + (publishers?.connected ?? 0);
+  return [probe, sentinel].filter((client) => client?.connected).length + (publishers?.connected ?? 0);
 }
 
 export function totalOf(counts: Record<string, number>): number {

@@ -20,10 +20,10 @@ export class WorkerRestarts {
   check(stats: (WorkerStats | undefined)[]): void {
     if (this.#last.length === 0) return;
     const { measurements, sampler } = this.#context;
-    const now = stats.flatMap((one, index) => (one ? identityOf(one) : (this.#last[index] ?? [])));
+    const now = stats.flatMap((found, index) => (found ? identityOf(found) : (this.#last[index] ?? [])));
     for (const [worker, evidence] of changesBetween(this.#last, now).restarted) {
       if (measurements.restarts.has(worker)) continue;
-      const uptimeSeconds = now.find((one) => one.worker === worker)?.life?.uptimeSeconds ?? 0;
+      const uptimeSeconds = now.find((identity) => identity.worker === worker)?.life?.uptimeSeconds ?? 0;
       const t = sampler.seconds() - uptimeSeconds;
       measurements.restarts.set(worker, { evidence, t, connections: this.connectionsOf(worker) });
     }
@@ -31,6 +31,6 @@ export class WorkerRestarts {
   }
 
   connectionsOf(worker: string): number {
-    return this.#last.find((one) => one.worker === worker)?.life?.connections ?? 0;
+    return this.#last.find((identity) => identity.worker === worker)?.life?.connections ?? 0;
   }
 }

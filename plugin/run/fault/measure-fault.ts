@@ -110,7 +110,9 @@ async function recordReplaced(
   const again = Object.entries(restarts ?? {}).filter(
     ([worker, count]) => count - (restartsBefore?.[worker] ?? 0) > (planned.includes(worker) ? 1 : 0),
   );
-  measured.restarted = [...new Set([...changed.filter((one) => !isPlanned(one)), ...again.map(([worker]) => worker)])];
+  measured.restarted = [
+    ...new Set([...changed.filter((part) => !isPlanned(part)), ...again.map(([worker]) => worker)]),
+  ];
 }
 
 async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {

@@ -12,7 +12,7 @@ export function endRows(kinds: readonly EndKind[]): EndRow[] {
 /** @returns the row of one kind, with the ranges of its figures */
 export function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
   const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
-    samples.map((one) => one[at] ?? 0),
+    samples.map((sample) => sample[at] ?? 0),
   );
   const age = rangeOf(ages);
   return {

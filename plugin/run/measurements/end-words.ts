@@ -84,12 +84,16 @@ export function endingOf(kind: EndKind): Ending {
     const { text, fix } = sizesOf(row);
     return { text: `${closed ?? `it was closed (${reason})`}: ${text}`, fix, isExplained: true };
   }
-  const said = lastEventText(row);
+  const lastEvent = lastEventText(row);
   if (reason === BY_SERVER) {
     const fix =
       'see why the application calls `disconnect()`; if it lets each user connect once, give every client a user of its own (`payload`, or `{{ $uuid }}`)';
-    return { text: `the server itself disconnected it (${reason})${said}`, fix, isExplained: said !== '' };
+    return { text: `the server itself disconnected it (${reason})${lastEvent}`, fix, isExplained: lastEvent !== '' };
   }
   const ended = cause === 'closed_1006' || closed === undefined ? `it ended (${reason})` : closed;
-  return { text: `${ended}${said}`, fix: said === '' ? undefined : closeCodeOf(cause)?.remedy, isExplained: false };
+  return {
+    text: `${ended}${lastEvent}`,
+    fix: lastEvent === '' ? undefined : closeCodeOf(cause)?.remedy,
+    isExplained: false,
+  };
 }

@@ -104,7 +104,7 @@ export class Observations {
   }
 
   of<K extends ObservedKind>(kind: K): Observed[K][] {
-    return this.all.flatMap((one) => (one.kind === kind ? [one.fact as Observed[K]] : []));
+    return this.all.flatMap((noted) => (noted.kind === kind ? [noted.fact as Observed[K]] : []));
   }
 
   /** All facts in order of time. */

@@ -11,7 +11,7 @@ export function connectionsPerWorker(
   // Session ids of other servers may have any prefix.
   const isWorker = ([name]: [string, number]) => workersAtStart.some(({ worker }) => worker === name);
   const named = sumCounts([perWorker, Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker))]);
-  const known = Object.values(named).reduce((total, one) => total + one, 0);
+  const known = Object.values(named).reduce((total, count) => total + count, 0);
   if (returns.recovered === 0 || known >= connected) return named;
   const [only, ...others] = workersAtStart;
   const isOnly = only !== undefined && others.length === 0 && Object.keys(named).every((name) => name === only.worker);

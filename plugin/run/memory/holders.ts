@@ -23,7 +23,9 @@ export class Holders {
       .map(({ pid, startedAtUs, rssBytes }) => ({ id: `${pid} ${startedAtUs}`, pid, bytes: rssBytes }));
     this.#first ??= new Map(processes.map(({ id, bytes }) => [id, bytes]));
     const hasGrown = ({ id, bytes }: Holder) => bytes - (this.#first?.get(id) ?? 0) > GROWN_BYTES;
-    const named = processes.map((one) => (hasGrown(one) ? { ...one, name: shownCommand(one.pid) } : one));
+    const named = processes.map((holder) =>
+      hasGrown(holder) ? { ...holder, name: shownCommand(holder.pid) } : holder,
+    );
     const shared = (await readSharedMemory()).map(({ place, bytes }) => ({ id: place, pid: null, name: place, bytes }));
     return [...named, ...shared];
   }

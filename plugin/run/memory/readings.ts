@@ -83,8 +83,11 @@ function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers'])
 
 /** @returns the mean of each layer that is in all readings */
 function means(readings: LayerBytes[]): LayerBytes {
-  const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((one) => layer in one));
+  const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
   return Object.fromEntries(
-    layers.map((layer) => [layer, readings.reduce((sum, one) => sum + (one[layer] as number), 0) / readings.length]),
+    layers.map((layer) => [
+      layer,
+      readings.reduce((sum, reading) => sum + (reading[layer] as number), 0) / readings.length,
+    ]),
   );
 }

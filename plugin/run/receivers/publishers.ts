@@ -97,9 +97,9 @@ export class Publishers {
       connectFirstAccepted(() => clients.nextReceiver(), signal),
     );
     const opened = await Promise.allSettled(opening);
-    const connected = opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    const connected = opened.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
     const publishers = new Publishers(options, connected, options.acknowledge ?? clients.asksFor(options.emit.event));
-    const failed = opened.find((one) => one.status === 'rejected');
+    const failed = opened.find((outcome) => outcome.status === 'rejected');
     if (failed) {
       publishers.close();
       throw failed.reason;
@@ -223,9 +223,9 @@ function fill(value: unknown, values: Values): unknown {
   if (value === '$id') return values.id;
   if (value === '$sentAt') return values.sentAt;
   if (typeof value === 'string') return value.replace(PLACEHOLDER, (_, name: keyof Values) => String(values[name]));
-  if (Array.isArray(value)) return value.map((one) => fill(one, values));
+  if (Array.isArray(value)) return value.map((entry) => fill(entry, values));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, fill(one, values)]));
+  return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, fill(entry, values)]));
 }
 
 function mentions(args: unknown[], placeholder: string): boolean {

@@ -46,7 +46,7 @@ export async function describeProcesses(
   // A proxy may pass connections on invisibly, for example by Unix sockets.
   const areAllSeen = hops?.at(-1)?.every(({ passesOn }) => !passesOn) ?? false;
   const measured = shown.map(({ layer, pid }) => {
-    const before = previous?.measured.find((one) => one.layer === layer && one.pid === pid);
+    const before = previous?.measured.find((known) => known.layer === layer && known.pid === pid);
     const {
       command,
       role,
@@ -73,7 +73,7 @@ export async function describeProcesses(
     unseen: 'unseen' in listening ? listening.unseen : null,
     measured: [...measured, ...ended].slice(0, MAX_MEASURED),
     omitted: Math.max(0, living.length - MAX_MEASURED),
-    notCounted: outsiders.map((one) => ({ ...one, ports: one.ports ?? null })),
+    notCounted: outsiders.map((outsider) => ({ ...outsider, ports: outsider.ports ?? null })),
   };
 }
 

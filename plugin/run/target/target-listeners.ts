@@ -44,10 +44,10 @@ export async function connectionHolders(url: string): Promise<(Holding & { comma
   if (!isThisMachine(url)) return undefined;
   const table = readProcessTable();
   const own = withDescendants([process.pid], table);
-  const others = [...table.keys()].filter((pid) => !own.has(pid));
-  const servers = (await holdingsOf(others, portOf(url)))?.at(-1);
+  const candidates = [...table.keys()].filter((pid) => !own.has(pid));
+  const servers = (await holdingsOf(candidates, portOf(url)))?.at(-1);
   if (!servers || servers.some(({ passesOn }) => passesOn)) return undefined;
-  return servers.map((one) => ({ ...one, command: shownCommand(one.pid) }));
+  return servers.map((server) => ({ ...server, command: shownCommand(server.pid) }));
 }
 
 /** @returns whether the URL names a loopback address, or an address or the name of this machine */

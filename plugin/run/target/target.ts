@@ -177,7 +177,7 @@ export async function ownServer(config: Settings): Promise<Target> {
   const { target: url, control, redisUrl } = config;
   const port = isThisMachine(url) ? portOf(url) : undefined;
   const listening = port === undefined ? ELSEWHERE : await whoListens(port);
-  const { worker: processes, ...others } = processesOf(config, port, listening);
+  const { worker: processes, ...otherLayers } = processesOf(config, port, listening);
   const listeners = listenersOf(url);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
@@ -192,7 +192,7 @@ export async function ownServer(config: Settings): Promise<Target> {
     pids: async (workers) => ({
       worker: (await processes?.pids()) ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
       ...Object.fromEntries(
-        await Promise.all(Object.entries(others).map(async ([layer, one]) => [layer, await one.pids()])),
+        await Promise.all(Object.entries(otherLayers).map(async ([layer, found]) => [layer, await found.pids()])),
       ),
     }),
     holders: async (workers, pids) => {
@@ -205,14 +205,16 @@ export async function ownServer(config: Settings): Promise<Target> {
       return hidesWorkers ? undefined : listeners();
     },
     processes: (pids, previous) => {
-      const outsiders = [processes, ...Object.values(others)].flatMap((one) => one?.outsiders() ?? []);
+      const outsiders = [processes, ...Object.values(otherLayers)].flatMap((found) => found?.outsiders() ?? []);
       return describeProcesses(pids, { port, listening }, outsiders, previous);
     },
     parts: () => ({
       ...(processes && partsOf('worker', { [SERVER_PROCESSES]: processes.identity() })),
       ...Object.assign(
         {},
-        ...Object.entries(others).map(([layer, one]) => partsOf(layer, { [titleOfLayer(layer)]: one.identity() })),
+        ...Object.entries(otherLayers).map(([layer, found]) =>
+          partsOf(layer, { [titleOfLayer(layer)]: found.identity() }),
+        ),
       ),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
@@ -230,7 +232,7 @@ function processesOf(
   port: number | undefined,
   listening: Listening,
 ): Record<string, ServerProcesses> {
-  const named = Object.entries(sourcesByLayer(config)).filter(([, one]) => isNamed(one));
+  const named = Object.entries(sourcesByLayer(config)).filter(([, sources]) => isNamed(sources));
   return Object.fromEntries(
     named.map(([layer, query]) => [
       layer,

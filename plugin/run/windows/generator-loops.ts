@@ -28,7 +28,7 @@ export async function noteGenerator(
       .map(({ index, eventLoop }) => ({ window, part: 'fleet' as const, from, process: index, ...eventLoop })),
   ]);
   for (const loop of loops) {
-    const before = measurements.generator.findIndex((one) => keyOf(one) === keyOf(loop));
+    const before = measurements.generator.findIndex((known) => keyOf(known) === keyOf(loop));
     if (before < 0) measurements.generator.push(loop);
     else measurements.generator[before] = worstOf(measurements.generator[before] as GeneratorLoop, loop);
   }
@@ -39,13 +39,13 @@ function keyOf({ window, part, process, from: { host, engine } }: GeneratorLoop)
   return JSON.stringify([window, part, process, host, engine]);
 }
 
-function worstOf(one: GeneratorLoop, other: GeneratorLoop): GeneratorLoop {
+function worstOf(a: GeneratorLoop, b: GeneratorLoop): GeneratorLoop {
   return {
-    ...one,
-    utilization: Math.max(one.utilization, other.utilization),
-    delayP50Ms: Math.max(one.delayP50Ms, other.delayP50Ms),
-    delayP99Ms: Math.max(one.delayP99Ms, other.delayP99Ms),
-    delayMaxMs: Math.max(one.delayMaxMs, other.delayMaxMs),
-    cpuWaitShare: one.cpuWaitShare === null ? null : Math.max(one.cpuWaitShare, other.cpuWaitShare ?? 0),
+    ...a,
+    utilization: Math.max(a.utilization, b.utilization),
+    delayP50Ms: Math.max(a.delayP50Ms, b.delayP50Ms),
+    delayP99Ms: Math.max(a.delayP99Ms, b.delayP99Ms),
+    delayMaxMs: Math.max(a.delayMaxMs, b.delayMaxMs),
+    cpuWaitShare: a.cpuWaitShare === null ? null : Math.max(a.cpuWaitShare, b.cpuWaitShare ?? 0),
   };
 }

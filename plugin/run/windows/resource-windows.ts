@@ -69,7 +69,7 @@ export class ResourceWindows {
     noteCpu(noted, GENERATOR, window, before.own.cpu, now.own.cpu);
     const own = new Set(now.own.quotas.map(({ group }) => group));
     for (const worker of now.workers) {
-      const then = before.workers.find((one) => one.worker === worker.worker);
+      const then = before.workers.find((earlier) => earlier.worker === worker.worker);
       // A group that also contains the generator is already recorded.
       const quotas = worker.cgroup.cpu.filter(({ group }) => !own.has(group));
       noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
@@ -86,7 +86,7 @@ export class ResourceWindows {
     if (now.workers.length === 0) return;
     noted.workerResources = now.workers.map((worker) =>
       withPeaks(
-        noted.workerResources.find((one) => one.worker === worker.worker),
+        noted.workerResources.find((earlier) => earlier.worker === worker.worker),
         worker,
       ),
     );
@@ -146,15 +146,15 @@ export function takenShare(shares: MachineShares): number {
 
 function noteThrottled(
   { throttled }: ResourceMeasurements,
-  process: string,
+  worker: string,
   window: GeneratorWindow,
   now: Throttled | undefined,
 ): void {
   if (!now) return;
-  const windows = throttled.get(process) ?? {};
+  const windows = throttled.get(worker) ?? {};
   const before = windows[window];
   if (!before || shareOf(now) > shareOf(before)) windows[window] = now;
-  throttled.set(process, windows);
+  throttled.set(worker, windows);
 }
 
 /** Records idle and steal time of a machine. All its workers read the same counters, so the worst reading counts. */
@@ -194,8 +194,8 @@ function withPeakMemory(before: WorkerMachine, now: WorkerMachine): WorkerMachin
   return { ...now, usedBytes: max(before.usedBytes, now.usedBytes) };
 }
 
-function max(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other);
+function max(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }
 
 function shareOf({ periods, throttledPeriods }: Throttled): number {

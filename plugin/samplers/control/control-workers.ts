@@ -79,7 +79,7 @@ export class ControlClients {
 
   /** @returns as `stats`, with undefined for a worker whose connection is down @throws CapacityError of a connected worker */
   statsOfUp(): Promise<(WorkerStats | undefined)[]> {
-    return Promise.all(this.#workers.map(async (one) => (one.isConnected ? one.request('stats') : undefined)));
+    return Promise.all(this.#workers.map(async (worker) => (worker.isConnected ? worker.request('stats') : undefined)));
   }
 
   /** @returns for each worker, why the last attempt to reconnect failed, such as ECONNREFUSED; undefined if none has failed */
@@ -99,7 +99,7 @@ export class ControlClients {
   /** Begins or ends recording every worker's event loop. Workers that fail are left out. */
   async eventLoops(record: boolean): Promise<WorkerEventLoop[]> {
     const asked = this.#workers.map((worker) => worker.request('eventLoop', [record]).catch(() => undefined));
-    return (await Promise.all(asked)).filter((one) => one !== undefined);
+    return (await Promise.all(asked)).filter((answer) => answer !== undefined);
   }
 
   /** Forces a full collection in every worker, one after the other, as parallel collections would stall a machine with few cores. */
@@ -196,7 +196,7 @@ export class ControlClients {
   /** @returns why a worker refuses to let the run reconnect; undefined if none refuses. Never rejects */
   async refusal(): Promise<CapacityError | undefined> {
     const all = await Promise.all(this.#workers.map((worker) => worker.refusal()));
-    return all.find((one) => one !== undefined);
+    return all.find((refusal) => refusal !== undefined);
   }
 
   #worker(index: number): ControlConnection {

@@ -213,7 +213,7 @@ function sums<T>(
 
 function unmeasured(kind: 'anonymousBytes' | 'sharedBytes'): Measure {
   return ({ pids, processes }) => {
-    if (!pids.worker?.length) throw new NotInRun('the processes of the workers are not known on this machine');
+    if (!pids.worker?.length) throw new NotInRun('the processes of the workers are unknown on this machine');
     return Math.max(0, readMemory()[kind] - sumOver([...new Set(Object.values(pids).flat())], processes, kind));
   };
 }

@@ -64,17 +64,19 @@ function processShares(
 
 /** @param some one or more windows of one machine @returns their mean, weighted by their length */
 export function meanShares(some: MachineShares[]): MachineShares {
-  const seconds = some.reduce((sum, one) => sum + one.seconds, 0);
-  const mean = (of: (one: MachineShares) => number) =>
-    some.reduce((sum, one) => sum + of(one) * one.seconds, 0) / seconds;
-  const known = (key: Cores) => (some.some((one) => one[key] === null) ? null : mean((one) => one[key] ?? 0));
-  const pressure = (key: keyof NonNullable<Pressure>) => mean((one) => one.pressure?.[key] ?? 0);
+  const seconds = some.reduce((sum, shares) => sum + shares.seconds, 0);
+  const mean = (of: (shares: MachineShares) => number) =>
+    some.reduce((sum, shares) => sum + of(shares) * shares.seconds, 0) / seconds;
+  const known = (key: Cores) =>
+    some.some((shares) => shares[key] === null) ? null : mean((shares) => shares[key] ?? 0);
+  const pressure = (key: keyof NonNullable<Pressure>) => mean((shares) => shares.pressure?.[key] ?? 0);
   const names = new Set(some.flatMap(({ programs }) => programs.map(({ name }) => name)));
-  const coresOf = (name: string) => mean(({ programs }) => programs.find((one) => one.name === name)?.cores ?? 0);
+  const coresOf = (name: string) =>
+    mean(({ programs }) => programs.find((program) => program.name === name)?.cores ?? 0);
   return {
     ...{ seconds, cores: (some[0] as MachineShares).cores },
     ...(Object.fromEntries(CORES.map((key) => [key, known(key)])) as Pick<MachineShares, Cores>),
-    pressure: some.some((one) => one.pressure === null)
+    pressure: some.some((shares) => shares.pressure === null)
       ? null
       : { cpu: pressure('cpu'), memory: pressure('memory'), io: pressure('io') },
     programs: largest([...names].map((name) => ({ name, cores: coresOf(name) }))),

@@ -41,24 +41,26 @@ export async function holdingsOf(
 ): Promise<Holding[][] | undefined> {
   const all = await listSockets();
   if (!all) return undefined;
-  const established = new Map(all.flatMap((one) => (one.state === ESTABLISHED ? [[one.link, one]] : [])));
+  const established = new Map(all.flatMap((socket) => (socket.state === ESTABLISHED ? [[socket.link, socket]] : [])));
   const owners = [...pids].map((pid) => ({ pid, links: [...descriptorsOf(pid, mostFiles)].filter(isSocket) }));
   const hops: Holding[][] = [];
   const passed = new Set<number>();
   for (let ports = [port]; ports.length > 0 && hops.length < MAX_HOPS; ) {
-    for (const one of ports) passed.add(one);
+    for (const passedPort of ports) passed.add(passedPort);
     const held = new Set(
       [...established.values()].flatMap(({ link, local }) => (ports.includes(portOfEnd(local)) ? [link] : [])),
     );
     const hop = owners.flatMap(({ pid, links }) => {
       const connections = links.filter((link) => held.has(link)).length;
       if (connections === 0) return [];
-      const others = links.filter((link) => !held.has(link));
-      return [{ pid, connections, others, passesOn: others.length - USUAL_SOCKETS >= MIN_PASSED_ON * connections }];
+      const otherLinks = links.filter((link) => !held.has(link));
+      return [
+        { pid, connections, otherLinks, passesOn: otherLinks.length - USUAL_SOCKETS >= MIN_PASSED_ON * connections },
+      ];
     });
     if (hop.length === 0) break;
-    hops.push(hop.map(({ others: _, ...holding }) => holding));
-    const further = hop.flatMap(({ passesOn, others }) => (passesOn ? others : []));
+    hops.push(hop.map(({ otherLinks: _, ...holding }) => holding));
+    const further = hop.flatMap(({ passesOn, otherLinks }) => (passesOn ? otherLinks : []));
     const ends = further.flatMap((link) => established.get(link)?.remote ?? []);
     const next = Map.groupBy(ends, portOfEnd);
     ports = [...next].flatMap(([to, some]) => (!passed.has(to) && some.length >= MIN_TO_SERVER ? [to] : []));

@@ -26,7 +26,7 @@ export class CpuIncrements {
       return now ? !isSame(now.startedAtUs, startedAtUs) : hasEnded(pid, startedAtUs);
     });
     for (const [pid] of ended) this.#known.delete(pid);
-    for (const process of ended) this.#passToAncestor(process, new Map(ended));
+    for (const exited of ended) this.#passToAncestor(exited, new Map(ended));
     return new Map([...readings].map(([pid, now]) => [pid, this.#since(pid, now)]));
   }
 
@@ -56,6 +56,6 @@ export class CpuIncrements {
   }
 }
 
-function isSame(one: number, other: number): boolean {
-  return Math.abs(one - other) < SAME_START_US;
+function isSame(a: number, b: number): boolean {
+  return Math.abs(a - b) < SAME_START_US;
 }

@@ -49,7 +49,9 @@ export function lookAlikes(roots: number[], listening: Listening, table: Process
   const ports = new ListeningPorts();
   return apart.filter((pid) => {
     if (programs.has(programOf(pid))) return true;
-    return ![...withDescendants([pid], table)].some((one) => (ports.of(one) ?? [0]).length > 0 || listensLocally(one));
+    return ![...withDescendants([pid], table)].some(
+      (member) => (ports.of(member) ?? [0]).length > 0 || listensLocally(member),
+    );
   });
 }
 

@@ -96,7 +96,7 @@ export function parseStat(line: string): ProcessStat | undefined {
   const [state = '', ...fields] = line.slice(close + 2).split(' ');
   const at = (field: number) => Number(fields[field - FIRST_FIELD]);
   if (state === '' || fields.length <= LAST_CPU - FIRST_FIELD) return undefined;
-  const halted = HALTED.find((one) => one === state);
+  const halted = HALTED.find((letter) => letter === state);
   return {
     pid: Number.parseInt(line, 10),
     name: line.slice(open + 1, close),

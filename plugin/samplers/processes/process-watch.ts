@@ -89,13 +89,11 @@ export class ProcessWatch {
   /** @returns exited processes in order; if parent and child exited together, only the one with more open files */
   ended(): EndedProcess[] {
     this.#poll();
-    const isSame = (one: Ended, other: Ended) =>
-      (one.parent === other.pid || other.parent === one.pid) && Math.abs(one.atUs - other.atUs) < TOGETHER_US;
+    const isSame = (a: Ended, b: Ended) =>
+      (a.parent === b.pid || b.parent === a.pid) && Math.abs(a.atUs - b.atUs) < TOGETHER_US;
     return this.#ended
-      .filter(
-        (one) => !this.#ended.some((other) => isSame(one, other) && (other.openFiles ?? 0) > (one.openFiles ?? 0)),
-      )
-      .map(({ parent: _, ...one }) => one);
+      .filter((a) => !this.#ended.some((b) => isSame(a, b) && (b.openFiles ?? 0) > (a.openFiles ?? 0)))
+      .map(({ parent: _, ...exit }) => exit);
   }
 
   /** @returns the periods in which processes were halted, in order */
@@ -114,28 +112,28 @@ export class ProcessWatch {
 
   #poll(): void {
     const atUs = monotonicUs();
-    for (const [pid, one] of this.#watched) {
-      this.#noteHalt(one, atUs);
-      if (isAlive(one)) {
-        one.openFiles = openFilesOf(pid, one.openFiles) ?? one.openFiles;
+    for (const [pid, watched] of this.#watched) {
+      this.#noteHalt(watched, atUs);
+      if (isAlive(watched)) {
+        watched.openFiles = openFilesOf(pid, watched.openFiles) ?? watched.openFiles;
         continue;
       }
       this.#watched.delete(pid);
-      const { layer, command, openFiles, limit, parent, isHelper, isFromStart, firstFiles } = one;
+      const { layer, command, openFiles, limit, parent, isHelper, isFromStart, firstFiles } = watched;
       const held = isFromStart || (openFiles ?? 0) - firstFiles >= MIN_GROWTH;
       if (held && !isHelper && this.#ended.length < MAX_ENDED)
         this.#ended.push({ pid, layer, command, atUs, openFiles, limit, parent });
     }
   }
 
-  #noteHalt(one: Watched, atUs: number): void {
-    const { pid, layer, command, isHelper, halt } = one;
+  #noteHalt(watched: Watched, atUs: number): void {
+    const { pid, layer, command, isHelper, halt } = watched;
     if (isHelper) return;
     const { halted: state, cpuUs = 0 } = livingStat(pid) ?? {};
     if (halt && halt.state === state && halt.cpuUs === cpuUs) return;
     if (halt && atUs - halt.sinceUs >= MIN_HALT_US && this.#halts.length < MAX_HALTS)
       this.#halts.push({ ...halt, untilUs: atUs });
-    one.halt = state && { pid, layer, command, state, sinceUs: atUs, untilUs: undefined, cpuUs };
+    watched.halt = state && { pid, layer, command, state, sinceUs: atUs, untilUs: undefined, cpuUs };
   }
 }
 

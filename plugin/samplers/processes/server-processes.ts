@@ -148,7 +148,7 @@ export class ServerProcesses {
     if (roleOf(found.pid, this.#listening, table) === 'started by a listener') return true;
     const replaced = replacedBy(found, this.#ended, this.#members.size > 0);
     if (!replaced) return false;
-    this.#ended = this.#ended.filter((one) => one !== replaced);
+    this.#ended = this.#ended.filter((member) => member !== replaced);
     return true;
   }
 

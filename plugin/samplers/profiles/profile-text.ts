@@ -38,7 +38,7 @@ export function cpuProfileText(profiles: Profile[]): string {
     open.push(...(tree[id - 1]?.children ?? []).toReversed());
   }
   if (samples.length > 0) samples.push(samples.at(-1) as number);
-  const endTime = timeDeltas.reduce((sum, one) => sum + one, 0);
+  const endTime = timeDeltas.reduce((sum, delta) => sum + delta, 0);
   return JSON.stringify({ nodes: tree, startTime: 0, endTime, samples, timeDeltas });
 }
 

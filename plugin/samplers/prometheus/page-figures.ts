@@ -69,7 +69,7 @@ interface Term {
 }
 
 const TERMS = new Map(
-  Object.values(METRICS).flatMap((formulas) => formulas.map((one) => [one, termsOf(one)] as const)),
+  Object.values(METRICS).flatMap((formulas) => formulas.map((formula) => [formula, termsOf(formula)] as const)),
 );
 const NAMES = new Set([
   ...[...TERMS.values()].flat().map(({ name }) => name),
@@ -93,11 +93,11 @@ export function valuesIn(samples: Sample[]): PageValues {
   for (const [formula, terms] of TERMS) {
     const values = terms.map(({ sign, name, labels }) => {
       const matching = samples.filter(
-        (one) => one.name === name && labels.every(([key, text]) => one.labels[key] === text),
+        (sample) => sample.name === name && labels.every(([key, text]) => sample.labels[key] === text),
       );
       return matching.length === 0 ? Number.NaN : sign * matching.reduce((sum, { value }) => sum + value, 0);
     });
-    const value = values.reduce((sum, one) => sum + one, 0);
+    const value = values.reduce((sum, term) => sum + term, 0);
     if (!Number.isNaN(value)) found[formula] = value;
   }
   return found;
@@ -106,10 +106,10 @@ export function valuesIn(samples: Sample[]): PageValues {
 /** @returns sums over all pages; a formula counts only if all pages of its exporter have it */
 export function figuresOf(pages: PageValues[]): Partial<Record<PrometheusFigure, number>> {
   const sums = Object.entries(METRICS).flatMap(([figure, formulas]) => {
-    const formula = formulas.find((one) => {
-      const exporter = exporterOf(one);
+    const formula = formulas.find((candidate) => {
+      const exporter = exporterOf(candidate);
       const sameExporter = pages.filter((page) => Object.keys(page).some((other) => exporterOf(other) === exporter));
-      return sameExporter.length > 0 && sameExporter.every((page) => one in page);
+      return sameExporter.length > 0 && sameExporter.every((page) => candidate in page);
     });
     return formula === undefined ? [] : [[figure, pages.reduce((sum, page) => sum + (page[formula] ?? 0), 0)]];
   });

@@ -60,7 +60,7 @@ export class PrometheusTargets {
     const absent = targets.flatMap(({ url, absence }) => (absence ? { url, absence } : []));
     const [first] = absent;
     if (first) {
-      const texts = absent.map((one) => describeAbsence(one.url, one.absence));
+      const texts = absent.map((target) => describeAbsence(target.url, target.absence));
       throw new Absent(first.absence.reason, texts.join('; '), first.absence);
     }
     const readings = targets.flatMap(({ reading }) => reading ?? []);

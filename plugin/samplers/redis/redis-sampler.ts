@@ -97,10 +97,10 @@ export class RedisReader {
   }
 }
 
-function sumOf(one: RedisFigures, other: RedisFigures): RedisFigures {
+function sumOf(a: RedisFigures, b: RedisFigures): RedisFigures {
   const sum = (a: number | undefined, b: number | undefined) =>
     a === undefined || b === undefined ? undefined : a + b;
-  const sums = Object.entries(one).map(([key, value]) => [key, sum(value, other[key as keyof RedisFigures])]);
+  const sums = Object.entries(a).map(([key, value]) => [key, sum(value, b[key as keyof RedisFigures])]);
   return Object.fromEntries(sums) as RedisFigures;
 }
 

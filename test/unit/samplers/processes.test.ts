@@ -49,7 +49,7 @@ test('memory that no layer includes needs the processes of the workers and all o
   };
   assert.match(await read({ worker: [1], workerChildren: [1], nginx: [] }), /^\/proc\/meminfo less/);
   assert.match(await read({ worker: [1], nginx: [3] }), /smaps_rollup/);
-  assert.match(await read({ fleet: [1] }), /the processes of the workers are not known/);
+  assert.match(await read({ fleet: [1] }), /the processes of the workers are unknown/);
 });
 
 describe('PSS that was not read', () => {
