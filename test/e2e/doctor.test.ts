@@ -1,4 +1,4 @@
-/** The doctor is right: with a lowered limit, the run ends at the number that it predicted. */
+/** The doctor's predictions: with a lowered limit, a run ends at the predicted number of connections. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -27,7 +27,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.match(stdout, /\n50 connections fit \(.*\)\.$/);
   });
 
-  it('names the generator’s open-file limit if it is low', async () => {
+  it('reports a low limit of open files of the generator', async () => {
     const { code, stdout } = await doctor('ulimit -n 600', ['scenarios/100k.yml', '--json']);
     const { fits, limits, highest } = JSON.parse(stdout) as Diagnosis;
     const max = 64 * 400 * Math.max(1, cpus().length - 1);
@@ -36,14 +36,14 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.deepEqual([fits, code], max < 100_000 ? [false, 2] : [highest !== null && highest >= 100_000, code]);
   });
 
-  it('knows that another engine keeps its connections in one process', async () => {
+  it('counts the connections of another engine against the limit of one process', async () => {
     const { stdout } = await doctor('ulimit -n 600', ['scenarios/socketio-v3.yml', '--json']);
     const { limits } = JSON.parse(stdout) as Diagnosis;
     assert.equal(limits.find(({ name }) => name === 'generatorFiles')?.max, 400);
   });
 });
 
-it('a run refuses what the doctor does not pass, with the same numbers, and starts nothing', async (t) => {
+it('refuses a run that does not fit, with the doctor’s numbers, and starts nothing', async (t) => {
   const phases = [{ duration: 4, arrivalRate: 250, rampTo: 250 }];
   const script = quickScript({ phases }, { profile: 'embedded' });
   const run = startRun(t, { script, before: 'ulimit -n 600' });
@@ -61,7 +61,7 @@ it('a run refuses what the doctor does not pass, with the same numbers, and star
   assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
 });
 
-describe('source ports run out at the number that the doctor predicted', {
+describe('source ports run out at the predicted number', {
   skip: whyNoNamespace(),
   concurrency: 2,
 }, () => {
@@ -76,9 +76,9 @@ describe('source ports run out at the number that the doctor predicted', {
   };
 
   for (const [title, cause, options] of [
-    ['from the address of the kernel’s choice', 'EADDRNOTAVAIL', {}],
-    // Bound before it connects, so that it is the bind that fails.
-    ['from one named address', 'EADDRINUSE', { client: 'official', localAddresses: ['127.0.0.2'] }],
+    ['from an address that the kernel chooses', 'EADDRNOTAVAIL', {}],
+    // The socket is bound before it connects, so the bind fails.
+    ['from one configured address', 'EADDRINUSE', { client: 'official', localAddresses: ['127.0.0.2'] }],
   ] as const) {
     it(title, async () => {
       const { diagnosis, counters, output } = await end(options);
@@ -91,7 +91,7 @@ describe('source ports run out at the number that the doctor predicted', {
   }
 });
 
-/** @returns why the tests of ports cannot run here; false when they can */
+/** Returns why the tests of ports cannot run on this machine; false if they can. */
 function whyNoNamespace(): string | false {
   try {
     execFileSync('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up'], { stdio: 'ignore' });

@@ -1,4 +1,4 @@
-/** `npx socketio-capacity study | search` with real runs, which are as short as runs can be: without memory or broadcasts. */
+/** `npx socketio-capacity study | search` with real runs that are as short as possible: without memory and broadcasts. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ function script(target: string, options: object = {}, rate = 10) {
   return quickScript({ target, phases }, { warmUp: 0, hold: 0, ...options }, {}, [{ connect: {} }, { hold: true }]);
 }
 
-/** A folder with these files, in which commands run in process groups of their own, and without a terminal. */
+/** Creates a folder with the files. Commands run there in their own process groups, without a terminal. */
 function commands(t: TestContext, files: Record<string, object | string>) {
   const cwd = tempFolder(t);
   const write = (name: string, content: object | string) =>
@@ -43,7 +43,7 @@ function commands(t: TestContext, files: Record<string, object | string>) {
   return { cwd, write, start, read };
 }
 
-/** A machine that other tests keep busy makes a run suspect, which is no fault of the series. */
+/** Accepts SUSPECT, too, because other tests may keep the machine busy. */
 function assertSound({ exitCode, status }: Study['runs'][number], output: string): void {
   assert.ok(status === 'VALID' || status === 'SUSPECT', output);
   assert.equal(exitCode, status === 'VALID' ? 0 : EXIT_CODES.suspect, output);
@@ -65,7 +65,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(stdout, /^Series: kept\/study-quick\/study\.json$/m, all);
     const { runs, combinations, plan } = studySchema.parse(read('kept/study-quick/study.json'));
     assert.deepEqual(plan.args, ['--quiet']);
-    // What other programs disturb is made again once.
+    // Runs that other programs disturbed are repeated once.
     assert.ok(plan.repeat === 2 && runs.length >= 2 && runs.length <= 4, all);
     for (const run of runs) assertSound(run, all);
     const counted = runs.filter(({ problem }) => problem === null);
@@ -76,7 +76,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal(existsSync(join(cwd, 'results')), false);
   });
 
-  it('study takes two scenarios, and ends when both are refused', async (t) => {
+  it('study compares two scenarios, and ends if both are refused', async (t) => {
     const refused = script('http://127.0.0.1:1', { no: 'such option' });
     const { start } = commands(t, { 'a.yml': refused, 'b.yml': refused });
     const { exitCode, stdout, stderr } = await start(['study', 'a.yml', 'b.yml', '--json']);
@@ -87,7 +87,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.deepEqual(column(runs, 'result'), [null, null]);
   });
 
-  it('study starts a server of the user’s own, stops it with the run on Ctrl-C, makes what is missing, and refuses another study', async (t) => {
+  it('study starts the user’s own server, stops it on Ctrl-C, resumes, and refuses a changed study', async (t) => {
     const [port = 0] = await freePorts(1);
     const servers = {
       chat: { command: ['node', 'server.cjs'], ready: port },
@@ -101,13 +101,13 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       'own.yml': study,
     });
     const folder = 'results/study-own';
-    const ofChat = () => {
+    const chatRun = () => {
       const { runs, combinations } = studySchema.parse(read(`${folder}/study.json`));
       const run = runs.findLast(({ levels }) => levels.server === 'chat') ?? assert.fail('no run with the chat');
       return { run, figures: combinations.find(({ levels }) => levels.server === 'chat')?.figures };
     };
     const assertServerEnded = () => {
-      const log = readFileSync(join(cwd, folder, `logs/${ofChat().run.number}.server.log`), 'utf8');
+      const log = readFileSync(join(cwd, folder, `logs/${chatRun().run.number}.server.log`), 'utf8');
       const [, pid] = /^server (\d+)$/m.exec(log) ?? [];
       assert.throws(() => process.kill(Number(pid), 0), { code: 'ESRCH' });
     };
@@ -119,13 +119,13 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const { exitCode: stoppedCode, all: stoppedOutput } = await stopped;
     assert.equal(stoppedCode, 130, stoppedOutput);
     assert.throws(() => process.kill(-(stopped.pid as number), 0), { code: 'ESRCH' });
-    assert.equal(ofChat().run.exitCode, 130);
+    assert.equal(chatRun().run.exitCode, 130);
     assertServerEnded();
 
     const { exitCode, all } = await start(['study', 'own.yml'], { HOLD: '0' });
     assert.equal(exitCode, EXIT_CODES.refused, all);
     assert.match(all.replaceAll(/\s+/g, ' '), /server=broken, .*figures from 0 of 1 run; run \d: START_FAILED: /);
-    const { run, figures } = ofChat();
+    const { run, figures } = chatRun();
     assertSound(run, all);
     assert.equal(figures?.['connections.peak']?.mean, 10);
     const { memory, environment } = read(`${folder}/${run.result}`);
@@ -141,7 +141,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(changed.all, /SERIES_CHANGED: .*\n {2}vary: was .*"warmUp":\[5\].*, is .*"warmUp":\[4\]/);
   });
 
-  it('search finds the number at which a server begins to refuse connections, and names the refusal', async (t) => {
+  it('search finds the number at which a server starts to refuse connections, and reports the refusal', async (t) => {
     const limit = 60;
     const { url } = await startPlainServer(t, { limit });
     const { cwd, start, read } = commands(t, { 'full.yml': script(url, {}, limit) });

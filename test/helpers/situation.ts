@@ -8,7 +8,7 @@ interface Changes {
   deployment?: Partial<Deployment>;
 }
 
-/** 32,000 connections at 500/s on a full stack that is yet to start, on a machine of 2 cores with defaults. */
+/** Returns a situation: by default, 32,000 connections at 500/s on a planned full stack, on a machine of 2 cores. */
 export function situation({ machine, load, deployment }: Changes = {}): Situation {
   return {
     machine: {
@@ -63,7 +63,7 @@ const EXTERNAL: Partial<Deployment> = {
   starts: { nginx: false, redis: 0, pm2: false },
 };
 
-/** The same load against the user's server on another machine. */
+/** Returns the same situation with the user's server on another machine. */
 export function remote({ machine, load, deployment }: Changes = {}): Situation {
   return situation({
     machine,

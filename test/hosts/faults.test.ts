@@ -1,4 +1,4 @@
-/** Whole runs over two hosts, in which a process dies or the network is cut: who notices, what is counted, and that nothing is left. */
+/** Complete runs over two hosts in which a process dies or the network is cut: findings, counts, and that nothing is left behind. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
@@ -12,7 +12,7 @@ import type { HostProcess } from '../helpers/process.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
 
 const AWAY_MS = 2000;
-/** No run may get there. */
+/** A deadline that no run may reach. */
 const DEADLINE = { quiet: 0.3, deadline: 60 };
 const INVALID = 4;
 
@@ -20,7 +20,7 @@ type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
 async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>) {
   const run = await conductHosts(t, { hosts: 2, ...options });
-  /** Between the second one and the conductor. */
+  /** Link between the second host and the conductor. */
   const link = await CuttableLink.open(t, run.port);
   const hosts: [HostProcess, HostProcess] = [run.host(0), run.host(1, { port: link.port })];
   const outputs = () => [run, ...hosts].map(({ output }) => output()).join('\n---\n');
@@ -28,8 +28,8 @@ async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>) {
 }
 
 /**
- * The run has gone on with the first host alone and has waited for nothing of the other, all sums are right, and nothing is left.
- * @param also may follow from the loss
+ * Asserts that the run went on with the first host alone, that all sums are right, and that nothing is left.
+ * @param also further findings that may follow from the loss
  * @returns the result
  */
 async function afterLoss({ run, hosts, outputs }: TwoHosts, also: FindingCode[] = []): Promise<Result> {
@@ -39,17 +39,17 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: FindingCode[] 
   assert.ok(result, outputs());
   assertFoots(result, outputs());
   assert.ok(column(result.findings, 'code').includes('GENERATOR_SILENT'), outputs());
-  // Nothing but the loss and what follows from it.
-  const follow = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', ...also];
+  // Only the loss, and findings that follow from it.
+  const allowed = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', ...also];
   assert.ok(
-    reasonsOfServer(result).every((code) => follow.includes(code)),
+    reasonsOfServer(result).every((code) => allowed.includes(code)),
     outputs(),
   );
   const [first, second] = result.generators;
   assert.deepEqual([first?.connections, first?.held, first?.lost], [USERS, USERS, null], outputs());
   assert.deepEqual([second?.held, second?.lost], [0, `it has not answered for ${AWAY_MS / 1000} s`], outputs());
-  const { connections: gone = 0 } = second ?? {};
-  assert.deepEqual(result.connections.lost, gone > 0 ? { 'agent lost': gone } : {}, outputs());
+  const { connections: lost = 0 } = second ?? {};
+  assert.deepEqual(result.connections.lost, lost > 0 ? { 'agent lost': lost } : {}, outputs());
   await assertNothingLeft(run, [run, ...hosts]);
   return result;
 }
@@ -59,9 +59,9 @@ interface Loss {
   when(two: TwoHosts): Promise<unknown>;
   lose(two: TwoHosts): void;
   also?: FindingCode[];
-  /** Its connections: so many to so many. */
+  /** Minimum and maximum of the connections that the host opened. */
   opened?: [number, number];
-  /** Copies expected, received, lost by connected and by disconnected members: times the users of a host. */
+  /** Copies expected, received, lost by connected and by disconnected members, in multiples of a host's users. */
   delivery: number[];
   ended?(two: TwoHosts): Promise<void>;
 }
@@ -71,9 +71,9 @@ function deliveryOf({ delivery }: Result): number[] {
   return [expected, received, lostConnected, lostDisconnected];
 }
 
-// They mostly wait.
+// The tests mostly wait.
 describe('a host', { concurrency: 4 }, () => {
-  it('cut off from the conductor until that is noticed: the run goes on, nothing is lost, and the verdict is as if nothing had been', async (t) => {
+  it('that is cut off from the conductor for a moment loses nothing, and does not change the verdict', async (t) => {
     const options = { broadcasts: { count: 10, interval: 0.2 } };
     const { run, hosts, link, outputs } = await twoHosts(t, { options });
     await run.sent(2);
@@ -95,27 +95,27 @@ describe('a host', { concurrency: 4 }, () => {
   });
 
   const losses: Record<string, Loss> = {
-    'killed in the ramp takes with it what it had opened; its fleet ends by itself, and the others go on': {
+    'killed in the ramp loses the connections that it had opened; its fleet ends, and the other host goes on': {
       options: { warmUp: 0 },
       when: async ({ run }) => {
         await run.reached('ramp');
         await eventually('some connections', () => run.app.io.engine.clientsCount > USERS / 2);
       },
-      // Artillery alone, as the kernel does for its memory.
+      // Kills Artillery only, as the kernel does when memory runs out.
       lose: ({ hosts }) => hosts[1].child.kill('SIGKILL'),
-      // The plateau waits for it, until the next ramp begins.
+      // The plateau waits for the host until the next ramp begins.
       also: ['PLATEAUS_UNUSABLE'],
-      // On a busy machine, it dies before it has told of any.
+      // On a busy machine, it dies before it has reported any connection.
       opened: [0, USERS / 2],
       delivery: [3, 3, 0, 0],
     },
-    'killed in the drain loses all that was sent to it, since nobody knows what it got': {
+    'killed in the drain loses all copies that were sent to it, because its receipts are unknown': {
       options: { drain: { ...DEADLINE, quiet: 1 } },
       when: ({ run }) => run.reached('drain'),
       lose: ({ hosts }) => hosts[1].kill(),
       delivery: [6, 3, 0, 3],
     },
-    'cut off for good is lost with what it received, closes its connections, and ends': {
+    'cut off permanently is lost with its receipts, closes its connections, and ends': {
       options: { broadcasts: { count: 10, interval: 0.2 } },
       when: ({ run }) => run.sent(2),
       lose: ({ link }) => link.cut(),
@@ -136,8 +136,8 @@ describe('a host', { concurrency: 4 }, () => {
       const result = await afterLoss(two, also);
       await ended?.(two);
       const { connections = 0 } = result.generators[1] ?? {};
-      const [least, most] = opened as [number, number];
-      assert.ok(connections >= least && connections <= most, two.outputs());
+      const [min, max] = opened as [number, number];
+      assert.ok(connections >= min && connections <= max, two.outputs());
       assert.deepEqual(
         deliveryOf(result),
         delivery.map((count) => count * USERS),
@@ -146,7 +146,7 @@ describe('a host', { concurrency: 4 }, () => {
     });
   }
 
-  it('whose conductor is killed: all hosts close their connections, and end', async (t) => {
+  it('closes its connections and ends if the conductor is killed', async (t) => {
     const { run, hosts, outputs } = await twoHosts(t, { awayMs: AWAY_MS });
     await run.reached('hold');
     run.kill();

@@ -1,4 +1,4 @@
-/** The recipe of docs/guide/several-hosts.md for ssh, word for word, with a real sshd on each host. */
+/** The ssh recipe of docs/guide/several-hosts.md, verbatim, with a real sshd on each host. */
 import assert from 'node:assert/strict';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,11 +12,11 @@ import { hasReached, latestResult, quickScript, reasonsOfServer } from '../helpe
 import { SshHosts, whyNoSshHosts } from '../helpers/ssh-hosts.ts';
 
 const LIMIT_MS = 60_000;
-/** Of the first host and of the second: half of them in each of two ramps of 5. */
+/** Virtual users of the first and of the second host: half of them in each of two ramps of 5. */
 const SHARES = [6, 4] as const;
 const USERS = SHARES[0] + SHARES[1];
 
-/** Text of the guide, for two hosts. @param address of the conductor */
+/** Returns the commands of the guide, changed to two hosts. @param address address of the conductor */
 function recipe(address: string, target: string): { conduct: string; script: string } {
   const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'sh');
   const conduct = blocks.find((block) => block.includes('-- bash start-hosts.sh'));
@@ -33,8 +33,8 @@ function recipe(address: string, target: string): { conduct: string; script: str
   };
 }
 
-/** A server, hosts to bring the load, and a terminal on another one in which the recipe has been typed. */
-async function typed(t: TestContext, names: string[]) {
+/** Starts a server and generator hosts, and types the recipe into a terminal on another host. */
+async function typeRecipe(t: TestContext, names: string[]) {
   const network = new NamespaceNetwork(t);
   const serverHost = network.host('server', 0);
   await startWorker(serverHost, 'w0');
@@ -68,7 +68,7 @@ async function typed(t: TestContext, names: string[]) {
       return terminal.ended;
     },
     reached: (stage: string) => eventually(`stage ${stage}`, () => isOver() || hasReached(result(), stage), LIMIT_MS),
-    /** Only the sshd that was there before. */
+    /** Waits until only the original sshd runs on the hosts. */
     nothingLeft: () =>
       eventually(
         'the end of all processes',
@@ -80,8 +80,8 @@ async function typed(t: TestContext, names: string[]) {
 }
 
 describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concurrency: 3 }, () => {
-  it('brings the load of all hosts, and leaves nothing on them', async (t) => {
-    const { terminal, result: read, ended, nothingLeft } = await typed(t, ['load-1', 'load-2']);
+  it('runs the load on all hosts, and leaves nothing on them', async (t) => {
+    const { terminal, result: read, ended, nothingLeft } = await typeRecipe(t, ['load-1', 'load-2']);
     const exitCode = await ended();
     const result = read();
     assert.ok(result, terminal.output());
@@ -93,14 +93,14 @@ describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concur
       host: ['load-1/0', 'load-2/1'],
       held: [SHARES[0], SHARES[1]],
     });
-    // Artillery on the hosts knows nothing of the figures that the thresholds are for.
+    // Artillery on the hosts does not evaluate the thresholds.
     assert.doesNotMatch(terminal.output(), /Checks:|fail: /);
     assert.match(terminal.output(), /npx socketio-capacity check results\/latest/);
     await nothingLeft();
   });
 
-  it('ends everywhere by Ctrl-C, with what was measured until then', async (t) => {
-    const { terminal, result, reached, ended, nothingLeft } = await typed(t, ['load-1', 'load-2']);
+  it('ends on all hosts on Ctrl-C, and keeps the measurements', async (t) => {
+    const { terminal, result, reached, ended, nothingLeft } = await typeRecipe(t, ['load-1', 'load-2']);
     await reached('plateau');
     terminal.interrupt();
     assert.equal(await ended(), 130, terminal.output());

@@ -1,4 +1,4 @@
-/** `npx socketio-capacity conduct`, as far as it gets without hosts. */
+/** `npx socketio-capacity conduct` without hosts. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { CLI } from '../../helpers/cli.ts';
 import { quickScript } from '../../helpers/run.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-test('conduct ends with exit code 2 where the folder of its results cannot be made', async (t) => {
+test('conduct ends with exit code 2 if the folder of its results cannot be created', async (t) => {
   const folder = tempFolder(t);
   const scenario = join(folder, 'scenario.json');
   writeFileSync(scenario, JSON.stringify(quickScript({ target: 'http://127.0.0.1:1' })));

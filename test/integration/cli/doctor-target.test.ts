@@ -1,4 +1,4 @@
-/** `doctor --target` on the command line: what it takes, prints and exits with. */
+/** `doctor --target` on the command line: arguments, output and exit codes. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { cli } from '../../helpers/cli.ts';
 
 const doctor = (...args: string[]) => cli(tmpdir(), 'doctor', ...args);
 
-test('a server that can be measured, with and without a scenario', async (t) => {
+test('passes a server that can be measured, with and without a scenario', async (t) => {
   const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '200' });
   const alone = await doctor('--target', app.url);
   assert.equal(alone.code, 0, alone.stdout + alone.stderr);
@@ -29,10 +29,10 @@ test('a server that can be measured, with and without a scenario', async (t) => 
   assert.match(JSON.stringify(checks), /generator ports for 1,000 connections/);
 });
 
-test('a server that cannot, and wrong options', async () => {
-  const nobody = await doctor('--target', 'http://127.0.0.1:1', '--json');
-  assert.equal(nobody.code, 2);
-  assert.equal(JSON.parse(nobody.stdout).passed, false);
+test('fails for an unreachable server, and refuses invalid arguments', async () => {
+  const unreachable = await doctor('--target', 'http://127.0.0.1:1', '--json');
+  assert.equal(unreachable.code, 2);
+  assert.equal(JSON.parse(unreachable.stdout).passed, false);
   const nothing = await doctor();
   assert.deepEqual([nothing.code, /CONFIG_INVALID: name a scenario/.test(nothing.stderr)], [2, true]);
   const both = await doctor('a.yml', '--target', 'b.yml');
