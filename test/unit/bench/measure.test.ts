@@ -19,7 +19,7 @@ it('a generator that is not installed is refused with the line that installs it,
   assertEach(outside, ({ tool: own }) => own?.install.split(' ')[0], ['apt-get', 'go', 'pip']);
 });
 
-it('of what a program prints, the version is told', () => {
+it('finds the version in the output of a program', () => {
   const version = ['-p', '"k6 v1.8.1 (go1.26, linux)"'];
   assert.equal(versionOf({ command: process.execPath, version, install: '' }), '1.8.1');
 });

@@ -31,7 +31,7 @@ for (const [words, command] of commandsIn(createProgram())) {
   });
 }
 
-it('ends quietly where nobody reads what it prints', async () => {
+it('ends quietly if its output is closed', async () => {
   const child = spawn(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), '--help']);
   child.stdout.destroy();
   let error = '';

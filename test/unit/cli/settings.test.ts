@@ -49,7 +49,7 @@ for (const [place, meant, changed] of MISTAKES) {
   });
 }
 
-it('leaves alone what is another plugin’s, and metrics of Artillery and of its users', () => {
+it('ignores other plugins’ options, and metrics of Artillery and of its users', () => {
   const ensure = {
     maxErrorRate: 1,
     thresholds: [{ 'vusers.failed': 1 }, { 'http.response_time.p99': 5 }, { 'checkout.sold': 5 }],

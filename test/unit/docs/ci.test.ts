@@ -62,7 +62,7 @@ describe('the files for CI', { concurrency: 2 }, () => {
     assert.deepEqual(gitlabJob().allow_failure, { exit_codes: [suspect] });
   });
 
-  it('Jenkins: tells the exit codes apart, removes earlier results, and shows the answer', async (t) => {
+  it('Jenkins: distinguishes the exit codes, removes earlier results, and shows the answer', async (t) => {
     const cases = page('docs/ci/Jenkinsfile').matchAll(/case (\d): (\w+)(?:\('(\w+))?/g);
     const expected = ['0 break ', `${worse} error Failed`, `${suspect} unstable SUSPECT`, `${invalid} error INVALID`];
     assertEach([...cases], ([, code, step, word = '']) => `${code} ${step} ${word}`, expected);

@@ -89,7 +89,7 @@ describe('the title of a report', () => {
     });
   }
 
-  it('names a ping interval of its own, which is no other load', () => {
+  it('names its ping interval, which does not make it another load', () => {
     const result = perfectResult();
     result.environment.server = { kind: 'untuned', tunings: {}, options: { pingInterval: '120000' } };
     const { title, differences } = describeReport('5k', result);

@@ -68,7 +68,7 @@ describe('the answer of a study', () => {
 });
 
 describe('the page of a study', () => {
-  it('has its answers, a table of each pair, what is missing, and the machine', () => {
+  it('has its answers, a table of each pair, missing runs, and the machine', () => {
     const vary = { CAPACITY_ADAPTER: ['redis', 'redis-streams'], workers: [2, 4], HOLD: [3] };
     const except = [{ CAPACITY_ADAPTER: 'redis', workers: 4 }];
     const levels = { CAPACITY_ADAPTER: 'redis', workers: 2, HOLD: 3 };

@@ -32,7 +32,7 @@ function tree(t: TestContext, mountinfo: string, cgroup: string, groups: Record<
 }
 
 describe('version 2', () => {
-  it('of a container that sees its own group as the top', (t) => {
+  it('reads the limits of a container that sees its own group as the top', (t) => {
     const found = readCgroup(
       tree(t, V2, '0::/\n', {
         'cpu.max': '12000 100000\n',
@@ -51,7 +51,7 @@ describe('version 2', () => {
     });
   });
 
-  it('has limits of every group above, of which the lowest counts', (t) => {
+  it('uses the lowest limit of all groups above', (t) => {
     const root = tree(t, V2, '0::/kubepods/pod7/c1\n', {
       'kubepods/pod7/c1/cpu.max': '200000 100000\n',
       'kubepods/pod7/c1/memory.max': 'max\n',
@@ -125,7 +125,7 @@ describe('version 1', () => {
     });
   });
 
-  it('of a container that sees only its own group, by its full name', (t) => {
+  it('reads the limits of a container that sees only its own group by its full name', (t) => {
     const mounted = '40 31 0:40 /docker/c1 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n';
     const found = readCgroup(
       tree(t, mounted, '4:memory:/docker/c1\n', {

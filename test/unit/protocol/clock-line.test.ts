@@ -158,7 +158,7 @@ describe('the line of another clock', () => {
     assert.ok(line.jumpUs() > 160_000);
   });
 
-  it('is our own on the same kernel, unless somebody moved it', () => {
+  it('equals our own clock on the same kernel, unless it was changed', () => {
     const same = new ClockLine(true);
     same.add({ atUs: SECOND, offsetUs: 30, uncertaintyUs: 40 });
     assert.deepEqual([same.offsetAt(SECOND), same.boundUs, same.isOurs], [0, 0, true]);

@@ -26,7 +26,7 @@ it('a reading is of the middle of its round trip, and may be off by half of it',
   assert.deepEqual(reading, { atUs: beganAtUs + 5000, offsetUs: 4000, uncertaintyUs: 5000 });
 });
 
-it('is read again and again until it is stopped; a reading that fails is none', async (t) => {
+it('is read repeatedly until it is stopped; a failed reading does not count', async (t) => {
   const time = new VirtualTime(t);
   const readings: ClockReading[] = [];
   const clock = { add: (one: ClockReading) => void readings.push(one) };

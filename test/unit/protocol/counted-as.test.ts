@@ -18,7 +18,7 @@ test('in the main namespace, without rooms, it is the id', () => {
   assert.equal(countedAs({ namespace: '/', room: '', id: 'run-1' }), 'run-1');
 });
 
-test('a room of one name in each namespace is a place of its own, which can be read', () => {
+test('rooms of the same name in two namespaces have distinct keys, which can be decoded', () => {
   assert.equal(new Set(PLACES.map(placeOf)).size, PLACES.length);
   for (const place of PLACES) assert.deepEqual(readPlace(placeOf(place)), place);
 });

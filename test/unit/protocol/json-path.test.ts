@@ -42,7 +42,7 @@ test('all that stand at a path with *', () => {
   for (const [text, found] of MANY) assert.deepEqual(valuesAt(args, parsed(text)), found, text);
 });
 
-test('what is no path', () => {
+test('refuses texts that are no path', () => {
   for (const text of ['', '$', 'id', '$.id', '0.id', '$.0.', '$.0..id', '$[0', '$.0 .id', '$.0[x]', '$.0["\\x"]']) {
     assert.equal(parseJsonPath(text), undefined, text);
   }

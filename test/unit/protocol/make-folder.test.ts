@@ -6,7 +6,7 @@ import { makeFolder } from '../../../protocol/base/make-folder.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 describe('a folder', () => {
-  it('is made with its parents, for nobody else if so asked, and may exist', (t) => {
+  it('is made with its parents, private on request, and may exist already', (t) => {
     const path = join(tempFolder(t), 'a/b');
     for (const _ of [1, 2]) makeFolder(path, 0o700);
     assert.deepEqual(

@@ -87,7 +87,7 @@ test('bounds what it keeps of a long list', () => {
   assert.deepEqual(maskedSettings({ json: Array(1000).fill('x') }), { json: '*** list of 1000' });
 });
 
-test('finds the values of credentials, also those that templates take from the environment', () => {
+test('finds the values of credentials, also from environment variables in templates', () => {
   const env = { LOGIN_TOKEN: 'from-env-1', ROOM: 'from-env-2' };
   const { credentials, values } = secretsIn(
     {

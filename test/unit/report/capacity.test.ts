@@ -35,7 +35,7 @@ for (const [what, atRest, before, workerRss, inService] of CASES) {
 
 const GIB = 1024 ** 3;
 
-test('what fits into the budget in service, and the lowest wall first', () => {
+test('counts the connections that fit into the budget in service, and lists the lowest limit first', () => {
   const { memoryLimited, limits, lowest } = computeCapacity(perfectResult(), 2 * GIB);
   assert.ok(memoryLimited);
   // 110 MB at no connections; 15,000 bytes each at rest, and 15 MB more in service at 5,000.
@@ -60,7 +60,7 @@ function remoteResult(workers: WorkerResources[] = []): Result {
   return { ...remote, ...workerFigures({ ...measurements(), workerResources: workers }) };
 }
 
-test('of a remote deployment whose workers tell nothing, the walls are named, and nothing is claimed', () => {
+test('lists the limits of a remote deployment as unknown if its workers report nothing', () => {
   const remote = remoteResult();
   remote.memory = { ...remote.memory, plateaus: [], perConnectionBytes: {}, peakBytes: {} };
   for (const result of [remoteResult(), remote]) {
@@ -71,7 +71,7 @@ test('of a remote deployment whose workers tell nothing, the walls are named, an
   assert.equal(computeCapacity(remote, GIB).memoryLimited, null, 'without plateaus');
 });
 
-test('of a remote deployment whose workers tell, files, containers and machines are walls', () => {
+test('takes files, containers and machines of a remote deployment as limits if its workers report them', () => {
   const own = workerResources({ openFilesLimit: 8192, usableCores: 0.5 });
   const limited = (used: number, group: string) => ({ cpu: [], tasks: [], memory: [{ max: GIB, used, group }] });
   const remote = remoteResult([
@@ -92,7 +92,7 @@ test('of a remote deployment whose workers tell, files, containers and machines 
   assert.deepEqual(column(computeCapacity(remote, GIB).unknown, 'name'), ['workerMemory'], 'only some have a limit');
 });
 
-test('of a remote deployment, the pings take the cores that its workers may use', () => {
+test('limits a remote deployment by the CPU that pings take of the workers’ own cores', () => {
   const all = computeCapacity(resultWithPings(), GIB).pings?.connections ?? 0;
   const own = workerResources();
   const { run, workers, workerMachines } = remoteResult([own, { ...own, worker: 'w1', usableCores: 0.5 }]);
@@ -151,7 +151,7 @@ test('nothing is claimed of pings that the hold did not have, or that the noise 
   assert.equal(noPingLimit(perfectResult()), null, 'there was no hold');
 });
 
-test('what lies below what was held is no limit, nor is a budget', () => {
+test('ignores limits below the connections held, and budgets', () => {
   const result = perfectResult();
   result.capacity.limits = [
     { name: 'machineMemory', max: 4000 },

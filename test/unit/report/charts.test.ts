@@ -43,7 +43,7 @@ describe('over time', () => {
     samples: [0, 5, 10].map((t) => ({ t, connections: 0, ...layersAt(t) })),
   });
 
-  it('stages with room have names, and those that last are shaded', () => {
+  it('labels stages that have room, and shades those that last', () => {
     const stages = Object.entries({ baseline: 0, hold: 0.1, broadcasts: 5 }).map(([name, t]) => ({ name, t }));
     const points = [0, 10].map((x): [number, number] => [x, 1 + x / 10]);
     const curve = { name: 'one', color: 'var(--blue)', points };
@@ -121,14 +121,14 @@ it('memory against connections has all layers of the deployment, and the workers
 });
 
 describe('copies', () => {
-  it('of each broadcast: a mark for each of first, p50, p99 and last', () => {
+  it('mark first, p50, p99 and last copy of each broadcast', () => {
     const result = perfectResult();
     const chart = broadcastTimes(result);
     for (const color of ['green', 'blue', 'orange', 'text']) assert.equal(marks(chart, color), 12, color);
     assert.equal(broadcastTimes({ ...result, delivery: null }), null);
   });
 
-  it('by percentile: a curve needs a histogram that can be read', () => {
+  it('draw a curve by percentile only from a readable histogram', () => {
     assert.equal(oneWayPercentiles(measured)?.legend.length, 3);
     const { latency } = perfectResult();
     // Of the real one, with so many bytes behind its end that who unpacks them has no memory left.

@@ -65,7 +65,7 @@ describe('junit.xml', () => {
   });
 });
 
-it('samples.csv has a row for each sample, and empty fields for what was not measured', () => {
+it('samples.csv has a row for each sample, and empty fields for unmeasured figures', () => {
   const samples = [
     { t: 0, connections: 0, worker: { rssBytes: 100 } },
     { t: 1.001, connections: 5, worker: { rssBytes: 200, cpuPercent: 0.5 }, system: { usedBytes: -1 } },

@@ -23,7 +23,7 @@ describe('what else differs', () => {
     assert.deepEqual(found, []);
   });
 
-  it('is told from what is perhaps the very change one looks at', () => {
+  it('is separate from differences that may be the change under study', () => {
     const found = differing(({ connections, environment, run: it }) => {
       connections.target = 10_000;
       environment.cpu = 'another processor';
@@ -97,7 +97,7 @@ describe('what else differs', () => {
     assert.deepEqual(compare([setOf(run()), setOf(), setOf(run())]).mismatches, []);
   });
 
-  it('of servers is listed by name, tuning and option, or is one line where one of them is not known', () => {
+  it('lists servers by name, tuning and option, or as one line if one of them is unknown', () => {
     const found = differing(({ environment: { server } }) => {
       if (!server) return;
       Object.assign(server, { kind: 'untuned', tunings: { ...server.tunings, dropRequest: 'off' } });

@@ -102,7 +102,7 @@ describe('a comparison as a report', () => {
     assert.match(renderHtml(document), /class="worse"><span aria-hidden="true">▼ <\/span>WORSE/);
   });
 
-  it('of different loads names what differs, and compares no counts of connections', () => {
+  it('names the differences of two loads, and compares no counts of connections', () => {
     const other = one('5k', ({ run: it, connections, environment }) => {
       Object.assign(it, { scenario: '10k' });
       Object.assign(connections, { target: 10_000, peak: 10_000, held: 10_000 });
@@ -161,7 +161,7 @@ describe('runs that others disturbed', () => {
     assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
   });
 
-  it('leave the others of their series as they are, and those that took little count', () => {
+  it('do not affect the other runs of their series; slightly disturbed runs count', () => {
     const slow = latencies(20, 20.1, 19.9);
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
     assert.equal(answer(quiet, mixed, ONE_WAY), 'worse');

@@ -92,14 +92,14 @@ describe('the answer of a figure', () => {
     assert.equal(shown(latencyOfOne(50), latencyOfOne(90)), '2 times as much');
   });
 
-  it('of the workers is by PSS, and by RSS where there is no PSS', () => {
+  it('compares workers by PSS, or by RSS without a PSS', () => {
     const paths = (set: RunSet) => compare([set, set]).figures.map(({ path }) => path);
     const rss = WORKER.replace('Pss', 'Rss');
     assert.ok(!paths(latencies(1)).includes(rss));
     assert.ok(paths(setOf(run(({ memory }) => delete memory.perConnectionBytes.workerPss))).includes(rss));
   });
 
-  it('is none of a cost without one of its parts, or of a line that something spoils', () => {
+  it('is absent for a cost that lacks a part, and for a line with a doubt', () => {
     const cost = 'memory.perConnection.bytes';
     const spoiled = run(({ memory }) => {
       Object.assign(memory.perConnection ?? {}, { isAtLeast: true });
@@ -128,7 +128,7 @@ describe('the answer of a figure', () => {
     assert.deepEqual([mismatch?.aspect, mismatch?.values], ['system', ['kernel', 'nothing']]);
   });
 
-  it('is none of an INVALID run', () => {
+  it('is absent for an INVALID run', () => {
     const comparison = compare([latencies(40, 50, 60), invalid(latencies(1, 1, 1))]);
     assert.equal(comparison.sets[1]?.usable, 0);
     for (const { path, spreads, differences } of comparison.figures) {
@@ -173,7 +173,7 @@ describe('the interval of a difference', () => {
     assert.deepEqual(noisesOf([latencies(40, 50, 60), latencies(70)]), ['repeats']);
   });
 
-  it('by the broadcasts of single runs follows from the further end of each interval, with two of them at least', () => {
+  it('uses the further end of each interval for broadcasts of single runs, of at least two', () => {
     const lowOf = (low95: number, high95: number, count = 11) => {
       const set = latencyOfOne(100);
       for (const { latency } of set.results) {
@@ -188,7 +188,7 @@ describe('the interval of a difference', () => {
     assert.equal(typeof lowOf(80, 120, 2), 'number');
   });
 
-  it('of a single run against repeats has the error of its line, and not that of its broadcasts', () => {
+  it('uses the error of the line, not of the broadcasts, for a single run against repeats', () => {
     const slopes = setOf(...[10_000, 10_100, 10_200].flatMap((slope) => slopeRun(slope, 1).results));
     const width = (a: RunSet, b: RunSet, path: string) => {
       const [difference] = figure([a, b], path).differences;
@@ -211,7 +211,7 @@ describe('the interval of a difference', () => {
     assert.equal(lowOf(0), lowOf(-7900));
   });
 
-  it('by the lines of single runs follows from their plateaus', () => {
+  it('follows from the plateaus for lines of single runs', () => {
     const set = slopeRun(10_000, 300);
     const plateaus = set.results[0]?.memory.plateaus.length ?? 0;
     assert.equal(plateaus, 5);

@@ -83,7 +83,7 @@ describe('what a connection costs the deployment', () => {
     assert.equal(knownAt(result, 'memory.perConnection.bytes'), 16_000);
   });
 
-  it('of a server of the user’s own on this machine has the kernel’s part by interval, or without it as a bound', () => {
+  it('includes the kernel’s part of the user’s own server on this machine, or is a bound without it', () => {
     const own = (margin: number, workers: number) => {
       const result = noisy('kernelSlab', margin);
       result.run.profile = 'remote';
@@ -178,7 +178,7 @@ describe('what a connection costs the deployment', () => {
     assert.ok((low95 ?? 0) > 9100 && high95 === 16_320);
   });
 
-  it('needs no known amount in service where what was read in service is in doubt', () => {
+  it('leaves out the amount in service if its readings are in doubt', () => {
     const result = withKernel();
     Object.assign(result.memory.inService?.perConnectionBytes.nginxPss as object, { doubt: 'grows' });
     assert.deepEqual([costOf(result).bytes, costOf(result).inService], [27_000, null]);

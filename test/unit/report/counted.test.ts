@@ -21,7 +21,7 @@ describe('counted figures', () => {
     'messages.answered': ({ messages }) => Object.assign(messages ?? {}, { acknowledged: 1 }),
   };
 
-  it('of single runs are judged', () => {
+  it('are compared between single runs', () => {
     const busy = (): Result => ({ ...resultWithMessages(), fault: plannedFault() });
     for (const { path } of FIGURES.filter(isCounted)) {
       const [sound, spoilt] = [busy(), busy()];
@@ -36,7 +36,7 @@ describe('usable runs', () => {
   const dead = () => invalid(setOf(run())).results[0] as Result;
   const usableOf = (...sets: RunSet[]) => compare(sets).figures.find(({ path }) => path === USABLE_RUNS);
 
-  it('are a figure where some are not, those that left no result among them', () => {
+  it('are a figure if some runs are not usable, runs without a result included', () => {
     const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
     assertEach(found?.spreads, (one) => [one?.runs, one?.mean], [
       [4, 0.5],
@@ -52,7 +52,7 @@ describe('usable runs', () => {
     assert.equal(usableOf(), undefined);
   });
 
-  it('are counted among those that were made', () => {
+  it('are counted as a share of all runs', () => {
     const { sets } = compare([{ ...setOf(run(), dead()), lost: 2 }, setOf(run())]);
     assert.deepEqual(columns(sets, 'statuses', 'usable', 'made'), {
       statuses: [['VALID', 'INVALID'], ['VALID']],

@@ -46,7 +46,7 @@ describe('the interval of a slope', () => {
     it(`${what}`, () => assert.ok(row.ok, measured));
   }
 
-  it('shrinks with plateaus, and with readings where these tell the noise', () => {
+  it('shrinks with more plateaus, and with more readings if these show the noise', () => {
     const [plateaus, again, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
     assert.ok((plateaus as number) < 0.8, `${plateaus}`);
     assert.ok((again as number) < 0.85, `${again}`);

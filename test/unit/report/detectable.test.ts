@@ -86,7 +86,7 @@ describe('runs that go on until a change of 20 % would be seen', () => {
     assert.equal(wouldSee(compare(sets), 1, 0.2), true);
   });
 
-  it('are not enough where nothing tells the noise', () => {
+  it('are not enough if the noise is unknown', () => {
     assert.equal(wouldSee(compare([side(100), side(100)]), 1, 0.2), false);
   });
 });

@@ -39,7 +39,7 @@ test('percentiles are given where their tail is at least one of the independent 
   }
 });
 
-test('what was recorded comes back with its counts, in order', () => {
+test('decodes recorded values with their counts, in order', () => {
   assert.deepEqual(recordedUs(histogramOf([7, 3, 7, 1_000_000])), [
     { valueUs: 3, count: 1 },
     { valueUs: 7, count: 2 },
@@ -56,7 +56,7 @@ test('percentiles are within 3 significant digits', () => {
   for (const [index, ms] of [mean, p50, p90, p95, p99, p999, max].entries()) near(ms ?? 0, expected[index] ?? 0);
 });
 
-test('what is out of range is kept at the edge, never dropped and never thrown', () => {
+test('keeps values out of range at the edge, without an error', () => {
   const summary = summaryMs(histogramOf([-5, 0.7, HISTOGRAM_MAX_US * 10]));
   assert.equal(summary?.count, 3);
   near(summary?.max ?? 0, HISTOGRAM_MAX_US / 1000);

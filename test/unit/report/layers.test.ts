@@ -5,7 +5,7 @@ import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } fr
 import { perfectResult } from '../../helpers/results.ts';
 
 describe('the layers of a result', () => {
-  it('are called and ordered as the document says, and those that it does not know come last', () => {
+  it('have the names and the order of the document, with unknown layers last', () => {
     const result = perfectResult();
     result.memory.layers.reverse();
     assert.equal(layerTitle(result, 'pm2Pss'), 'PM2 daemon PSS');
@@ -13,20 +13,20 @@ describe('the layers of a result', () => {
     assert.deepEqual(inOrder(result, ['other', 'workerPss', 'nginxPss']), ['nginxPss', 'workerPss', 'other']);
   });
 
-  it('are short of those that matter less, with one for each process', () => {
+  it('leave out minor layers, and have one for each process', () => {
     assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
     const main = mainLayers(perfectResult());
     assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);
   });
 
-  it('are short of those that were nothing at any time', () => {
+  it('leave out layers that were 0 all the time', () => {
     const result = perfectResult();
     assert.ok(slopeLayers(result).includes('nginxPss'));
     for (const plateau of result.memory.plateaus) plateau.nginxPss = 0;
     assert.ok(!slopeLayers(result).includes('nginxPss'));
   });
 
-  it('are told apart in charts', () => {
+  it('have distinct colours in charts', () => {
     const result = perfectResult();
     const styles = cpuLayers(result).map(({ id }) => JSON.stringify(layerStyle(result, id)));
     assert.equal(new Set(styles).size, cpuLayers(result).length);

@@ -56,7 +56,7 @@ const withThreshold =
   };
 
 describe('the outcome', () => {
-  it('is passed where everything arrived, and names what was met', () => {
+  it('is passed if everything arrived, and lists the met expectations', () => {
     const result = changed(() => {});
     const { status, thresholds } = result.outcome;
     assert.deepEqual([status, thresholds.length, thresholds.every(({ met }) => met)], ['PASSED', 6, true]);
@@ -136,7 +136,7 @@ describe('the outcome', () => {
     });
   }
 
-  it('expects nothing of what was not measured', () => {
+  it('has no expectation of unmeasured figures', () => {
     const result = changed((one) => {
       one.delivery = null;
       one.connections.held = null;

@@ -18,7 +18,7 @@ function invalid(): Result {
   return withFindings(perfectResult(), finding('MEMBERS_DISAGREE', 'they differ', { fix: 'see its log' }));
 }
 
-it('html escapes what is put in, and leaves markup of its own alone', () => {
+it('html escapes inserted values, and keeps its own markup', () => {
   const name = `<b a="1" b='2'>&`;
   const inner = html`<i title="${name}">${name}</i>`;
   const escaped = '&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;';
@@ -67,7 +67,7 @@ describe('report.html', () => {
     );
   });
 
-  it('of an INVALID run has the reasons, and no figure to quote', () => {
+  it('has the reasons of an INVALID run, and no headline figure', () => {
     const markup = reportHtml(invalid());
     assert.match(textOfPage(markup), /They differ\. MEMBERS_DISAGREE Fix: see its log/);
     assert.doesNotMatch(markup, /class="headline"|id="capacity"/);

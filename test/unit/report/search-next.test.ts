@@ -137,7 +137,7 @@ describe('a search', () => {
     assert.deepEqual([least.end, least.levels], ['doctor', []]);
   });
 
-  it('ends where there is no level in between, and where there is none above', () => {
+  it('ends if there is no level in between, or none above', () => {
     // The rates of 100 arrivals in whole seconds, at least two.
     const snap = (rate: number) => 100 / Math.max(2, Math.ceil(100 / rate - 1e-9));
     const coarse = search({ deployment: breaksAbove(30), rules: { from: 5 }, snap });

@@ -16,7 +16,7 @@ function sized(change: Change = () => {}, broke = true) {
   return sizingOf(result, broke, 0.3);
 }
 
-it('follows from what was held, from memory and from CPU, each with the headroom, and names what decides', () => {
+it('computes machines from connections held, memory and CPU, each with headroom, and names the deciding one', () => {
   const sizing = sized();
   assert.ok(sizing);
   const [held, memory, cpu] = sizing.walls;

@@ -76,7 +76,7 @@ test('a layer that does not change has slope 0, explained in full', () => {
   assert.equal(whereReaches(flat, 8), null);
 });
 
-test('where the line reaches a budget; a falling one never does', () => {
+test('finds where a line reaches a budget, and that a falling line never does', () => {
   const fit = fitLine(points([1, 2.1], [2, 3.9], [3, 6.2], [4, 7.8], [5, 10.1]));
   near(fit && whereReaches(fit, 20), 19.95 / 1.99, 1e-9);
   const falling = fitLine(points([1, 3], [2, 2], [3, 1]));
@@ -150,7 +150,7 @@ describe('meansApart', () => {
     assert.equal(meansApart(spread(10), spread(20)), null);
   });
 
-  it('of repeats that never differ leaves no doubt', () => {
+  it('is exact for repeats that never differ', () => {
     const apart = meansApart(spread(0, 0, 0), spread(5, 5, 5));
     assert.ok(apart);
     assert.deepEqual(intervalOf(apart, 0.95), { low: 5, high: 5 });
@@ -166,7 +166,7 @@ describe('pooled noise', () => {
     assert.equal(pooledNoise([spread(7), spread(8)]), null);
   });
 
-  it('of the noisiest level counts for few runs, and no less than their own', () => {
+  it('uses the noisiest level for few runs, and at least their own noise', () => {
     const noises = [
       { share: 0.05, degrees: 9 },
       { share: 0.1, degrees: 8 },

@@ -16,11 +16,11 @@ describe('a slope is a figure of its own', () => {
   const whyNotOf = (low95: number | null, high95: number | null, doubt?: Doubt) =>
     whyNot({ slope: 10, low95, high95, ...(doubt && { doubt }) });
 
-  it('where it is known well', () => {
+  it('is quoted if its interval is narrow', () => {
     assert.equal(whyNotOf(7.6, 12.4), undefined);
   });
 
-  it('and not where noise, too few plateaus or what the run saw spoil it', () => {
+  it('is not quoted with much noise, too few plateaus or a doubt', () => {
     assert.match(whyNotOf(7, 13) ?? '', /wider than ± 25 %/);
     assert.match(whyNotOf(-1, 21) ?? '', /no rise/);
     assert.match(whyNotOf(0, 20) ?? '', /no rise/);
@@ -29,14 +29,14 @@ describe('a slope is a figure of its own', () => {
   });
 });
 
-describe('memory is curved', () => {
-  it('where the n-th connection costs more than the first, or less', () => {
+describe('a curve of memory', () => {
+  it('is found if the n-th connection costs more or less than the first', () => {
     assert.ok(isCurved(series((share) => 10 * share ** 2)));
     assert.ok(isCurved(series((share) => 10 * share ** 2, 0.1)));
     assert.ok(isCurved(series((share) => 10 * (1.5 * share - 0.5 * share ** 2))));
   });
 
-  it('but not where it bends by less than a fifth, or by less than its error', () => {
+  it('is not reported if it bends by less than a fifth, or by less than its error', () => {
     // The cost of a connection rises from 0.92 to 1.08 of the average.
     assert.ok(!isCurved(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))));
     const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);

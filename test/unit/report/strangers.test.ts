@@ -57,7 +57,7 @@ it('a result of a stranger, in each file of its report', () => {
   }
 });
 
-it('a result of a stranger as Markdown, which links to nobody and calls nobody', () => {
+it('renders an untrusted result as Markdown without links and mentions', () => {
   const linked = ['http://evil.example', 'www.evil.example', 'a@evil.example', '@name', '#123', 'o/r#7', 'GH-9', '!5'];
   const texts = linked.flatMap((one) => [`see ${one}, now`, `\`${one}\``, `|${one}|`, `\\\`${one}`, `(${one})*`]);
   const result = strangersResult();

@@ -116,7 +116,7 @@ describe('connections that are lost', () => {
     });
   });
 
-  it('by a limit of the clients are a fault of the generator, with the sizes', () => {
+  it('are a fault of the generator if a limit of its clients closed them, with the sizes', () => {
     const words = tooLargeText(16_777_216, 17_825_824);
     const end = endKind({ reason: 'message too large', cause: 'message_too_large', words, count: 306 });
     const ended = { 'message too large': 306 };
@@ -168,7 +168,7 @@ describe('connections that are lost', () => {
     assert.match(messageOf(600, 440, 400, 294), /most ended at 1\.00 s, in stage `ramp`/);
   });
 
-  it('are in one row, as those that never opened or that their virtual users closed', () => {
+  it('are in one row with those that never opened and those closed by their virtual users', () => {
     const figuresOf = (changes: Changes) => {
       const { asked, notOpened, opened, held, lost, closed, failed } = run(changes).connections;
       return [asked, notOpened, opened, held, lost, closed, failed];

@@ -55,7 +55,7 @@ it("no peak is that of a machine that is not the workers'; Redis reports its own
   assert.deepEqual(peaks(false), [5e6, 5e6]);
 });
 
-it('what is left after the disconnect is against the baseline, of layers that it has', () => {
+it('compares the residual with the baseline, for layers that both have', () => {
   const { residualBytes } = figures({ afterDisconnect: { workerPss: 1.5e6, systemUsed: 4e6, other: 1 } });
   assert.deepEqual(residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
 });
@@ -105,7 +105,7 @@ function inSeconds(pssMb: Record<number, object>) {
 }
 
 describe('memory in service', () => {
-  it('has the slope of what was read before the collections, beside that of memory at rest', () => {
+  it('has the slope of readings before the collections, beside the slope at rest', () => {
     const { perConnectionBytes, inService } = inSeconds({});
     assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
     const { slope, low95, high95 } = inService?.perConnectionBytes.workerPss ?? {};

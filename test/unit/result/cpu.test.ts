@@ -60,7 +60,7 @@ check('connect', [
   ['is absent where there is less than before', { ...ALL, unloaded: STEADY, ramps: [ramp(0)] }, null],
 ]);
 
-it('CPU by connect has no lower bound where nothing tells the background', () => {
+it('CPU by connect has no lower bound if the background CPU is unknown', () => {
   const { rampSecondsPerThousandConnects, intervals } = workerOf({ ramps: [ramp(500_000)] });
   assert.equal(rampSecondsPerThousandConnects, 2);
   assert.deepEqual(intervals?.rampSecondsPerThousandConnects, { low95: 0, high95: 2 });
@@ -201,7 +201,7 @@ describe('CPU that cannot be', () => {
     assert.equal(impossibleCpu(of(40e6)).length, 1);
   });
 
-  it('is not what was used while the first reading waited for a CPU', () => {
+  it('excludes CPU used while the first reading waited for a CPU', () => {
     const late = of(40e6);
     for (const ramp of late.cpu.ramps) ramp.secondsAtMost = 20;
     assert.deepEqual(impossibleCpu(late), []);
@@ -221,7 +221,7 @@ describe('CPU that cannot be', () => {
     assert.match(cpuLines(result)[0]?.text ?? '', /^worker CPU: at least 20\.000 s per 1,000 connects/);
   });
 
-  it('is not what takes all cores, or of machines that nobody knows', () => {
+  it('is not reported for all cores in use, or for machines of unknown size', () => {
     assert.equal(cpuFigures(of(20e6), LAYERS).worker?.rampSecondsPerThousandConnects, 20);
     assert.deepEqual(impossibleCpu({ ...of(1_193e6), workerResources: [] } as never), []);
   });

@@ -27,7 +27,7 @@ function deliveryOf(changes: Changes, options: object = {}) {
 /** Two members lost it. */
 const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
 
-test('broadcasts that missed the same connections are told from copies that got lost', () => {
+test('distinguishes broadcasts that missed the same connections from lost copies', () => {
   /** By who received them, in two processes; of ten members each, so many did not. */
   const found = (...all: [receivers: number, missed: number][]) => {
     const frozen = all.flatMap(([receivers, missed], index) => [
@@ -45,7 +45,7 @@ test('broadcasts that missed the same connections are told from copies that got 
   assert.equal(found([7, 0], [7, 0]), null);
 });
 
-test('broadcasts that never came to another worker tell of which', () => {
+test('names the workers whose broadcasts never reached another worker', () => {
   const of = (senders: string[], perWorker: Record<string, number>) => {
     const all = senders.map((worker, index) => ({ ...sent(index + 1, 10), worker }));
     const frozen = senders.map((worker, index) => {
@@ -88,7 +88,7 @@ describe('a broadcast', () => {
     assert.deepEqual([p50Ms, p99Ms, lastMs, t], [123.457, 123.457, 123.457, 5.001]);
   });
 
-  it('has no times of a process that got nothing, and none at all if nobody got it', () => {
+  it('has no times from a process without copies, and none at all if no connection received it', () => {
     for (const [latenciesUs, times, completed] of [
       [[[]], [null, null, null], undefined],
       [[[3000, 4000], []], [3, null, 4], 1],
@@ -178,7 +178,7 @@ describe('all broadcasts', () => {
   });
 });
 
-test('of broadcasts to many rooms, the target of each is the members of its own', () => {
+test('expects each broadcast to many rooms at the members of its own room', () => {
   const toRoom = (seq: number, room: number) => ({ ...sent(seq, 0), room: `capacity:${room}` });
   const measured = {
     ...{ expectedAtOnce: 3, receiversRoom: 'capacity:0', sent: [toRoom(1, 0), toRoom(2, 1)] },
@@ -213,7 +213,7 @@ describe('the sentinel', () => {
     assert.deepEqual([missed.sentinelMs?.count, missed.behindSentinelMs?.count], [2, 1]);
   });
 
-  it('is compared with nobody where its worker has no receivers of ours, and is nothing where there was none', () => {
+  it('has no lag if its worker has no other receivers, and is absent if there was none', () => {
     const latencyUs = { local: encoded([]), cross: encoded([9000]) };
     const frozen = [frozenBroadcast(1, [9000], { latencyUs })];
     const { sentinelMs, behindSentinelMs } = figures({ frozen, sentinel: seen([1]) });

@@ -96,7 +96,7 @@ describe('what waves of different sizes and rests tell', () => {
   }
 });
 
-it('what a wave leaves until after its reading is seldom taken for a leak', () => {
+it('memory that a wave frees after its reading seldom counts as a leak', () => {
   const { namesConnections, namesTime, untold } = simulated({ lateBytes: 400, readingMb: 0.02, stayingMb: 0.5 });
   assert.ok(namesConnections <= 12 && namesTime + untold === 0, `${namesConnections} %`);
 });
@@ -109,7 +109,7 @@ describe('waves of one size at equal distances', () => {
     });
   }
 
-  it('with uneven seconds by chance are not taken for different rests', () => {
+  it('do not count as different rests because of small differences in seconds', () => {
     const normal = normals(3);
     const drifts = Array.from({ length: SIMULATIONS }, () => {
       const waves = EVEN.map(([size, seconds]): [number, number] => [size, seconds + 0.3 * normal()]);

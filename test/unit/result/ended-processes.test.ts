@@ -107,7 +107,7 @@ describe('a process of the server that ended', () => {
     assert.equal(status, 'INVALID');
   });
 
-  it('is named with those that took its place, and with the files of the one that had nearly none left', () => {
+  it('is named with its replacements, and with its open files if it was near the limit', () => {
     const again = { ...APP, pid: 9, atUs: 9_000_000, openFiles: 118, limit: 120 };
     const [found] = judged([APP, again], { 'transport close': 100 }).findings;
     assertNames(found?.message, ['process 7', 'at 4.2 s, then process 9 at 8.0 s with 100 connections in all']);

@@ -84,7 +84,7 @@ describe('a planned fault', () => {
     assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
   });
 
-  it('has its peaks, and only those of its own time, and a curve that ends with those that are open', () => {
+  it('has the peaks of its own window, and a curve that ends at the open connections', () => {
     const { peakAttemptsPerSec, peakReturnsPerSec, peakCpuPercent, attempts, drops, returns, curve } = run().figures;
     assert.deepEqual([attempts, drops, returns], [7, 6, 5]);
     // At 1, 1.5 and 1.9 s; 2.01 s is more than a second after the first.
@@ -105,7 +105,7 @@ describe('a planned fault', () => {
 });
 
 describe('the verdict of a planned fault', () => {
-  it('has no doubt about what was planned', () => {
+  it('has no doubt about planned effects', () => {
     const doubts = /PROCESS_ENDED|DEPLOYMENT_CHANGED|BROADCASTS_NOT_SENT|ACCOUNTS_MISMATCH|CONNECTIONS_DROPPED/;
     assert.doesNotMatch(run().codes.join(), doubts);
   });

@@ -75,7 +75,7 @@ describe('a deployment that keeps up', () => {
     });
   }
 
-  it('delivers as many as were due, by whatever its own ids and times say', () => {
+  it('delivers as many broadcasts as were due, whatever its own ids and times say', () => {
     // Each counts from its first copy: only their pace shows that 80 were due in each second.
     const paced = (perSec?: number) => {
       const result = broadcastsAt(80, 10, 20);
@@ -87,7 +87,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual([paced(80), paced(50), paced()], ['breaks', 'holds', 'holds']);
   });
 
-  it('is told by the broadcasts that have times, and not by few', () => {
+  it('is judged by broadcasts that have times, and not by few of them', () => {
     for (const unknown of [{ t: null }, { lastMs: null, dueToLastMs: null }]) {
       const result = broadcastsAt(80, 10, 20);
       for (const [index, batch] of (result.delivery?.batches ?? []).entries())

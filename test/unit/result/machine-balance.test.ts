@@ -124,7 +124,7 @@ describe('the balance of the machine', () => {
     assert.deepEqual(balance(uneven).significant, []);
   });
 
-  it('leaves out what is less than a tenth of the headline', () => {
+  it('leaves out amounts below a tenth of the headline', () => {
     assert.deepEqual(balance(perConnection('systemUnmeasuredShared', 1.5 * KB)).significant, []);
   });
 

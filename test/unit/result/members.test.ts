@@ -95,7 +95,7 @@ describe('a server that notices drops later than we do', () => {
 describe('a server', () => {
   testCases([['that counts nobody', [{ serverMembers: null }, { serverMembers: null }]]]);
 
-  it('is told in which direction its counts differ, and nobody else is accused', () => {
+  it('gets the direction in which its counts differ, and no other cause is named', () => {
     const of = (serverMembers: number, workers = 2, index = 0, lostConnected = 10) =>
       verdictOf(({ delivery }, measured) => {
         const all = [WORKER, { worker: 'w1', pid: 11, instance: 'b' }].slice(0, workers);

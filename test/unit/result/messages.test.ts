@@ -59,12 +59,12 @@ describe('messages of clients', () => {
     assert.equal(figures({ seconds: 0 }).window, null);
   });
 
-  it('have no events per second where steps differ in them, and those that were sent where none is acknowledged', () => {
+  it('have no events per second if steps differ in them, and count sent messages if none is acknowledged', () => {
     assert.equal(figures({ steps: [STEP, { ...STEP, events: 1 }] }).window?.eventsPerSec, null);
     assert.equal(figures({ steps: [{ ...STEP, acknowledge: false }] }).window?.eventsPerSec, 600);
   });
 
-  it('have what the workers tell of them', () => {
+  it('include the workers’ own figures', () => {
     const handlerMs = { p50: 0.1, p95: 0.2, max: 0.3 };
     const told = { worker: 'w0', batches: 4, events: 600, handlerMs };
     const { workers } = figures({ workers: [{ ...told, ownHandler: 0, eventLoop }] });

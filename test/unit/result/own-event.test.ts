@@ -29,7 +29,7 @@ function ofOwnEvent(
   return { delivery, latency, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-test('what was counted, by whom it was published, and what latency counts from', () => {
+test('has the counted event, its publisher, and the start of its latency', () => {
   const { delivery, latency, codes } = ofOwnEvent();
   assert.deepEqual([delivery.source, delivery.event, delivery.publisher], ['own event', 'said', 'run']);
   assert.deepEqual([delivery.payloadBytes, delivery.batches[0]?.serverMembers], [60, null]);
@@ -46,7 +46,7 @@ test('copies of other ids are outside, and the columns add up', () => {
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
 
-test('columns that nobody looked at are null, in all and in each broadcast', () => {
+test('columns that were not checked are null, in the sum and in each broadcast', () => {
   const columns = ['reordered', 'wrongContent', 'wrongSize', 'justJoined', 'justLeft'] as const;
   const { delivery } = ofOwnEvent();
   for (const row of [delivery, ...delivery.batches]) {
@@ -76,7 +76,7 @@ test('reports published messages without an acknowledgement if the server acknow
   assert.deepEqual([found(40, false), found(41, true)], [ofAll(40), ofAll(41)]);
 });
 
-test('an event of which the run could send none is not missing', () => {
+test('an event that the run could not send is not missing', () => {
   const nothing = { published: 0, seen: 0 };
   const { codes } = ofOwnEvent(nothing, { received: 0 }, [], [{ seq: 1, intendedAtUs: 0, message: 'ended' }]);
   assert.deepEqual(codes, [], 'broadcasts that were not sent are no reason of the event');

@@ -40,7 +40,7 @@ describe('a measured process', () => {
   ]);
 });
 
-it('names the first processes with their ports, how many more there are, and those that are not counted', () => {
+it('names the first processes with their ports, the number of further ones, and those not counted', () => {
   const notCounted = [{ pid: 9, command: 'node index.js', ports: null, why: 'began during the run' }];
   const all = { ...found(row(1), row(2), row(3, { ports: [] }), row(4)), omitted: 2, notCounted };
   const line =

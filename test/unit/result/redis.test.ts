@@ -45,7 +45,7 @@ test('bytes for each copy, and broadcasts that no other worker had a member for'
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);
 });
 
-test('of a cluster, sums, and which node had how much of them', () => {
+test('adds up a cluster, and has the share of each node', () => {
   const quiet = { ...seen, inBytes: 0, outBytes: 0, streamEntries: null, shardChannels: 2 };
   const nodes = [
     { node: 'a:1', version, ...seen, shardChannels: 3 },
@@ -62,7 +62,7 @@ test('of a cluster, sums, and which node had how much of them', () => {
   assert.equal(rowOf(figures, 'Busiest node')?.[1], '100 %');
 });
 
-test('what is not known is null', () => {
+test('has null for unknown figures', () => {
   assert.equal(redisFigures(measurements({ sent: to(1) }), 50, samples), null);
   for (const received of [0, undefined]) {
     const figures = redisFigures(measurements({ redis, sent: to(1, undefined) }), received, []);

@@ -66,7 +66,7 @@ describe('the verdict', () => {
     assert.deepEqual([verdictOf(slow).status, verdictOf(slow).codes], ['VALID', ['RATE_NOT_REACHED']]);
   });
 
-  it('has what fails the run before what is in doubt, each code once, and what to do', () => {
+  it('lists failures before doubts, each code once, with its fix', () => {
     const { findings } = verdictOf((r, f) => {
       r.connections.achievedRatePerSec = 1;
       Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });

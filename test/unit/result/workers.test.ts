@@ -16,7 +16,7 @@ it('workers that are alike are one server', () => {
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: TUNED }]), TUNED);
 });
 
-it('workers that differ are nobody else’s server, with the values of each', () => {
+it('reports workers that differ, with the values of each', () => {
   const other: ServerDescription = { kind: 'own', tunings: {}, options: { pingInterval: '10000' } };
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: other }]), {
     kind: 'own',

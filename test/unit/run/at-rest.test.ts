@@ -143,7 +143,7 @@ describe('memory that is freed late', () => {
     assert.deepEqual(conducted.result.memory.residualBytes, { redisRss: 0 });
   });
 
-  it('when nobody looked any more shows in the residual', async (t) => {
+  it('after the last reading shows in the residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => (goneMs > 0 ? 0 : 30 * MB));
     assert.equal(conducted.result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
   });

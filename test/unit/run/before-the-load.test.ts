@@ -47,7 +47,7 @@ describe('the warm-up', () => {
     };
   };
 
-  it('has broadcasts of every worker, to a room of its own, while its connections are there', async (t) => {
+  it('includes broadcasts of every worker to its own room while its connections are open', async (t) => {
     const orders: string[] = [];
     const options = { ...WARM_UP, broadcasts: { count: 0, bytes: 70 } };
     await prepared(t, options, ({ context: { control } }) => {
@@ -61,7 +61,7 @@ describe('the warm-up', () => {
     assert.deepEqual(new Set(orders), new Set([0, 1].map((via) => `70 to capacity:warm-up by ${via}`)));
   });
 
-  it('has users of the run where the server lets in nobody else', async (t) => {
+  it('uses virtual users if the server refuses bare clients', async (t) => {
     let came = 0;
     const { run } = await prepared(t, WARM_UP, ({ context }) => {
       const connection = { ...context.config.connection, url: 'http://127.0.0.1:1' };

@@ -32,7 +32,7 @@ async function read(t: TestContext, offsetsUs: number[], here: boolean[]) {
   return { asked, asks, time, clocks };
 }
 
-it('on one host there is one clock: it is not followed, and the error of asking for it is none of the latencies', async (t) => {
+it('one clock on one host is not sampled, and adds no error to latencies', async (t) => {
   const { asked, time, clocks } = await read(t, [150, 150], [true, false]);
   assertEach(clocks.lines, (line) => `${line.offsetAt(monotonicUs())} ± ${line.boundUs}`, ['0 ± 0', '150 ± 100']);
   asked.splice(0);

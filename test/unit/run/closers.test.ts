@@ -15,7 +15,7 @@ it('closes in the opposite order, once, whatever fails', async () => {
   assert.equal(errors.length, 1);
 });
 
-it('closes at once what is opened too late', async () => {
+it('closes a resource at once if it was opened too late', async () => {
   const closers = new Closers(() => {});
   await closers.close();
   let closed = false;
@@ -25,7 +25,7 @@ it('closes at once what is opened too late', async () => {
   assert.ok(closed);
 });
 
-it('who was asked is not asked again once the signal has come', async () => {
+it('does not ask again after the signal', async () => {
   const abort = new AbortController();
   let asked = 0;
   const condition = () => {

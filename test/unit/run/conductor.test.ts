@@ -152,7 +152,7 @@ describe('phases', () => {
     assert.deepEqual(run.asked.slice(asked), ['snapshots', 'gc', 'gc', 'gc'], 'the ramp ends, then memory is read');
   });
 
-  it('warn of arrivals that do not settle in time, and take a plateau of those that did', async (t) => {
+  it('warn of arrivals that do not settle in time, and take a plateau of the settled ones', async (t) => {
     const conducted = await ramped(t, 9);
     const { time, run } = conducted;
     const beganMs = time.nowMs;

@@ -41,7 +41,7 @@ for (const [stage, hinder, after] of STOPS) {
   });
 }
 
-it('takes no plateau of those that have arrived until then', async (t) => {
+it('takes no plateau of the arrivals until then', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
   await conducted.prepare();
@@ -120,12 +120,12 @@ describe('asked what has ended it', () => {
     assertNames(noticed[0]?.message, ['ECONNREFUSED']);
   });
 
-  it('names nobody who was stopped by the user, perhaps with the run', async (t) => {
+  it('names no process that the user stopped with the run', async (t) => {
     const { codes, measurements } = await stopped(t, () => undefined, { stoppedByUser: true });
     assert.deepEqual([codes, measurements.silentWorkers], [[], []]);
   });
 
-  it('waits for a worker that is restarted, to tell it from the one before', async (t) => {
+  it('waits for a restarting worker, to distinguish it from the one before', async (t) => {
     const { codes, measurements } = await stopped(t, (asked) => (asked < 5 ? undefined : { instance: 'another' }));
     assert.deepEqual(codes, ['DEPLOYMENT_CHANGED'], 'of Redis');
     assert.equal(measurements.workersAtEnd[0]?.instance, 'another');
@@ -171,7 +171,7 @@ describe('the finale', () => {
     });
   }
 
-  it('releases nobody where virtual users do not hold', async (t) => {
+  it('releases no virtual users if they do not hold', async (t) => {
     const { run, conductor, stages } = await fromTheStart(t, {}, ({ context }) => (context.holds = false));
     assert.deepEqual(stages.slice(-3), ['drain', 'end of the run', 'done']);
     assert.ok(!run.asked.includes('tell release'));
@@ -208,7 +208,7 @@ describe('the finale', () => {
     ['with a Redis that never answered', ({ context }) => (context.redis = neverRedis)],
   ]);
 
-  it('with a Redis that never answered has a finding that fails nothing', async (t) => {
+  it('reports a Redis that never answered without failing the run', async (t) => {
     const { result } = await fromTheStart(t, {}, ({ context }) => (context.redis = neverRedis));
     const found = result.findings.find(({ code }) => code === 'SOURCE_UNREADABLE');
     assert.deepEqual(

@@ -141,7 +141,7 @@ test('ids of the server: the oldest that are complete go first, and a short run 
   assert.deepEqual([delivery.outside, delivery.late, delivery.frames], [1, 0, 801]);
 });
 
-test('where nothing can be finalized in time, what has no room is said and stands outside', async () => {
+test('counts copies without room outside if no broadcast can be finalized in time, and reports them', async () => {
   const { finalizer: start, receive, pass, now, result } = load(false);
   const finalizer = start();
   await finalizer.poll();

@@ -130,7 +130,7 @@ test('engines share in the warm-up; a failure of one, or its silence, is a failu
   await assert.rejects(link.warmUp(order), /did not answer/);
 });
 
-test('an engine that comes late is told to start, too', async (t) => {
+test('an engine that connects late gets the start message', async (t) => {
   const { link, engineOf } = linked(t);
   link.start();
   const engine = engineOf('1');
@@ -145,7 +145,7 @@ test('waiting for engines ends with the run', async (t) => {
   await assert.rejects(ready, /stopped/);
 });
 
-test('messages are told to all engines, and what they have counted is added up', async (t) => {
+test('sends messages to all engines, and adds up their counts', async (t) => {
   const { link, engineOf, connected } = linked(t);
   const counting: Answer = (message) =>
     message.type === 'messages' && message.stage === 'stop'

@@ -78,7 +78,7 @@ for (const { figure, what, least } of WATCHED) {
   });
 }
 
-test('of several pages, each has its share of the connections', () => {
+test('gives each of several pages its share of the connections', () => {
   const still = new StillFigures();
   const pages = (last: number) => [page({ cpuSeconds: 7 }), page({ cpuSeconds: last }, 'http://w1/metrics')];
   still.check(pages(1), 0);

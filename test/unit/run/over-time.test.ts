@@ -73,7 +73,7 @@ describe('waves', () => {
     assert.deepEqual(run.measurements.stages.map(({ name }) => name).slice(1, 4), ['ramp', 'wave', 'after the wave']);
   });
 
-  it('are read with their garbage if nobody is to collect it', async (t) => {
+  it('are read with their garbage if `collect` is off', async (t) => {
     const { run, wave } = await conducted(t, { collect: false }, [...WAVE, ...WAVE], 0);
     const before = run.asked.length;
     for (const index of [0, 1]) await wave(index, 100);

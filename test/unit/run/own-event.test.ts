@@ -40,7 +40,7 @@ test('times that agree with our clock are used; before its receipt, and never af
   assert.deepEqual('atUs' in found && found.atUs.map(Math.round), [1000, 4500]);
 });
 
-test('times that tell nothing are named', () => {
+test('reports unusable times with their reason', () => {
   const dayUs = 86_400e6;
   const cases: [Parameters<typeof sentTimes>[0], RegExp][] = [
     [[stamped(0, 1000), { firstAtUs: 1, sentAt: undefined }], /nothing/],
@@ -63,7 +63,7 @@ const sighting = (id: string, firstAtUs: number, changes = {}) => ({
   ...changes,
 });
 
-test('what several processes have seen is one list, by the first receipt anywhere', () => {
+test('merges the ids of several processes by their first receipt', () => {
   const seen = mergeSightings([
     { ids: [sighting('b', 30), sighting('a', 10, { counted: false })], filled: 0, example: undefined },
     { ids: [sighting('a', 20, { reached: 5 }), sighting('c', 25)], filled: 0, example: undefined },
@@ -85,7 +85,7 @@ function broadcasts(sentAt: (seq: number) => string | number | undefined, own?: 
   }));
 }
 
-test('a published broadcast is finalized even if nobody got it', () => {
+test('finalizes a published broadcast without any receiver', () => {
   const basis = new LatencyBasis(true, 'publisher');
   const orders = basis.orders(broadcasts(() => undefined).map((one) => ({ ...one, sighting: undefined })));
   assert.deepEqual(orders[0], { seq: 1, id: 'p1', room: '', sentAtUs: 1005, intendedAtUs: 1000 });
@@ -111,7 +111,7 @@ for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
   });
 }
 
-test('what latency counts from stays: a later broadcast without a usable time has none', () => {
+test('keeps the start of latency: a later broadcast without a usable time has no latency', () => {
   const basis = new LatencyBasis(true, 'first receipt');
   const [timed] = basis.orders(broadcasts(() => Date.now()));
   assert.equal(typeof timed?.latencyFromAtUs, 'number');

@@ -54,7 +54,7 @@ describe('as the fleets count them', () => {
     assert.equal(population.connections(), 0);
   });
 
-  it('nobody waits for them longer than the run', async (t) => {
+  it('does not wait for them after the run has ended', async (t) => {
     const time = new VirtualTime(t);
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 20);
@@ -102,7 +102,7 @@ describe('as the workers count them', () => {
     assert.equal(await population.gone(0, never), true);
   });
 
-  it('those of phases that may skip arrivals are when none has come for longer than they are polled', async (t) => {
+  it('have settled in phases that may skip arrivals once none came for longer than a poll', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     const before = time.nowMs;
@@ -110,7 +110,7 @@ describe('as the workers count them', () => {
     assert.ok(time.nowMs - before >= 1500 && time.nowMs - before < 1800, `${time.nowMs - before} ms`);
   });
 
-  it('nobody asks for them after the end', async (t) => {
+  it('does not poll them after the end', async (t) => {
     const { time, population, polls } = start(t);
     population.close();
     await time.pass(2000);

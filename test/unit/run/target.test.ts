@@ -48,7 +48,7 @@ test('a token that crosses the network unencrypted is reported, once for all its
 });
 
 for (const target of ['http://localhost:3000', 'http://127.0.0.5:3999']) {
-  test(`starts nothing for a scenario of the user’s own at ${target}, where nobody listens`, async () => {
+  test(`starts nothing for the user’s own scenario at ${target}, where no server listens`, async () => {
     const { profile, url, control, stack } = await open(hookConfig({}, { target }));
     assert.deepEqual({ profile, url, control, stack }, { profile: 'remote', url: target, ...NEITHER });
   });
@@ -78,7 +78,7 @@ test('workers that are all, or whose adapter does not tell', async () => {
   assert.deepEqual(await check(alone, [undefined]), []);
 });
 
-test('one process behind two addresses, and two workers of one name', async () => {
+test('refuses one process behind two addresses, and two workers with one name', async () => {
   for (const [second, message] of [
     [named('w0', 'a'), /2 .* same process, w0/],
     [named('w0', 'b'), /2 .* same name, w0/],
@@ -87,7 +87,7 @@ test('one process behind two addresses, and two workers of one name', async () =
   }
 });
 
-test('a worker that the adapter still counts for a while is waited for; one that nobody has named is not', async (t) => {
+test('waits for a worker that the adapter still counts, but not for an unnamed one', async (t) => {
   const time = new VirtualTime(t);
   const [line] = await time.until(check(alone, [2, 2, 1]));
   assert.match(line ?? '', /2 servers.* 1;/);

@@ -27,7 +27,7 @@ describe('a server that needs longer for a broadcast than the interval', () => {
     assert.ok(window.drainSeconds > 7, `${window.drainSeconds} s`);
   });
 
-  it('is waited for ten deadlines at most: then the tail is cut, and what is missing is not lost', async (t) => {
+  it('is waited for ten deadlines at most; then the tail is cut, and missing copies are not lost', async (t) => {
     const options = { ...TOO_FAST, drain: { quiet: 0.5, deadline: 1 } };
     const { window, measured } = await measure(t, options, { needsMs: 400 });
     assert.ok(window.drainSeconds > 10 && window.drainSeconds < 11, `${window.drainSeconds} s`);

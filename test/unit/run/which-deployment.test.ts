@@ -78,7 +78,7 @@ test('a stack of another checkout is refused, and a stack at another port is nam
   assert.match(await refusal(stackAt(port), upAt(9)), /^STACK_RUNNING: .*127\.0\.0\.1:9\nuse it: STACK_PORT=9; or/);
 });
 
-test('the embedded profile replaces a choice of nobody’s where nginx or Redis is missing', async () => {
+test('replaces the default profile by the embedded one if nginx or Redis is missing', async () => {
   const port = await freePort();
   const { chooseProfile, requiredProfile } = await import('../../../server/stack/profile.ts');
   const nowhere = ['/nowhere'];

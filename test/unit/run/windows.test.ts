@@ -98,7 +98,7 @@ describe('between two readings', () => {
 });
 
 describe('in the windows of a run', () => {
-  it('the worst of several ramps stays, and what was before a window does not count', async () => {
+  it('keeps the worst of several ramps, and ignores values before a window', async () => {
     const own = [quota('/g', 50, 50), quota('/g', 150, 80), quota('/g', 250, 85), quota('/g', 260, 85)];
     const { throttled } = await noted(['ramp', 'ramp', 'broadcasts'], { own });
     const { ramp, broadcasts } = throttled.get(GENERATOR) ?? {};
@@ -187,7 +187,7 @@ test('so are those of two hosts whose Artillery workers have the same id', async
   ]);
 });
 
-test('of several ramps the worst of each loop stays, whatever order the engines answer in', async () => {
+test('keeps the worst ramp of each loop, whatever order the engines answer in', async () => {
   const rows = await loopsOf(
     [engine('here', '1', 1, [9]), engine('here', '2', 1, [1])],
     [engine('here', '2', 1, [7]), engine('here', '1', 1, [2])],
@@ -203,7 +203,7 @@ test('loops do not know what waited for a CPU where the kernel does not tell', a
   assert.equal(measurements.generator[0]?.cpuWaitShare, null);
 });
 
-test('loops begin again with a reading that nobody keeps; external engines are not asked', async () => {
+test('resets loops by a reading that is discarded, and does not ask external engines', async () => {
   const run = new FakeRun();
   await resetGenerator(run.context);
   assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);

@@ -32,7 +32,7 @@ describe('without a control port', () => {
     assert.deepEqual(Object.keys(result.absent).sort(), ['cpu', 'delivery', 'latency', 'memory', 'roundTrip']);
   });
 
-  it('nobody publishes, collects garbage or warms up', async (t) => {
+  it('does not publish, collect garbage or warm up', async (t) => {
     const { run, stages } = await conduct(t);
     assert.ok(!stages.includes('broadcasts') && stages.includes('hold'), String(stages));
     assert.doesNotMatch(run.asked.join(), /gc|freeze|warm-up|probe/);

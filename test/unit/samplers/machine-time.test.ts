@@ -27,7 +27,7 @@ async function ticks(reading: Promise<MachineTotals>) {
 }
 
 describe('the CPU time of a machine', () => {
-  it('is that of ours, of others by name, of the kernel, and of the hypervisor; before the first reading, nobody’s', async (t) => {
+  it('is divided into ours, others by name, the kernel and the hypervisor, from the first reading on', async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
       ...ours(100 + 30 * step),
@@ -77,7 +77,7 @@ describe('the CPU time of a machine', () => {
       assert.deepEqual((await ticks(machine.set({ ...ours(0), ...processes }).read())).programs, programs, what);
   });
 
-  it('of ours stays ours: of a child whose parent has ended, and of children that nobody saw', async (t) => {
+  it('keeps children as ours if their parent has ended, or if they ended between two readings', async (t) => {
     const machine = new FakeMachine(t);
     const child: Fake = { name: 'sh', parent: GENERATOR, own: 0 };
     await machine.set({ ...ours(0), 11: child }).read();
@@ -85,7 +85,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual(await ticks(machine.read()), { ours: 12, others: 0, kernel: 0, programs: {} });
   });
 
-  it('of other CPUs than those that this process may use does not count', async (t) => {
+  it('excludes CPUs that this process may not use', async (t) => {
     const machine = new FakeMachine(t, { 'proc/self/status': 'Cpus_allowed_list:\t1\n' });
     const at = (own: number) => ({ 30: { name: 'beside', own, cpu: 0 }, 31: { name: 'here', own, cpu: 1 } });
     const first = await machine.set(at(0), { user: 0 }).read();
@@ -94,7 +94,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * TICK_US]);
   });
 
-  it('is nobody’s where nobody knows which processes are ours; steal is told, and named', async (t) => {
+  it('is not attributed if our processes are unknown; steal is reported', async (t) => {
     const machine = new FakeMachine(t);
     const first = await machine.set({}, { steal: 0 }).read(null);
     const last = await machine.set({}, { steal: 100 }).read(null);

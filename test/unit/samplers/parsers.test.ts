@@ -140,7 +140,7 @@ describe('a page of metrics', () => {
     assert.equal(figures.rssBytes, 150_000);
   });
 
-  it('arrives in pieces, of which only what is read is kept', () => {
+  it('is parsed in pieces, of which only the needed lines are kept', () => {
     const page = new PageLines();
     const sent = Buffer.from(`${linesOf(20_000, (index) => `é_bucket{le="${index}"} 1`)}${NAME}{a="é"} 7`);
     for (let at = 0; at < sent.length; at += 999) page.add(sent.subarray(at, at + 999));
@@ -148,7 +148,7 @@ describe('a page of metrics', () => {
     assert.ok(page.text().length < 30_000);
   });
 
-  it('has no end of what is wanted', () => {
+  it('is refused if it has too many of the needed lines', () => {
     const page = new PageLines();
     const lines = Buffer.from(linesOf(20_000, (index) => `${NAME}{id="${index}"} 1`));
     page.add(lines);

@@ -65,7 +65,7 @@ describe('PSS that was not read', () => {
     assert.equal(derive(shared, [1, 2], 1000, 'nginx'), undefined);
   });
 
-  it('is unknown of other processes than those that were read, and a part of them changes nothing', () => {
+  it('is unknown if other processes were read, and unchanged if only some were', () => {
     const shared = new SharedPages();
     shared.note({ worker: [1] }, both);
     assert.equal(derive(shared, [2], 1000), undefined);
@@ -115,7 +115,7 @@ for (const [name, history] of Object.entries(HISTORIES)) {
   });
 }
 
-it('a process that is left out once is not new when it comes back', () => {
+it('a process that is missing from one reading is not new in the next', () => {
   const increments = new CpuIncrements();
   increments.add(processes({ 1: { cpuUs: 100 } }), () => false);
   increments.add(processes({}), () => false);

@@ -23,7 +23,7 @@ it('broadcasts leave in the order of their times, also of an event loop that is 
   assert.deepEqual(left, inOrder);
 });
 
-it('a broadcast that is due does not wait for those that are not, nor for a time by a wrong clock', async () => {
+it('a due broadcast does not wait for later ones, nor for a time of a wrong clock', async () => {
   const departures = new Departures();
   const left: string[] = [];
   const at = (what: string, atUs: number) => departures.at(atUs).then(() => left.push(what));

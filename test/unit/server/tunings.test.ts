@@ -13,7 +13,7 @@ test('every chosen tuning is on with ws', () => {
   assert.deepEqual(tuningsInForce(all(false), 'ws'), all(false));
 });
 
-test('with another WebSocket server, a tuning that relies on internals of ws is off, even if chosen', () => {
+test('turns off a tuning that relies on internals of ws with another WebSocket server, even if chosen', () => {
   const inForce = tuningsInForce(all(true), 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
   const relying = namesOf(all(true)).filter((name) => !inForce[name]);

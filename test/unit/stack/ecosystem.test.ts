@@ -15,7 +15,7 @@ async function appsWith(env: Record<string, string>): Promise<Record<string, str
   return JSON.parse((await execa(process.execPath, ['-e', print], { extendEnv: false, env })).stdout);
 }
 
-test('one app for each node of Redis, each worker with its ports, and nginx; only workers restart by themselves', async () => {
+test('has an app for each node of Redis, each worker and nginx; only workers restart by themselves', async () => {
   const STACK = { HOME: '/s', PORTS: '4001,4002', CONTROL_PORTS: '5001,5002', TOKEN: 'a-token', NODE: '/a/node' };
   const servers = { REDIS_URL: 'redis://127.0.0.1:6380', REDIS_SERVER: '/a/redis-server', REDIS_NODES: '1' };
   const given = Object.entries({ ...STACK, ...servers, NGINX: '/a/nginx' });

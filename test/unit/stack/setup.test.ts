@@ -42,7 +42,7 @@ suite('setup', () => {
     assert.deepEqual([there.lines.length, there.calls()], [2, []]);
   });
 
-  test('installs what is missing, without letting services start', async (t) => {
+  test('installs missing programs without starting their services', async (t) => {
     const systemctl = 'echo "systemctl $*" >> "$(dirname "$0")/calls"';
     const { calls, ...missing } = system(t, { nginx: TOOL, systemctl });
     assert.deepEqual(await setup(missing), []);
@@ -73,7 +73,7 @@ suite('setup', () => {
   }
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    test(`by ${signal} leaves no policy`, async (t) => {
+    test(`leaves no policy after ${signal}`, async (t) => {
       const waits = '[ "$1" = update ] || { echo installing > "$(dirname "$0")/calls"; exec sleep 30; }';
       const { dir, policyFile, calls } = system(t, { 'apt-get': waits });
       const parts = `{ dirs: ['${dir}'], isRoot: true, policyFile: '${policyFile}', print() {} }`;
@@ -87,7 +87,7 @@ suite('setup', () => {
     });
   }
 
-  test('without root, installs nothing, reports what is missing and what runs do instead, and succeeds', async (t) => {
+  test('succeeds without root: installs nothing, and reports missing programs and what runs do instead', async (t) => {
     const { calls, ...missing } = system(t, {}, false);
     assert.deepEqual([await setup(missing), calls()], [['nginx', 'redis-server'], []]);
     assert.match(

@@ -72,7 +72,7 @@ describe('a dropped connection', () => {
     assert.deepEqual([tally.losses, tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, {}, 0]);
   });
 
-  it('is not the only failure: a server can refuse a join that nobody waits for', async () => {
+  it('is not the only failure: a server can refuse a join that no step waits for', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection) => {
       for (let time = 0; time < 2; time++) connection.refuse('join_refused');
@@ -91,7 +91,7 @@ describe('a connection that its process brings back', () => {
     assert.deepEqual([error?.code, losses, failures], ['ack_timeout', { ack_timeout: 1 }, {}]);
   });
 
-  it('carries all its namespaces again, and what is sent meanwhile waits for it', async (t) => {
+  it('restores all its namespaces, and messages sent meanwhile wait for it', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     setTimeout(() => play.fleet.only.comeBack('/', 1), 1000);
@@ -117,7 +117,7 @@ describe('a connection that its process brings back', () => {
     assert.equal(connects, 3, 'returns not included');
   });
 
-  it('can drop and come back in the same breath as it opens', async () => {
+  it('can drop and reconnect in the same batch as it opens', async () => {
     const bench = new Bench({ reconnection: true });
     bench.fleet.onOpen = (connection) => {
       connection.drop('transport close', undefined, true);
@@ -216,7 +216,7 @@ describe('what the server said', () => {
     assert.deepEqual(bench.engine.tally.failures, { http_429: 2, ECONNREFUSED: 1 });
   });
 
-  it('is told with the login before, if that was refused', async (t) => {
+  it('is reported with the login before, if that was refused', async (t) => {
     const { url, close } = await listen((_request, response) => response.writeHead(401).end());
     t.after(close);
     const bench = new Bench({}, {}, url);

@@ -107,7 +107,7 @@ describe('emit', () => {
     [{ args: { room: 'other' } }, 'data_not_valid'],
     [{ capture: { json: '$.missing', as: 'x' } }, 'failed_capture'],
   ] as const) {
-    it(`ends its flow by what is wrong with the acknowledgement: ${code}`, async () => {
+    it(`ends its flow with the fault of the acknowledgement: ${code}`, async () => {
       const bench = new Bench();
       bench.fleet.onAck = () => [{ room: 'r1' }];
       assert.equal(await bench.codeOf({ emit: ['one'], acknowledge }, { emit: ['never'] }), code);
