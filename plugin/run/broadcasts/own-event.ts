@@ -128,8 +128,8 @@ function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<st
   if (audience && members.size === 0) {
     throw new CapacityError(
       'DELIVERY_UNMATCHED',
-      'no connection is in any room: what `delivery.audience.client` names does not exist',
-      'name a variable that the flow sets before it holds, or the place of the room in the event `delivery.join`',
+      'no connection is in a room: nothing was found at `delivery.audience.client`',
+      'set it to a variable that the flow sets before it holds, or to the path of the room in the event `delivery.join`',
     );
   }
   return new Map([...members].sort(([a], [b]) => crc32(a) - crc32(b)).slice(0, MAX_ROOMS));
@@ -159,7 +159,7 @@ export function pathUnmatched(event: string, paths: JsonPath[], example: string)
 export function roomMissing(event: string, path: JsonPath, example: string): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',
-    `the received \`${event}\` has no room at ${formatJsonPath(path)}, the place that \`delivery.audience.event\` names: ${example}`,
-    `let the server put the room into what it sends, as in io.to(room).emit('${event}', {...message, room}), and name its place in \`delivery.audience.event\`; if all connections get the event, leave \`delivery.audience\` out`,
+    `the received \`${event}\` has no room at ${formatJsonPath(path)}, the path in \`delivery.audience.event\`: ${example}`,
+    `let the server put the room into the event, as in io.to(room).emit('${event}', {...message, room}), and set \`delivery.audience.event\` to its path; if all connections get the event, leave \`delivery.audience\` out`,
   );
 }

@@ -119,16 +119,16 @@ export async function publisherClosed(socket: RunSocket, event: string, isEmitte
   return new CapacityError(
     'PUBLISHER_CLOSED',
     `before the load, the connection of a publisher ended${isExplained && isEmitted ? '' : ` ${when}`}: ${text}${since}`,
-    problem ? `start the server again, and see in its log why it ended when it got \`${event}\`` : fix,
+    problem ? `start the server again, and see in its log why it stopped when it received \`${event}\`` : fix,
   );
 }
 
 function idReplaced(event: string, path: string, example: string, at: JsonPath | undefined): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',
-    `the id that a publisher sent does not come back at ${path} of \`${event}\`: ${example}`,
+    `the published id is not at ${path} of the received \`${event}\`: ${example}`,
     at
-      ? `it is at ${formatJsonPath(at)}: write that as \`delivery.id\``
-      : 'name the place where the server passes it on; or leave `$id` out of `publish.emit`, if the server gives ids of its own',
+      ? `it is at ${formatJsonPath(at)}: set \`delivery.id\` to that path`
+      : 'set `delivery.id` to the path at which the server passes it on; or leave `$id` out of `publish.emit`, if the server chooses ids itself',
   );
 }

@@ -33,7 +33,7 @@ async function askToJoin(socket: RunSocket, room: string): Promise<unknown> {
     if (!socket.connected) {
       throw new CapacityError(
         'TARGET_UNREACHABLE',
-        `the connection of the probe or the reference receiver ended before the server acknowledged \`${EVENTS.joinRoom}\`: ${text}`,
+        `the connection of the probe or the reference receiver closed before the server acknowledged \`${EVENTS.joinRoom}\`: ${text}`,
         fix ??
           'see the log of the server, or find the time-out that ends idle connections: `npx socketio-capacity doctor --target` holds one',
       );

@@ -209,7 +209,7 @@ function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetP
     return refused('a middleware of its Engine.IO, `io.engine.use`', "the server's log has the reason");
   if (asked === 'polling') return undefined;
   if (code === 3) {
-    const found = 'the server got the request without its Upgrade header: a proxy in between has removed it';
+    const found = 'the server received the request without its Upgrade header: a proxy in between removed it';
     return { found, fix: UPGRADE_HEADERS };
   }
   if (code === 0) {

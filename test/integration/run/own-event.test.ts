@@ -93,7 +93,12 @@ describe('publishers of the run', { concurrency: 4 }, () => {
   let next = 0;
   const refusals: [what: string, answer: (message: Message) => object, message: RegExp, fix: RegExp][] = [
     ['a path that does not match, with what arrived', (message) => ({ message }), /"id":"run-[0-9a-f]{8}-trial/, /./],
-    ['an id that does not come back', ({ id: ref }) => ({ ref, id: ++next }), /does not come back/, /at \$\.0\.ref/],
+    [
+      'an id that does not come back',
+      ({ id: ref }) => ({ ref, id: ++next }),
+      /published id is not at/,
+      /at \$\.0\.ref/,
+    ],
   ];
   for (const [what, answer, message, fix] of refusals) {
     it(`refuses ${what}`, async (t) => {

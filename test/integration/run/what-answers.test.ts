@@ -131,7 +131,7 @@ test('a proxy that removes the header of the upgrade is named, with what it lack
   const error = await refusalBy(url);
   assert.match(
     error.message,
-    /answers Engine.IO’s handshake by polling: the server got the request without its Upgrade/,
+    /answers Engine.IO’s handshake by polling: the server received the request without its Upgrade/,
   );
   assert.match(error.fix, /proxy_set_header Upgrade \$http_upgrade; proxy_set_header Connection "upgrade"/);
 });
