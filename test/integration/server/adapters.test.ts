@@ -1,4 +1,4 @@
-/** What every adapter of the table keeps to, whichever it is. */
+/** Behaviour that every adapter of the table shares. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -15,11 +15,11 @@ import { eventually } from '../../helpers/poll.ts';
 import { freePort, startRedis, startRedisCluster, type TestRedisCluster } from '../../helpers/redis.ts';
 
 interface Surroundings {
-  /** What makes workers a cluster of this test's own. */
+  /** Environment that makes the workers a cluster of this test alone. */
   environment: Record<string, string>;
-  /** Takes away what the adapter is connected to. */
+  /** Stops the adapter's backend. */
   breakDown?(): Promise<void>;
-  /** Puts another one, which knows nothing, into its place. */
+  /** Replaces the backend by an empty one. */
   replace?(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const onRedis = async (t: TestContext): Promise<Surroundings> => {
   };
 };
 
-/** One for all tests, as its start takes seconds. */
+/** One cluster for all tests: its start takes seconds. */
 let cluster: Promise<TestRedisCluster> | undefined;
 let endCluster = () => {};
 after(() => endCluster());
@@ -67,14 +67,14 @@ test('every adapter of the table is tested here', () => {
   assert.deepEqual(Object.keys(SURROUNDINGS).sort(), Object.keys(ADAPTERS).sort());
 });
 
-/** A client in the room `blue`. */
-async function memberOf({ url }: { url: string }) {
+/** Connects a client and joins it to the room `blue`. */
+async function connectMember({ url }: { url: string }) {
   const client = await connectClient(url);
   await client.emitWithAck('join_room', 'blue');
   return client;
 }
 
-/** The three modes of the sharded adapter differ in nothing that a cluster changes. */
+/** One mode of the sharded adapter is enough: a cluster changes nothing between the three. */
 const ON_CLUSTER = (['redis', 'redis-sharded-dynamic', 'redis-streams'] as const).map(
   (name) => [name, onCluster] as const,
 );
@@ -95,9 +95,9 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
 
     it(clustered ? 'joins the workers of a cluster' : 'leaves each worker by itself', async (t) => {
       const { here, there, control } = await setUp(t);
-      const [own, other] = await Promise.all([memberOf(here), memberOf(there)]);
-      let strayed = 0;
-      if (!clustered) other.on('broadcast', () => strayed++);
+      const [own, other] = await Promise.all([connectMember(here), connectMember(there)]);
+      let strayCopies = 0;
+      if (!clustered) other.on('broadcast', () => strayCopies++);
 
       const receivers = clustered ? [own, other] : [own];
       const received = Promise.all(receivers.map((client) => onceOf(client, 'broadcast')));
@@ -106,12 +106,12 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       for (const [message] of (await received) as [Broadcast][]) assert.equal(message.worker, 'w0');
       assert.equal((await ask<{ members: number }>(control, 'members', 'blue')).members, receivers.length);
       await other.emitWithAck('join_room', 'answered after anything sent before');
-      assert.equal(strayed, 0);
+      assert.equal(strayCopies, 0);
     });
 
     it('carries binary payloads as they are', async (t) => {
       const { here, there, control } = await setUp(t);
-      const receiver = await memberOf(clustered ? there : here);
+      const receiver = await connectMember(clustered ? there : here);
       const received = onceOf(receiver, 'broadcast');
       await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, binary: true, seq: 1 });
       const [{ data }] = (await received) as [Broadcast];
@@ -131,39 +131,39 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await eventually('the adapter counts its lost connections', async () => (await errors()) > 0);
       if (adapterName !== 'redis') return;
       const order = { room: 'blue', bytes: 10, seq: 2 };
-      await assert.rejects(ask(control, 'broadcast', order), /REQUEST_FAILED/, 'nobody can count the members');
+      await assert.rejects(ask(control, 'broadcast', order), /REQUEST_FAILED/, 'the members cannot be counted');
     });
 
     it('joins its workers again when its Redis has been replaced, and drops no client', {
       skip: !clustered,
     }, async (t) => {
       const { here, there, control, replace } = await setUp(t);
-      const receiver = await memberOf(there);
+      const receiver = await connectMember(there);
       const { id } = receiver;
-      // A subscription that is under way when Redis goes is lost for good: the dynamic adapters do not repeat it.
+      // A subscription that is under way when Redis stops is lost: the dynamic adapters do not repeat it.
       const subscribed = onceOf(receiver, 'broadcast');
       await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 });
       await subscribed;
       const received = onceOf(receiver, 'broadcast');
       await replace?.();
-      let isBack = false;
-      received.then(() => (isBack = true));
+      let isDelivered = false;
+      received.then(() => (isDelivered = true));
       let seq = 1;
       await eventually('a broadcast crosses the workers', async () => {
-        // Refused until the workers count each other's members again.
+        // Rejected until the workers count each other's members again.
         await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: ++seq }).catch(() => {});
-        return isBack;
+        return isDelivered;
       });
       assert.equal(receiver.id, id);
-      await memberOf(here);
+      await connectMember(here);
     });
 
-    it('restores sessions, if it says so', { skip: !recovers }, async (t) => {
+    it('restores sessions, if the table says that it can', { skip: !recovers }, async (t) => {
       const { here, control } = await setUp(t, { CAPACITY_RECOVERY_SECONDS: '20' });
-      const client = await memberOf(here);
+      const client = await connectMember(here);
       t.after(() => client.disconnect());
       const broadcast = (seq: number) => ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 10, seq });
-      // A client that has received nothing has no place to go on from.
+      // A client that has received nothing has no offset to recover from.
       const first = onceOf(client, 'broadcast');
       await Promise.all([first, broadcast(1)]);
       const dropped = onceOf(client, 'disconnect');
@@ -180,7 +180,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       const { environment, breakDown } = await surroundingsOf(t);
       const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_ADAPTER: adapterName, ...environment });
       const log = pino({ level: 'silent' });
-      await eventually('the other tests have closed their sockets', noSocketIsOpen);
+      await eventually('the sockets of earlier tests are closed', hasNoOpenSocket);
       const servers = [new Server(createServer()), new Server(createServer())] as const;
       const [adapter, abandoned] = await Promise.all(servers.map((io) => connect(io, config.adapter.settings, log)));
       assert.ok(adapter && abandoned);
@@ -192,22 +192,22 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await breakDown?.();
       await servers[1].close();
       await abandoned.close();
-      await eventually('its sockets are closed', noSocketIsOpen);
+      await eventually('its sockets are closed', hasNoOpenSocket);
     });
   });
 }
 
-test('a Redis that knows no sharded channels is named as the reason', async (t) => {
+test('a Redis without sharded channels is reported as the reason', async (t) => {
   const redis = await startRedis(t, undefined, ['--rename-command', 'SSUBSCRIBE', '']);
   const environment = { REDIS_URL: redis.url, CAPACITY_ADAPTER: 'redis-sharded-static', CAPACITY_WORKER: 'w0' };
   await assert.rejects(startApp(t, environment), { code: 'REDIS_REFUSES', message: /SSUBSCRIBE/i });
 });
 
-test('a Redis that refuses the user is named with what the user lacks', async (t) => {
+test('a Redis that refuses the user is reported with what the user lacks', async (t) => {
   const { url } = await startRedis(t);
   const admin = await createClient({ url }).connect();
   await admin.sendCommand(['ACL', 'SETUSER', 'app', 'on', '>right', '~*', '+@all', '-@pubsub']);
-  // Before Redis ends: a client that loses its server emits an error.
+  // Destroyed before Redis stops: a client that loses its server emits an error.
   admin.destroy();
   const withUser = (password: string) => Object.assign(new URL(url), { username: 'app', password }).href;
   for (const [password, fix] of [
@@ -219,7 +219,7 @@ test('a Redis that refuses the user is named with what the user lacks', async (t
   }
 });
 
-test('no Redis at the start is an error without the password, and nothing stays open', async (t) => {
+test('without Redis, the start fails with an error that hides the password, and leaves nothing open', async (t) => {
   const [redisPort, controlPort] = await Promise.all([freePort(), freePort()]);
   const environment = { CAPACITY_CONTROL_PORT: `${controlPort}`, CAPACITY_WORKER: 'w0' };
   const url = `redis://user:hunter2@127.0.0.1:${redisPort}`;
@@ -228,7 +228,6 @@ test('no Redis at the start is an error without the password, and nothing stays 
   await assert.rejects(fetch(`http://127.0.0.1:${controlPort}/healthz`));
 });
 
-/** @returns whether this process has no TCP connection */
-function noSocketIsOpen(): boolean {
+function hasNoOpenSocket(): boolean {
   return !process.getActiveResourcesInfo().includes('TCPSocketWrap');
 }

@@ -10,11 +10,11 @@ import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-test('join_room takes a room or {clientKey}, and answers with the members', async (t) => {
+test('join_room takes a room or {clientKey}, and returns the number of members', async (t) => {
   const app = await startApp(t, { CAPACITY_WORKER: 'w3' });
-  const [one, two] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
-  assert.deepEqual(await one.emitWithAck('join_room', 'blue'), { room: 'blue', worker: 'w3', members: 1 });
-  assert.deepEqual(await two.emitWithAck('join_room', { clientKey: 'blue' }), {
+  const [first, second] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
+  assert.deepEqual(await first.emitWithAck('join_room', 'blue'), { room: 'blue', worker: 'w3', members: 1 });
+  assert.deepEqual(await second.emitWithAck('join_room', { clientKey: 'blue' }), {
     room: 'blue',
     worker: 'w3',
     members: 2,
@@ -38,7 +38,7 @@ test('messages that violate the contract are refused and counted, and affect no 
   assert.match(metrics, /capacity_malformed_total\{event="broadcast_echo",worker="w0"\} 5/);
 });
 
-test("an echo of another host's worker, whose clock is ahead, is timed like any other", async (t) => {
+test('an echo of a broadcast from another host, whose clock is ahead, is timed like any other', async (t) => {
   const app = await startApp(t);
   const client = await connectClient(app.url);
   t.after(() => client.disconnect());
@@ -46,13 +46,13 @@ test("an echo of another host's worker, whose clock is ahead, is timed like any 
   assert.ok(roundTripUs < -59e6 && roundTripUs > -60e6);
 });
 
-test('a broadcast reaches the room and nobody else, with seq and sentAtUs first in the JSON', async (t) => {
+test('a broadcast reaches only the room, with seq and sentAtUs first in the JSON', async (t) => {
   const app = await startApp(t);
   const control = await connectControl(app.controlPort);
-  const [member, stranger] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
+  const [member, outsider] = await Promise.all([connectClient(app.url), connectClient(app.url)]);
   await member.emitWithAck('join_room', 'blue');
-  let strayed = 0;
-  stranger.on('broadcast', () => strayed++);
+  let strayCopies = 0;
+  outsider.on('broadcast', () => strayCopies++);
   const raw: string[] = [];
   member.io.engine.on('packet', ({ data }: { data?: string }) => raw.push(String(data)));
 
@@ -69,8 +69,8 @@ test('a broadcast reaches the room and nobody else, with seq and sentAtUs first 
   const timed = await member.emitWithAck('broadcast_echo', message);
   assert.equal(timed.seq, 4);
   assert.ok(timed.roundTripUs > 0 && timed.roundTripUs <= monotonicUs() - message.sentAtUs);
-  await stranger.emitWithAck('join_room', 'answered after anything sent before');
-  assert.equal(strayed, 0);
+  await outsider.emitWithAck('join_room', 'answered after anything sent before');
+  assert.equal(strayCopies, 0);
 });
 
 test('each tuning can be switched', async (t) => {
@@ -113,7 +113,7 @@ test('each tuning can be switched', async (t) => {
   }
 });
 
-test('a taken port is a clear error, and nothing stays open', async (t) => {
+test('a port in use is a clear error, and nothing stays open', async (t) => {
   const first = await startApp(t);
   const controlPort = await freePort();
   const config = parseConfig({

@@ -18,7 +18,7 @@ test('the measured port has no control namespace, and control connections are no
   assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
 });
 
-test('batches are those since the previous request, with the time that their handler took', async (t) => {
+test('batches counts the batches since the previous request, with the time that their handler took', async (t) => {
   const { app, control } = await setUp(t);
   const client = await connectClient(app.url);
   const before = await ask<WorkerBatches>(control, 'batches');
@@ -34,13 +34,13 @@ test('batches are those since the previous request, with the time that their han
   assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
-test('resources are those of the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
+test('resources describes the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
   const { app, control } = await setUp(t);
   const before = await ask<WorkerResources>(control, 'resources');
   await Promise.all(Array.from({ length: 20 }, () => connectClient(app.url)));
   const now = await ask<WorkerResources>(control, 'resources');
   const { openFiles, openFilesLimit, pssBytes, usableCores, machine } = now;
-  // Both ends of the connections are in this process. Those of the test before may close meanwhile.
+  // Both ends of the connections are in this process. Connections of the previous test may close meanwhile.
   assert.ok((openFiles ?? 0) >= (before.openFiles ?? 0) + 30, `${before.openFiles} and then ${openFiles} files`);
   assert.ok(openFilesLimit === null || openFilesLimit > (openFiles ?? 0));
   assert.ok((pssBytes ?? 0) > 10 * 2 ** 20 && (pssBytes ?? 0) <= process.memoryUsage.rss() * 1.1);
@@ -48,7 +48,7 @@ test('resources are those of the worker’s process and machine', { skip: proces
   assert.ok((machine.usedBytes ?? 0) > 0 && (machine.usedBytes ?? 0) < machine.memoryBytes);
 });
 
-test('stats report the state of the worker', async (t) => {
+test('stats reports the state of the worker', async (t) => {
   const { app, control } = await setUp(t);
   const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
   for (const member of members) await member.emitWithAck('join_room', 'blue');
@@ -71,7 +71,7 @@ test('a recording of the event loop begins and ends on request', async (t) => {
   await assert.rejects(ask(control, 'eventLoop'), /REQUEST_FAILED/);
 });
 
-test('an invalid request is answered with the reason, and the next one is served', async (t) => {
+test('an invalid request is rejected with the reason, and the next one is served', async (t) => {
   const { app, control } = await setUp(t);
   const good = { room: 'blue', bytes: 10, seq: 1 };
   for (const bad of [{ ...good, seq: 0 }, { ...good, bytes: 1e9 }, { ...good, room: '' }, { ...good, x: 1 }, 'blue']) {
@@ -86,7 +86,7 @@ test('an invalid request is answered with the reason, and the next one is served
   assert.match(metrics, /capacity_malformed_total\{event="control gc",worker="w0"\} 1/);
 });
 
-test('/metrics, /healthz, and nothing else', async (t) => {
+test('the control port serves /metrics and /healthz only', async (t) => {
   const { app, control } = await setUp(t);
   const member = await connectClient(app.url);
   await member.emitWithAck('join_room', 'blue');
@@ -99,7 +99,7 @@ test('/metrics, /healthz, and nothing else', async (t) => {
   const metrics = await response.text();
   const handshake = 'capacity_handshake_errors_total{reason="Transport unknown",worker="w0"}';
   const counted = ['connections', 'rooms', 'joins_total', 'broadcasts_total', 'echo_round_trip_seconds_count'];
-  for (const name of [handshake, ...counted.map((one) => `capacity_${one}{worker="w0"}`)]) {
+  for (const name of [handshake, ...counted.map((series) => `capacity_${series}{worker="w0"}`)]) {
     assert.ok(metrics.includes(`\n${name} 1\n`), `${name} in ${metrics}`);
   }
   for (const [name, least] of [

@@ -4,10 +4,10 @@ import { type EventEmitter, on, once } from 'node:events';
 import { test } from 'node:test';
 import { connectClient, onceOf, startApp } from '../../helpers/app.ts';
 
-/** An Engine.IO connection of the server. */
+/** A server-side Engine.IO connection. */
 type Connection = EventEmitter & { id: string };
 
-test('one timer pings all connections, each once per interval, and forgets those that have gone', async (t) => {
+test('one timer pings all connections, each once per interval, and forgets closed ones', async (t) => {
   const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '200' });
   const startMs = performance.now();
   const pings: { id: string; by: number }[] = [];
@@ -17,13 +17,13 @@ test('one timer pings all connections, each once per interval, and forgets those
     });
   });
   const clients = [await connectClient(app.url), await connectClient(app.url, { transports: ['polling'] })];
-  const leaver = await connectClient(app.url);
-  const leaverId = idOf(leaver);
-  leaver.disconnect();
-  await Promise.all(clients.map((client) => takePings(client.io, 4)));
+  const closedClient = await connectClient(app.url);
+  const closedId = idOf(closedClient);
+  closedClient.disconnect();
+  await Promise.all(clients.map((client) => countPings(client.io, 4)));
 
   assert.equal(new Set(pings.map(({ by }) => by)).size, 1);
-  assert.ok(!pings.some(({ id }) => id === leaverId));
+  assert.ok(!pings.some(({ id }) => id === closedId));
   const intervals = (performance.now() - startMs) / 200;
   for (const client of clients) {
     const own = pings.filter(({ id }) => id === idOf(client)).length;
@@ -48,7 +48,7 @@ function idOf(client: Awaited<ReturnType<typeof connectClient>>): string {
   return (client.io.engine as unknown as Connection).id;
 }
 
-async function takePings(manager: object, count: number): Promise<void> {
+async function countPings(manager: object, count: number): Promise<void> {
   let seen = 0;
   for await (const _ of on(manager as EventEmitter, 'ping')) if (++seen === count) return;
 }

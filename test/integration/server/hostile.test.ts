@@ -1,4 +1,4 @@
-/** Whatever a client sends, a server that carries our code lives, answers, and keeps nothing of it. */
+/** Whatever a client sends, an instrumented server stays up, keeps answering, and keeps no memory of it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
@@ -35,7 +35,7 @@ async function startWorker(t: TestContext, webSockets: string): Promise<Target> 
   return { port, controlPort };
 }
 
-/** Somebody's server with the one line, in a process of its own. */
+/** Starts a user's server with `instrument(io)`, in its own process. */
 async function startInstrumented(t: TestContext): Promise<Target> {
   const { url, control } = await startLeakyServer(t, {});
   return { port: Number(new URL(url).port), controlPort: Number(new URL(control.urls[0] ?? '').port) };
@@ -47,7 +47,7 @@ const SERVERS: Record<string, (t: TestContext) => Promise<Target>> = {
   'a plain worker': (t) => startWorker(t, 'plain-ws'),
 };
 
-/** Of the measured namespace, with what belongs into them. */
+/** Events of the measured namespace, with the fields of their arguments. */
 const EVENTS = {
   join_room: { clientKey: '"capacity"' },
   broadcast_echo: { seq: '1', sentAtUs: '1', data: '"x"' },
@@ -64,7 +64,7 @@ const REQUESTS = {
 };
 
 const WITH_TOKEN = { authorization: `Bearer ${TOKEN}` };
-/** Of the control port: a session that stays when its connection has gone. */
+/** Opens a polling session on the control port, which outlives its connection. */
 const POLLING = 'GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: HOST\r\n';
 
 for (const [name, start] of Object.entries(SERVERS)) {
@@ -81,9 +81,9 @@ for (const [name, start] of Object.entries(SERVERS)) {
         return heapUsedBytes + externalBytes;
       };
 
-      /** So that what waits for them, and what they have named, stays. */
-      const staying: RawClient[] = [];
-      t.after(() => Promise.all(staying.map((client) => client.close())));
+      /** Kept open, so that whatever the server holds for them stays in memory. */
+      const heldClients: RawClient[] = [];
+      t.after(() => Promise.all(heldClients.map((client) => client.close())));
       async function attack(large: boolean) {
         for (const [event, shape] of Object.entries(EVENTS)) {
           const client = await RawClient.connect(port);
@@ -104,18 +104,18 @@ for (const [name, start] of Object.entries(SERVERS)) {
           joins.send([`42${index}["join_room","capacity:${index}${'x'.repeat(900_000)}"]`]);
           await joins.read();
         }
-        const deaf = await RawClient.connect(port);
-        deaf.deafen();
-        // More than the buffers of the kernel take.
-        deaf.send(Array(large ? 50_000 : 1).fill(`421["join_room","capacity:${'x'.repeat(240)}"]`));
-        await deaf.sent();
-        staying.push(joins, deaf);
+        const nonReadingClient = await RawClient.connect(port);
+        nonReadingClient.deafen();
+        // More than the kernel buffers hold.
+        nonReadingClient.send(Array(large ? 50_000 : 1).fill(`421["join_room","capacity:${'x'.repeat(240)}"]`));
+        await nonReadingClient.sent();
+        heldClients.push(joins, nonReadingClient);
 
         for (const args of hostileArguments({ token: '"x"' })) {
           await (await RawClient.connect(controlPort, `40/capacity,${args[0] ?? ''}`, WITH_TOKEN)).close();
         }
         for (const [request, shape] of Object.entries(REQUESTS)) {
-          // A collection takes long.
+          // A garbage collection takes long, so only few are requested.
           const lists = request === 'gc' ? [[], ['1e400']] : hostileArguments(shape);
           const client = await RawClient.connect(controlPort, '40/capacity,', WITH_TOKEN);
           client.send(hostilePackets(request, lists, '/capacity,'));
@@ -130,7 +130,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
         assert.equal((await fetch(`http://127.0.0.1:${controlPort}/healthz`)).status, 200);
       }
 
-      // Code that runs for the first time is compiled, and kept.
+      // First calls compile code, which stays in memory.
       await attack(false);
       const before = await heapBytes();
       await attack(true);

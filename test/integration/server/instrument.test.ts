@@ -7,7 +7,7 @@ import { type InstrumentOptions, instrument } from '../../../server/instrument.t
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 
-/** Event maps of the server's own: instrument() takes any. */
+/** Event maps of the user's server: instrument() takes any. */
 interface Incoming {
   subscribe: (topic: string, ack: (ok: boolean) => void) => void;
   join_room: (room: { clientKey: string }, ack?: (answer: string) => void) => void;
@@ -17,8 +17,8 @@ interface Incoming {
 const LOGIN = { path: '/realtime/', auth: { user: 'ada' } };
 
 /**
- * Somebody's server: an HTTP handler, a path of its own, session middleware that refuses strangers, dynamic namespaces,
- * rooms by subscription, and a `join_room` with rules.
+ * Starts a user's server: an HTTP handler, its own path, session middleware that refuses clients without login, dynamic namespaces, rooms
+ * by subscription, and a `join_room` with rules.
  */
 async function startOwn(t: TestContext) {
   const rules = (io: Server<Incoming>) => {
@@ -50,7 +50,7 @@ async function setUp(t: TestContext) {
   return { ...chat, instrumentation, control: await connectControl(instrumentation.controlPort) };
 }
 
-test('one line gives any Socket.IO server the whole contract', async (t) => {
+test('one line gives any Socket.IO server all that a run needs', async (t) => {
   const { url, control, instrumentation } = await setUp(t);
   const client = await connectClient(url, LOGIN);
   await client.emitWithAck('subscribe', 'news');
@@ -66,7 +66,7 @@ test('one line gives any Socket.IO server the whole contract', async (t) => {
   assert.match(metrics, /capacity_connections\{worker="chat1"\} 1/);
 });
 
-test('the server’s own handler of event_batch decides, and its acknowledgement is the only one', async (t) => {
+test('the server’s own handler of event_batch runs instead, and only it acknowledges', async (t) => {
   const { io, url, control } = await setUp(t);
   io.on('connection', (socket) => void socket.on('event_batch', (_events, ack) => ack('stored')));
   const client = await connectClient(url, LOGIN);
@@ -74,7 +74,7 @@ test('the server’s own handler of event_batch decides, and its acknowledgement
   assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
-test('the server’s own join_room handler decides, and instrument acknowledges if it does not', async (t) => {
+test('the server’s own join_room handler decides, and instrument acknowledges if that handler does not', async (t) => {
   const { url, control } = await setUp(t);
   const client = await connectClient(url, LOGIN);
   const joined = await client.emitWithAck('join_room', { clientKey: 'open' });
@@ -92,7 +92,7 @@ test('the server keeps its own behaviour', async (t) => {
   assert.equal(tenant.connected, true);
 });
 
-test('a metric of the user’s own that fails is a 500 and a line in the log, and the rest goes on', async (t) => {
+test('a user’s metric that fails is a 500 and one log line, and everything else goes on', async (t) => {
   const { instrumentation, control } = await setUp(t);
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const fail = () => {
@@ -106,7 +106,7 @@ test('a metric of the user’s own that fails is a 500 and a line in the log, an
   assert.equal(control.connected, true);
 });
 
-test('its options are described as far as they can be seen, with no tunings', async (t) => {
+test('its options are described as far as they are visible, with no tunings', async (t) => {
   const { io, control } = await setUp(t);
   const { server } = await ask<WorkerStats>(control, 'stats');
   assert.deepEqual([server.kind, server.tunings], ['own', {}]);
@@ -131,14 +131,14 @@ test('closing removes everything from the server, which keeps running', async (t
   assert.equal(await client.emitWithAck('subscribe', 'news'), true);
 });
 
-test('without a worker name it takes those of the host and the process', async (t) => {
+test('without a worker name, it is made of the host name and the process id', async (t) => {
   const { io } = await startOwn(t);
   const instrumentation = await instrument(io, { token: TOKEN });
   t.after(() => instrumentation.close());
   const health = await fetch(`http://127.0.0.1:${instrumentation.controlPort}/healthz`);
   const { worker } = (await health.json()) as { worker: string };
   assert.match(worker, new RegExp(`^[a-z0-9-]*p${process.pid}$`));
-  assert.ok(worker.length > `p${process.pid}`.length, 'in containers, all have the same process id');
+  assert.ok(worker.length > `p${process.pid}`.length, 'the host name is part of it: containers repeat process ids');
 });
 
 test('a server that is not attached, and wrong options, are clear errors', async (t) => {

@@ -6,43 +6,43 @@ import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startProcess, WORKER } from '../../helpers/process.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-/** As PM2 does: a child process with an IPC channel. */
+/** Starts a worker as PM2 does: a child process with an IPC channel. */
 function startWorker(t: TestContext, environment: Record<string, string>) {
   const env = { PATH: process.env.PATH, ...environment };
   return startProcess(t, process.execPath, [WORKER], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
 }
 
-async function ready(child: ChildProcess) {
+async function untilReady(child: ChildProcess) {
   const [message] = await once(child, 'message');
   assert.equal(message, 'ready');
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  test(`reports ready when it serves, and ends with exit code 0 on ${signal}`, async (t) => {
+  test(`reports ready when it serves, and exits with code 0 on ${signal}`, async (t) => {
     const port = await freePort();
     const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN, CAPACITY_PORT: `${port}` });
-    await ready(worker.child);
+    await untilReady(worker.child);
     const client = await connectClient(`http://127.0.0.1:${port}`);
     await client.emitWithAck('join_room', 'blue');
     const left = onceOf(client, 'disconnect');
     worker.kill(signal);
     assert.equal((await left)[0], 'transport close');
     assert.equal(await worker.ended, 0);
-    assert.match(worker.output(), /^(\{.*\}\n)+$/, 'nothing but its log');
+    assert.match(worker.output(), /^(\{.*\}\n)+$/, 'only its log');
     assert.doesNotMatch(worker.output(), new RegExp(TOKEN));
   });
 }
 
-test('ends when the process that started it has ended', async (t) => {
+test('exits when its parent process has ended', async (t) => {
   const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN });
-  await ready(worker.child);
+  await untilReady(worker.child);
   // A disconnected child never emits `close`.
   const exited = once(worker.child, 'exit');
   worker.child.disconnect();
   assert.deepEqual(await exited, [0, null]);
 });
 
-test('what keeps it from starting is one message with its code, and exit code 1', async (t) => {
+test('a failed start prints one message with its code, and exits with code 1', async (t) => {
   const cases: [environment: Record<string, string>, code: string][] = [
     [{ CAPACITY_PORT: 'many' }, 'CONFIG_INVALID'],
     [{ CAPACITY_TOKEN: TOKEN, REDIS_URL: `redis://127.0.0.1:${await freePort()}` }, 'REDIS_UNREACHABLE'],

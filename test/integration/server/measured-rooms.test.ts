@@ -1,4 +1,4 @@
-/** What a client of an instrumented server can get from `join_room` and `broadcast_echo`: nothing that is the server's own. */
+/** Limits of `join_room` and `broadcast_echo`: a client cannot reach anything of the server's own through them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -16,7 +16,7 @@ import { connectionTo } from '../../helpers/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** Every client is in the room of the user as whom it logged in, as in a chat. */
+/** Starts a chat that puts every client into the room of its logged-in user. */
 async function start(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
   const { io, url } = await startChat(t, (server) =>
     server.on('connection', (socket) => {
@@ -31,17 +31,16 @@ async function start(t: TestContext, options: InstrumentOptions = { token: TOKEN
     t.after(() => client.disconnect());
     return client;
   };
-  /** The server's side of a client. */
   const socketOf = ({ id }: { id?: string | undefined }) => io.of('/').sockets.get(id ?? '') as Socket;
   return { io, url, connect, socketOf, instrumentation };
 }
 
-test('nobody joins a room of the users, or hears what is sent there', async (t) => {
+test('a client cannot join a user’s room, and receives nothing that is sent there', async (t) => {
   const { io, connect } = await start(t);
   const [alice, mallory] = [await connect('alice'), await connect('mallory')];
-  const heard: unknown[] = [];
+  const receivedEvents: unknown[] = [];
   const answers = new Set<string>();
-  mallory.onAny((...event) => heard.push(event));
+  mallory.onAny((...event) => receivedEvents.push(event));
   for (const room of ['user:alice', { clientKey: 'user:alice' }, 'user:nobody', alice.id, 'capacity2', 'Capacity']) {
     const { error, code, fix } = await mallory.emitWithAck('join_room', room);
     answers.add(JSON.stringify({ error, code, fix }));
@@ -52,34 +51,33 @@ test('nobody joins a room of the users, or hears what is sent there', async (t) 
   io.to('user:alice').emit('secret', 42);
   assert.deepEqual(await received, [42]);
   await mallory.emitWithAck('join_room', 'answered after anything sent before');
-  assert.deepEqual(heard, []);
+  assert.deepEqual(receivedEvents, []);
   assert.equal(io.of('/').adapter.rooms.get('user:alice')?.size, 1);
 });
 
 test('the rooms of a run are open, by default and as configured', async (t) => {
   const byDefault = await start(t);
   const configured = await start(t, { token: TOKEN, rooms: ['lobby', 'arena'] });
-  const [one, other] = [await byDefault.connect('ada'), await configured.connect('ada')];
+  const [onDefault, onConfigured] = [await byDefault.connect('ada'), await configured.connect('ada')];
   for (const room of ['capacity', 'capacity:single', 'capacity:warm-up']) {
-    assert.equal((await one.emitWithAck('join_room', { clientKey: room })).members, 1);
-    assert.equal((await other.emitWithAck('join_room', { clientKey: room })).code, 'JOIN_REFUSED');
+    assert.equal((await onDefault.emitWithAck('join_room', { clientKey: room })).members, 1);
+    assert.equal((await onConfigured.emitWithAck('join_room', { clientKey: room })).code, 'JOIN_REFUSED');
   }
-  for (const room of ['lobby', 'arena:7']) assert.equal((await other.emitWithAck('join_room', room)).members, 1);
+  for (const room of ['lobby', 'arena:7']) assert.equal((await onConfigured.emitWithAck('join_room', room)).members, 1);
 });
 
-/** @returns the answers */
 function joinMany(client: ClientSocket, from: number, count = MAX_ROOMS_PER_CONNECTION): Promise<{ code?: string }[]> {
   return Promise.all(
     Array.from({ length: count }, (_, index) => client.emitWithAck('join_room', `capacity:${from + index}`)),
   );
 }
 
-test('the number of rooms is bounded, and rooms that are empty again do not count', async (t) => {
+test('the number of rooms is bounded, and emptied rooms do not count', async (t) => {
   const { io, connect } = await start(t);
   const greedy = await Promise.all(Array.from({ length: MAX_ROOMS / MAX_ROOMS_PER_CONNECTION }, () => connect()));
   await Promise.all(greedy.map((client, nth) => joinMany(client, nth * MAX_ROOMS_PER_CONNECTION)));
   const late = await connect();
-  assert.equal((await late.emitWithAck('join_room', 'capacity:0')).members, 2, 'an existing one is open');
+  assert.equal((await late.emitWithAck('join_room', 'capacity:0')).members, 2, 'an existing room is open');
   assert.equal((await late.emitWithAck('join_room', 'capacity')).code, 'JOIN_REFUSED');
   const left = once(io.of('/').adapter, 'delete-room');
   greedy[1]?.disconnect();
@@ -87,15 +85,15 @@ test('the number of rooms is bounded, and rooms that are empty again do not coun
   assert.equal((await late.emitWithAck('join_room', 'capacity')).members, 1);
 });
 
-test('one connection is in few rooms', async (t) => {
+test('the number of rooms per connection is bounded', async (t) => {
   const { connect } = await start(t);
   const greedy = await connect();
   const answers = await joinMany(greedy, 0, MAX_ROOMS_PER_CONNECTION + 10);
   assert.equal(answers.filter(({ code }) => code === 'JOIN_REFUSED').length, 10);
-  assert.equal((await greedy.emitWithAck('join_room', 'capacity:0')).members, 1, 'it is in that one already');
+  assert.equal((await greedy.emitWithAck('join_room', 'capacity:0')).members, 1, 'it is already a member');
 });
 
-test('the number of probes is bounded, and one that has left does not count', async (t) => {
+test('the number of probes is bounded, and disconnected probes do not count', async (t) => {
   const { connect, socketOf } = await start(t);
   const echo = { seq: 1, sentAtUs: 1, data: '' };
   const probes = await Promise.all(Array.from({ length: MAX_PROBES }, () => connect()));
@@ -105,13 +103,13 @@ test('the number of probes is bounded, and one that has left does not count', as
   const [first] = probes;
   assert.ok(first);
   assert.equal((await first.emitWithAck('broadcast_echo', echo)).seq, 1);
-  const gone = once(socketOf(first), 'disconnect');
+  const disconnected = once(socketOf(first), 'disconnect');
   first.disconnect();
-  await gone;
+  await disconnected;
   assert.equal((await late.emitWithAck('broadcast_echo', echo)).seq, 1);
 });
 
-test('a refused join fails: for the probe with its cause, for a virtual user by a code', async (t) => {
+test('a refused join fails, with its cause for a probe, and with a code for a virtual user', async (t) => {
   const { url } = await start(t);
   const probe = await Probe.connect({ connection: connectionTo(url) }, new AbortController().signal);
   t.after(() => probe.close());
@@ -129,8 +127,8 @@ test('a refused join fails: for the probe with its cause, for a virtual user by 
   const refused = new Promise<FleetError>((resolve) => connection.watch({ refused: resolve }));
   connection.emit('/', 'join_room', [{ clientKey: 'user:alice' }]);
   assert.equal((await refused).code, 'join_refused');
-  // The process sends its counts from time to time.
-  await eventually('no join is awaited any more', () => fleet.status().joining === 0);
+  // The fleet process sends its counts periodically.
+  await eventually('no join is pending', () => fleet.status().joining === 0);
   assert.equal(fleet.status().joined, 0);
 });
 

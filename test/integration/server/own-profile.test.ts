@@ -1,4 +1,4 @@
-/** Profiles of a worker by its control port: only where the server allows them, and no longer than somebody may take them. */
+/** Profiles of a worker through its control port. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
@@ -13,18 +13,18 @@ async function connected(t: TestContext, urls: string[]): Promise<ControlClients
   return clients;
 }
 
-function keep(): number[] {
+function allocateKept(): number[] {
   return new Array(KEPT_BYTES / 8).fill(0.5);
 }
 
-function use(): number {
+function useCpu(): number {
   let sum = 0;
   for (let step = 0; step < 2e7; step++) sum += Math.sqrt(step);
   return sum;
 }
 
 describe('the profile of a worker', () => {
-  it('is refused by default, with what would allow it', async (t) => {
+  it('is refused by default, with the option that allows it', async (t) => {
     const { control } = await startInstrumented(t, () => {});
     const clients = await connected(t, control.urls);
     await assert.rejects(clients.startProfiles('heap'), {
@@ -33,19 +33,20 @@ describe('the profile of a worker', () => {
     });
   });
 
-  it('has the functions that allocate what it keeps, and those that use CPU', async (t) => {
+  it('shows the functions that allocate retained memory, and those that use CPU', async (t) => {
     const { control } = await startInstrumented(t, () => {}, { profile: true });
     const clients = await connected(t, control.urls);
     await clients.startProfiles('heap');
-    const kept = keep();
+    const kept = allocateKept();
     const [heap] = await clients.takeProfiles();
-    const bytes = heap?.nodes.filter(({ name }) => name === 'keep').reduce((sum, { self }) => sum + self, 0) ?? 0;
+    const bytes =
+      heap?.nodes.filter(({ name }) => name === 'allocateKept').reduce((sum, { self }) => sum + self, 0) ?? 0;
     assert.ok(bytes > 0.9 * KEPT_BYTES && bytes < 1.1 * KEPT_BYTES, `${bytes} bytes of ${kept.length} numbers`);
     await clients.startProfiles('cpu');
-    use();
+    useCpu();
     const [cpu] = await clients.takeProfiles();
     const longest = cpu?.nodes.filter(({ name }) => name !== '(idle)').toSorted((a, b) => b.self - a.self)[0];
-    assert.equal(longest?.name, 'use');
+    assert.equal(longest?.name, 'useCpu');
     assert.ok((cpu?.cpu?.processUs ?? 0) > 0);
   });
 

@@ -1,4 +1,4 @@
-/** What a client can put into one packet, and how often it may send what nobody can read. */
+/** Limits on the content of one packet, and on the number of malformed messages. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
@@ -18,9 +18,9 @@ import { connectClient, connectControl, onceOf, startApp, TOKEN } from '../../he
 import { startChat } from '../../helpers/chat-server.ts';
 import { RawClient } from '../../helpers/hostile.ts';
 
-/** Enough to overflow the stack in Socket.IO's own dispatch. */
+/** Enough arguments to overflow the stack in Socket.IO's own dispatch. */
 const MANY = 100_000;
-const list = (count: number, first = '"x"') => `[${[first, ...Array(count - 1).fill(1)].join()}]`;
+const jsonArray = (count: number, first = '"x"') => `[${[first, ...Array(count - 1).fill(1)].join()}]`;
 
 interface Target {
   port: number;
@@ -40,8 +40,8 @@ async function startInstrumented(t: TestContext, options: InstrumentOptions = {}
 }
 
 async function startPlain(t: TestContext): Promise<Target> {
-  const given = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200' };
-  const app = createPlainApp(parseConfig(given), pino({ level: 'silent' }));
+  const environment = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200' };
+  const app = createPlainApp(parseConfig(environment), pino({ level: 'silent' }));
   t.after(() => app.close());
   return app.start();
 }
@@ -68,12 +68,11 @@ async function metricsOf({ controlPort }: Target): Promise<string> {
 }
 
 async function countOf(target: Target, series: string): Promise<number> {
-  const line = (await metricsOf(target)).split('\n').find((one) => one.startsWith(series.replace('}', ',')));
+  const line = (await metricsOf(target)).split('\n').find((text) => text.startsWith(series.replace('}', ',')));
   return Number(line?.split(' ')[1] ?? 0);
 }
 
-/** Resolves when the server has closed the connection. */
-async function assertCloses(target: Target, packets: (string | Buffer)[], connectPacket?: string): Promise<void> {
+async function untilClosed(target: Target, packets: (string | Buffer)[], connectPacket?: string): Promise<void> {
   const client = await RawClient.connect(target.port, connectPacket);
   client.send(packets);
   await client.closed;
@@ -81,13 +80,13 @@ async function assertCloses(target: Target, packets: (string | Buffer)[], connec
 
 for (const [name, { start, skip }] of Object.entries(KINDS)) {
   describe(name, { skip: skip ?? false }, () => {
-    it('closes a connection that sends more arguments than Socket.IO can dispatch, and lives', async (t) => {
+    it('closes a connection that sends more arguments than Socket.IO can dispatch, and stays up', async (t) => {
       t.mock.method(console, 'error', () => {});
       const target = await start(t);
-      await assertCloses(target, [`42${list(MANY)}`]);
-      await assertCloses(target, [`420${list(MANY)}`]);
-      await assertCloses(target, [`430${list(MANY, '1')}`]);
-      await assertCloses(target, [`451-${list(MANY, '"x",{"_placeholder":true,"num":0}')}`, Buffer.alloc(1)]);
+      await untilClosed(target, [`42${jsonArray(MANY)}`]);
+      await untilClosed(target, [`420${jsonArray(MANY)}`]);
+      await untilClosed(target, [`430${jsonArray(MANY, '1')}`]);
+      await untilClosed(target, [`451-${jsonArray(MANY, '"x",{"_placeholder":true,"num":0}')}`, Buffer.alloc(1)]);
       assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="packet"}'), 4);
       assert.equal(await countOf(target, 'capacity_malformed_total{event="packet"}'), 4);
       const client = await connectClient(`http://127.0.0.1:${target.port}`);
@@ -95,11 +94,11 @@ for (const [name, { start, skip }] of Object.entries(KINDS)) {
       assert.equal((await client.emitWithAck('join_room', 'capacity')).worker, 'w0');
     });
 
-    it('closes a connection after 100 malformed joins, and does no more work for it', async (t) => {
+    it('closes a connection after 100 malformed joins, and ignores the rest of what it sent', async (t) => {
       t.mock.method(console, 'error', () => {});
       const target = await start(t);
-      await assertCloses(target, Array(50_000).fill('42["join_room",{"clientKey":7}]'));
-      await assertCloses(target, Array(50_000).fill('420["broadcast_echo",{}]'));
+      await untilClosed(target, Array(50_000).fill('42["join_room",{"clientKey":7}]'));
+      await untilClosed(target, Array(50_000).fill('420["broadcast_echo",{}]'));
       assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 2);
       for (const event of ['join_room', 'broadcast_echo'])
         assert.equal(await countOf(target, `capacity_malformed_total{event="${event}"}`), MAX_MALFORMED);
@@ -107,23 +106,23 @@ for (const [name, { start, skip }] of Object.entries(KINDS)) {
   });
 }
 
-it('a plain worker lives with any number of arguments, and closes a connection after 100 malformed messages', async (t) => {
+it('a plain worker accepts any number of arguments, and closes a connection after 100 malformed messages', async (t) => {
   t.mock.method(console, 'error', () => {});
   const target = await startPlain(t);
-  await assertCloses(target, [`42${list(MANY)}`, ...Array(50_000).fill('42["join_room",{"clientKey":7}]')]);
+  await untilClosed(target, [`42${jsonArray(MANY)}`, ...Array(50_000).fill('42["join_room",{"clientKey":7}]')]);
   assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 1);
   assert.equal(await countOf(target, 'capacity_malformed_total{event="join_room"}'), MAX_MALFORMED - 1);
 });
 
 describe('instrument(io)', () => {
-  it('bounds all namespaces, acknowledgements among them', async (t) => {
+  it('bounds packets in all namespaces, acknowledgements included', async (t) => {
     t.mock.method(console, 'error', () => {});
     const target = await startInstrumented(t);
-    await assertCloses(target, [`42/other,${list(MANY)}`], '40/other,');
-    await assertCloses(target, [`43/other,0${list(MANY, '1')}`], '40/other,');
+    await untilClosed(target, [`42/other,${jsonArray(MANY)}`], '40/other,');
+    await untilClosed(target, [`43/other,0${jsonArray(MANY, '1')}`], '40/other,');
   });
 
-  it('bounds packets of another parser', async (t) => {
+  it('bounds packets that another parser decodes', async (t) => {
     t.mock.method(console, 'error', () => {});
     const target = await startInstrumented(t, {}, msgpack);
     const client = await connectClient(`http://127.0.0.1:${target.port}`, { parser: msgpack });
@@ -132,21 +131,21 @@ describe('instrument(io)', () => {
     await onceOf(client, 'disconnect');
   });
 
-  it('lets through as many arguments as `maxArguments` says, the name of the event included', async (t) => {
+  it('accepts `maxArguments` arguments, including the name of the event', async (t) => {
     t.mock.method(console, 'error', () => {});
     for (const maxArguments of [undefined, 20]) {
       const target = await startInstrumented(t, { maxArguments });
       const client = await connectClient(`http://127.0.0.1:${target.port}`);
       t.after(() => client.disconnect());
-      const most = (maxArguments ?? MAX_ARGUMENTS) - 1;
-      assert.equal(await client.emitWithAck('count', ...Array(most).fill(1)), most);
-      client.emit('count', ...Array(most + 1).fill(1));
+      const limit = (maxArguments ?? MAX_ARGUMENTS) - 1;
+      assert.equal(await client.emitWithAck('count', ...Array(limit).fill(1)), limit);
+      client.emit('count', ...Array(limit + 1).fill(1));
       await onceOf(client, 'disconnect');
     }
     await assert.rejects(startInstrumented(t, { maxArguments: 1e6 }), { code: 'CONFIG_INVALID' });
   });
 
-  it('drops a message of another server with too many arguments, and counts it', async (t) => {
+  it('drops a message with too many arguments from another server, and counts it', async (t) => {
     t.mock.method(console, 'error', () => {});
     const adapter = busAdapter() as never;
     const [{ io: first }, { io: second }] = [
@@ -155,15 +154,15 @@ describe('instrument(io)', () => {
     ];
     const { controlPort, close } = await instrument(second, { token: TOKEN, worker: 'w0' });
     t.after(close);
-    const got: number[] = [];
-    second.of('/later').on('x', (...args: unknown[]) => got.push(args.length));
+    const receivedCounts: number[] = [];
+    second.of('/later').on('x', (...args: unknown[]) => receivedCounts.push(args.length));
     first.of('/later').serverSideEmit('x', ...Array(MANY).fill(1));
     first.of('/later').serverSideEmit('x', 1, 2);
-    assert.deepEqual(got, [2]);
+    assert.deepEqual(receivedCounts, [2]);
     assert.equal(await countOf({ port: 0, controlPort }, 'capacity_malformed_total{event="server_side_emit"}'), 1);
   });
 
-  it('leaves the parser of the server as it was when it is closed', async (t) => {
+  it('restores the parser of the server when it is closed', async (t) => {
     const { io } = await startChat(t, () => {});
     const parser = (io as unknown as { _parser: unknown })._parser;
     const { close } = await instrument(io, { token: TOKEN });
@@ -174,7 +173,7 @@ describe('instrument(io)', () => {
 });
 
 describe('the control port', () => {
-  it('closes the connection of a holder of the token that sends too many arguments, or 100 malformed requests', async (t) => {
+  it('closes the connection of a token holder that sends too many arguments, or 100 malformed requests', async (t) => {
     t.mock.method(console, 'error', () => {});
     const target = await startApp(t);
     const closes = async (send: (control: Client) => void) => {
@@ -196,7 +195,7 @@ describe('the control port', () => {
   });
 });
 
-/** @returns the adapter of servers that reach each other within this process */
+/** @returns an adapter that connects the servers of this process */
 function busAdapter() {
   const bus = new EventEmitter();
   return class extends ClusterAdapter {

@@ -1,4 +1,4 @@
-/** The plain server, as clients of Socket.IO and a run see it. */
+/** The plain server, as Socket.IO clients and a run see it. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
@@ -10,8 +10,8 @@ import { eventually } from '../../helpers/poll.ts';
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 
 async function setUp(t: TestContext, environment: Record<string, string> = {}) {
-  const given = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200', ...environment };
-  const app = createPlainApp(parseConfig(given), pino({ level: 'silent' }));
+  const settings = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200', ...environment };
+  const app = createPlainApp(parseConfig(settings), pino({ level: 'silent' }));
   t.after(() => app.close());
   const { port, controlPort } = await app.start();
   const control = await connectControl(controlPort);
@@ -21,10 +21,10 @@ async function setUp(t: TestContext, environment: Record<string, string> = {}) {
   return { app, url, port, control, stats };
 }
 
-test('a broadcast reaches the members of its room, and comes back', async (t) => {
+test('a broadcast reaches the members of its room, and is echoed', async (t) => {
   const { url, control, stats } = await setUp(t);
-  const [member, other, stranger] = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
-  stranger.on('broadcast', () => assert.fail('not a member'));
+  const [member, other, outsider] = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
+  outsider.on('broadcast', () => assert.fail('not a member'));
   assert.deepEqual(await member.emitWithAck('join_room', { clientKey: 'blue' }), {
     room: 'blue',
     worker: 'w0',
@@ -40,24 +40,24 @@ test('a broadcast reaches the members of its room, and comes back', async (t) =>
   assert.ok(echo.seq === 1 && echo.roundTripUs > 0);
 
   assert.match((await member.emitWithAck('join_room', 7)).error, /expected a room/);
-  for (const client of [member, other, stranger]) client.disconnect();
-  await eventually('nobody is left', async () => (await stats()).connections === 0);
+  for (const client of [member, other, outsider]) client.disconnect();
+  await eventually('all have disconnected', async () => (await stats()).connections === 0);
   const { accepted, versions, server } = await stats();
   assert.deepEqual([accepted, versions.socketIo, server.kind], [3, 'none', 'plain']);
   assert.match(versions.webSocketEngine, /^ws \d/);
   assert.deepEqual(await ask(control, 'members', 'blue'), { worker: 'w0', members: 0 });
 });
 
-test('pings everybody once in an interval, so that clients stay', async (t) => {
+test('pings all clients once in an interval, so that they stay connected', async (t) => {
   const { url } = await setUp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '300' });
   const clients = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
-  // Two pings to each; a client that misses one disconnects after 600 ms.
+  // Two pings to each client: one that gets none disconnects after 600 ms.
   for (let round = 0; round < 2; round++) await Promise.all(clients.map((client) => onceOf(client.io, 'ping')));
   for (const client of clients) assert.ok(client.connected);
   for (const client of clients) client.disconnect();
 });
 
-test('notifies its clients when it closes, and cuts one that does not answer', { timeout: 25_000 }, async (t) => {
+test('notifies its clients when it closes, and drops one that does not answer', { timeout: 25_000 }, async (t) => {
   const { app, url, port } = await setUp(t);
   const client = await connectClient(url);
   const { socket } = await rawWebSocket(port);

@@ -1,4 +1,4 @@
-/** Whoever has no token cannot take the process that a control port is in, nor keep those out that have it. */
+/** An unauthenticated client cannot overload a process through its control port, nor lock out authenticated clients. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -15,14 +15,14 @@ function open(t: TestContext, port: number) {
   return socket;
 }
 
-test('requests in one piece get no more than one answer', { timeout: 20_000 }, async (t) => {
+test('pipelined requests get at most one response', { timeout: 20_000 }, async (t) => {
   const socket = open(t, (await startApp(t)).controlPort);
   socket.write(METRICS.repeat(1000));
   const answers = await text(socket).catch(() => '');
   assert.ok(answers.split('HTTP/1.1').length <= 2, `${answers.length} bytes`);
 });
 
-test('a WebSocket needs the token, also one that says nothing by it', { timeout: 20_000 }, async (t) => {
+test('a WebSocket needs the token, also if it sends nothing', { timeout: 20_000 }, async (t) => {
   const { controlPort: port } = await startApp(t);
   for (const given of [undefined, 'Bearer', 'Bearer another-token-than', 'Bearer token-of-the-tests-']) {
     const headers = given === undefined ? {} : { authorization: given };
@@ -32,10 +32,10 @@ test('a WebSocket needs the token, also one that says nothing by it', { timeout:
   }
 });
 
-test('many connections that say nothing leave room for the run', { timeout: 20_000 }, async (t) => {
+test('many silent connections leave room for the run', { timeout: 20_000 }, async (t) => {
   const { controlPort: port } = await startApp(t);
-  const strangers = Array.from({ length: 150 }, () => open(t, port));
-  await Promise.all(strangers.map((socket) => once(socket, 'connect')));
+  const silentSockets = Array.from({ length: 150 }, () => open(t, port));
+  await Promise.all(silentSockets.map((socket) => once(socket, 'connect')));
   const control = await connectControl(port);
   assert.equal(typeof (await ask<{ monotonicUs: number }>(control, 'time')).monotonicUs, 'number');
 });

@@ -1,6 +1,6 @@
 /**
- * What every WebSocket server of the table keeps to, whichever it is. Those whose package is not there for this Node are
- * skipped: name the folder that has them in CAPACITY_MODULES.
+ * Behaviour that every WebSocket server of the table shares. A server whose package is not installed for this Node version is skipped;
+ * `CAPACITY_MODULES` is a folder with the packages.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { ask, connectClient, connectControl, onceOf, startApp } from '../../help
 import { eventually } from '../../helpers/poll.ts';
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 
-/** Shorter than a WebSocket server waits by itself for a client's answer to its close frame. */
+/** Shorter than the time for which a WebSocket server itself waits for a client's close frame. */
 const CLOSE_LIMIT = { timeout: 25_000 };
 const TRANSPORTS = [['websocket'], ['polling'], ['polling', 'websocket']];
 
@@ -35,8 +35,8 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       return { app, control: await connectControl(app.controlPort) };
     }
 
-    /** Resolves when the client has the transport that it asked for last. */
-    async function connectBy(url: string, transports: string[]): Promise<Socket> {
+    /** Resolves when the client uses the last of the given transports. */
+    async function connectOver(url: string, transports: string[]): Promise<Socket> {
       const client = await connectClient(url, { transports });
       const { engine } = client.io;
       if (engine.transport.name !== transports.at(-1)) await onceOf(engine, 'upgrade');
@@ -47,7 +47,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       it(`carries a broadcast over every transport, with tunings ${position}`, async (t) => {
         const switches = position === 'default' ? [] : tunings().map(([, { variable }]) => [variable, position]);
         const { app, control } = await setUp(t, Object.fromEntries(switches));
-        const clients = await Promise.all(TRANSPORTS.map((transports) => connectBy(app.url, transports)));
+        const clients = await Promise.all(TRANSPORTS.map((transports) => connectOver(app.url, transports)));
         await Promise.all(clients.map((client) => client.emitWithAck('join_room', 'blue')));
         const received = Promise.all(clients.map((client) => onceOf(client, 'broadcast')));
         const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 5000, seq: 1 });
@@ -57,7 +57,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       });
     }
 
-    it('grants compression where it is switched on, and only there', async (t) => {
+    it('grants compression only where it is switched on', async (t) => {
       for (const position of ['on', 'off']) {
         const { app, control } = await setUp(t, { CAPACITY_PER_MESSAGE_DEFLATE: position });
         const { socket, head } = await rawWebSocket(app.port);
@@ -69,10 +69,10 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       }
     });
 
-    it('gives session ids that name the worker, also after the upgrade', async (t) => {
+    it('creates session ids that contain the worker, also after the upgrade', async (t) => {
       const { app } = await setUp(t, { CAPACITY_WORKER: 'w7' });
       for (const transports of TRANSPORTS) {
-        const client = await connectBy(app.url, transports);
+        const client = await connectOver(app.url, transports);
         const { id } = client.io.engine as unknown as { id: string };
         assert.match(id, /^w7-/);
         assert.equal((await client.emitWithAck('join_room', transports.join())).worker, 'w7');
@@ -80,7 +80,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       }
     });
 
-    it('reports a taken port', async (t) => {
+    it('reports a port in use', async (t) => {
       const { app } = await setUp(t);
       await assert.rejects(start(t, { CAPACITY_PORT: `${app.port}` }), /:\d+ is in use|cannot listen on/);
     });
@@ -90,7 +90,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       CLOSE_LIMIT,
       async (t) => {
         const app = await start(t, { CAPACITY_DRAIN_MS: '60000' });
-        const clients = await Promise.all(TRANSPORTS.map((transports) => connectBy(app.url, transports)));
+        const clients = await Promise.all(TRANSPORTS.map((transports) => connectOver(app.url, transports)));
         const left = Promise.all(clients.map((client) => onceOf(client, 'disconnect')));
         await app.close();
         for (const [reason] of await left) assert.match(String(reason), /transport (close|error)/);
@@ -98,14 +98,14 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
     );
 
     it(
-      'cuts a client that never answers, and a request that never ends, at the drain limit',
+      'drops a client that never answers, and a request that never ends, at the drain limit',
       CLOSE_LIMIT,
       async (t) => {
         const app = await start(t, { CAPACITY_DRAIN_MS: '100' });
         const { socket } = await rawWebSocket(app.port);
         const unfinished = connect(app.port, '127.0.0.1').on('error', () => {});
         unfinished.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n');
-        // What the server read of the unfinished request came before this one.
+        // The server reads the unfinished request before this one.
         await fetch(app.url);
         const ended = Promise.all([once(socket, 'close'), once(unfinished, 'close')]);
         await app.close();
@@ -114,21 +114,20 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
     );
 
     it('leaves nothing open, also when close is called twice', async (t) => {
-      await eventually('the other tests have closed theirs', nothingIsOpen);
+      await eventually('the sockets of earlier tests are closed', hasNothingOpen);
       const app = await start(t);
       const client = await connectClient(app.url);
       const left = onceOf(client, 'disconnect');
       await Promise.all([app.close(), app.close()]);
       await left;
       await app.close();
-      await eventually('sockets and timers are closed', nothingIsOpen);
+      await eventually('sockets and timers are closed', hasNothingOpen);
       const again = await start(t, { CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
       await again.close();
     });
   });
 }
 
-/** @returns whether this process has no socket, and no timer that keeps it alive */
-function nothingIsOpen(): boolean {
+function hasNothingOpen(): boolean {
   return !process.getActiveResourcesInfo().some((name) => /^TCP|^Timeout$/.test(name));
 }
