@@ -1,7 +1,7 @@
 /**
- * Whole runs against applications that want a login, or send to rooms, by the file that `init` writes, beside a count of our
- * own: connections, memory and CPU in /proc, and the copies that one socket.io-client gets. With NEIGHBOURS_CONNECTIONS=400,
- * this is the table in docs/guide/own-server.md.
+ * Runs with the file that `init` writes, against applications that require a login or send to rooms. An independent count checks them:
+ * connections, memory and CPU from /proc, and the copies that one socket.io-client receives. With NEIGHBOURS_CONNECTIONS=400, this is the
+ * table in docs/guide/own-server.md.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -17,19 +17,19 @@ import { startRedis } from '../../helpers/redis.ts';
 import { goodResult, startRun } from '../../helpers/run.ts';
 import { tempStateDir } from '../../helpers/stack.ts';
 
-/** In which a client has to do something before it is one, or that sends to rooms. */
+/** An application that requires a login, or sends to rooms. */
 interface Application extends Neighbour {
-  /** Its options beside the URL. */
+  /** Options of `init` beside the URL. */
   init: string[];
   event: string;
-  /** Where the id is in its first argument. */
+  /** Key of the id in the first argument of the event. */
   id: string;
-  /** Comes in as a user. */
-  enter(url: string): Promise<Socket>;
+  /** Connects a logged-in user. */
+  connectUser(url: string): Promise<Socket>;
   connections?: number;
 }
 
-/** More than `init` writes, in the same time: their CPU is to be more than noise. */
+/** More than `init` writes, in the same time, so that their CPU exceeds the noise. */
 const BROADCASTS = 100;
 const EVERY = 0.2;
 const CONNECTIONS = Number(process.env.NEIGHBOURS_CONNECTIONS ?? 40);
@@ -40,7 +40,7 @@ const CHAT = {
   init: ['--publish', '["chat message", {"id": "$id"}]'],
   event: 'chat message',
   id: 'id',
-  enter: async (url: string) => open(url),
+  connectUser: async (url: string) => open(url),
 };
 
 async function post(url: string, body: object): Promise<Record<string, string>> {
@@ -68,7 +68,7 @@ const APPLICATIONS: Application[] = [
     ],
     event: 'message',
     id: 'id',
-    async enter(url) {
+    async connectUser(url) {
       const { token } = await post(`${url}/login`, USER);
       return open(url, { extraHeaders: { authorization: `bearer ${token}` } });
     },
@@ -77,16 +77,16 @@ const APPLICATIONS: Application[] = [
     ...{ name: 'Express with the cookie of a login', file: 'session.mjs', folder: 'express' },
     ...CHAT,
     init: ['--login', '{"post": {"url": "/login", "form": {"username": "ada"}}}', ...CHAT.init],
-    async enter(url) {
+    async connectUser(url) {
       const body = new URLSearchParams({ username: 'ada' });
       const { headers } = await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' });
-      const cookies = headers.getSetCookie().map((one) => one.split(';')[0]);
+      const cookies = headers.getSetCookie().map((cookie) => cookie.split(';')[0]);
       return open(url, { extraHeaders: { cookie: cookies.join('; ') } });
     },
   },
   {
     ...{ name: PRIVATE, file: 'private.mjs', folder: 'express' },
-    // Its users are told who they are, and only one of them gets a message. All hear of each that comes.
+    // Each user learns its id, a message reaches one user, and all are notified of each new user.
     connections: CONNECTIONS / 4,
     init: [
       ...['--auth', '{"username": "{{ $uuid }}"}'],
@@ -94,14 +94,14 @@ const APPLICATIONS: Application[] = [
     ],
     event: 'private message',
     id: 'content',
-    enter: async (url) => open(url, { auth: { username: 'ada' } }),
+    connectUser: async (url) => open(url, { auth: { username: 'ada' } }),
   },
   {
     ...{ name: 'a login by event', file: 'login-event.mjs' },
     init: ['--emit', `["login", ${LOGIN}]`, '--publish', '["add", {"id": "$id"}]'],
     event: 'monitor',
     id: 'id',
-    async enter(url) {
+    async connectUser(url) {
       const socket = open(url);
       await socket.emitWithAck('login', USER);
       return socket;
@@ -116,7 +116,7 @@ const APPLICATIONS: Application[] = [
     ],
     event: 'message',
     id: 'id',
-    async enter(url) {
+    async connectUser(url) {
       const { access_token: token } = await post(`${url}/auth/login`, USER);
       return open(url, { auth: { token } });
     },
@@ -137,8 +137,7 @@ const APPLICATIONS: Application[] = [
   },
 ];
 
-/** @returns what `init` has written */
-async function initiated(directory: string, options: string[]): Promise<string> {
+async function writeScript(directory: string, options: string[]): Promise<string> {
   const out = join(directory, 'capacity.yml');
   await run(process.execPath, [CLI, 'init', '--out', out, ...options]);
   return readFileSync(out, 'utf8').replace('every: 1, count: 20', `every: ${EVERY}, count: ${BROADCASTS}`);
@@ -149,32 +148,32 @@ const skip = process.env.CAPACITY_NEIGHBOURS === undefined && 'CAPACITY_NEIGHBOU
 
 describe('applications', { concurrency: 1, skip }, () => {
   for (const application of APPLICATIONS) {
-    const { name, init, event, id, enter, connections: target = CONNECTIONS } = application;
+    const { name, init, event, id, connectUser, connections: target = CONNECTIONS } = application;
     it(name, { skip: whyNot(application) }, async (t) => {
       const redis = await startRedis(t);
       const url = await startNeighbour(t, application, { REDIS_URL: redis.url });
-      const begunAt = Date.now();
+      const startedAt = Date.now();
       const options = ['--url', url, '--connections', `${target}`, ...init];
-      const script = await initiated(dirname(tempStateDir(t)), options);
+      const script = await writeScript(dirname(tempStateDir(t)), options);
 
-      const listener = await enter(url);
+      const listener = await connectUser(url);
       t.after(() => listener.disconnect());
       const beside = new Beside(url);
       t.after(() => beside.close());
       listener.on(event, (message) => beside.onMessage(message[id]));
       const { connections, delivery, memory, cpu } = await goodResult(startRun(t, { script }));
-      const minutes = (Date.now() - begunAt) / 60_000;
+      const minutes = (Date.now() - startedAt) / 60_000;
 
-      const isPrivate = name === PRIVATE;
-      const copies = isPrivate ? BROADCASTS : BROADCASTS * target;
+      const hasPrivateMessages = name === PRIVATE;
+      const copies = hasPrivateMessages ? BROADCASTS : BROADCASTS * target;
       const counted = beside.figures(target / 2 + 2);
       const kilobytes = memory.perConnectionBytes;
       t.diagnostic(`${name} ${JSON.stringify({ minutes, init, counted, kilobytes, cpu: cpu.worker })}`);
       assert.equal(connections.peak, target);
       assert.deepEqual([delivery?.expected, delivery?.received], [copies, copies]);
-      // Only the users that it goes to get a private message.
-      assert.equal(counted.messages, isPrivate ? 0 : BROADCASTS);
-      // The listener and one publisher of the run.
+      // Private messages reach their addressee only.
+      assert.equal(counted.messages, hasPrivateMessages ? 0 : BROADCASTS);
+      // Plus the listener and one publisher of the run.
       assert.equal(counted.connections, target + 2);
     });
   }

@@ -1,6 +1,6 @@
 /**
- * The servers of docs/guide/own-server.md: ten connections of a real fleet, and every copy of what they send. What is not
- * installed is skipped; test/fixtures/neighbours/prepare.sh installs it.
+ * The servers of docs/guide/own-server.md, each with ten real connections and every copy that it sends. Servers that are not installed are
+ * skipped; test/fixtures/neighbours/prepare.sh installs them.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -17,21 +17,21 @@ const delivery = {
   publish: { emit: ['chat message', { id: '$id', text: 'hello' }], every: 0.05, count: 5 },
 };
 
-async function everyCopyArrives(url: string): Promise<void> {
+async function assertEveryCopyReceived(url: string): Promise<void> {
   const { delivery: figures, latency, codes } = await measureOwn({ url, delivery, processes: 1, trial: true });
   assert.deepEqual(codes, []);
   assert.deepEqual([figures.broadcasts, figures.expected, figures.received], [5, 50, 50]);
   assert.equal(latency.from, 'publisher');
 }
 
-/** Polling first. @returns how many of ten connections opened, and what the others failed with */
+/** Connects ten clients, by polling first. @returns how many opened, and the errors of the rest */
 async function openTen(url: string, client: ClientKind) {
   const settings = fleetSettings(url, client);
   const transports: ConnectionOptions['transports'] = ['polling', 'websocket'];
   const fleet = await Fleet.start({ ...settings, defaults: { ...settings.defaults, transports } }, 1);
   try {
     const all = await Promise.allSettled(Array.from({ length: 10 }, () => fleet.connection().open('/')));
-    const failed = all.filter((one) => one.status === 'rejected');
+    const failed = all.filter((attempt) => attempt.status === 'rejected');
     return { opened: 10 - failed.length, causes: [...new Set(failed.map(({ reason }) => reason.code))] };
   } finally {
     await fleet.close();
@@ -43,7 +43,7 @@ describe('neighbours', { concurrency: 3 }, () => {
   for (const neighbour of Object.values(single)) {
     it(neighbour.name, { skip: whyNot(neighbour) }, async (t) => {
       const url = await startNeighbour(t, neighbour);
-      await everyCopyArrives(url);
+      await assertEveryCopyReceived(url);
       assert.deepEqual(await openTen(url, 'light'), { opened: 10, causes: [] });
     });
   }
@@ -55,7 +55,7 @@ describe('neighbours', { concurrency: 3 }, () => {
       const workers = await Promise.all([start('w1'), start('w2')]);
       const { notSticky, sticky } = await startProxy(t, proxy, workers);
 
-      await everyCopyArrives(notSticky); // over WebSocket
+      await assertEveryCopyReceived(notSticky); // over WebSocket
       for (const url of sticky) {
         for (const client of ['light', 'official'] as const) {
           assert.deepEqual(await openTen(url, client), { opened: 10, causes: [] }, `${url}, ${client}`);
