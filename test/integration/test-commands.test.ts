@@ -1,4 +1,4 @@
-/** The test commands: files that failed while others used the CPUs have a second attempt, and nothing else is forgiven. */
+/** The test commands give a second attempt only to files that failed while other programs used the CPUs. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { execa } from 'execa';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const PASSES = `import { it } from 'node:test'; it('passes', () => {});`;
-/** @param times of its attempts; each prints a line */
+/** @param times how many attempts fail; each prints a line */
 const fails = (times: number) => `
   import { appendFileSync, readFileSync } from 'node:fs';
   import { it } from 'node:test';
@@ -17,7 +17,7 @@ const fails = (times: number) => `
   appendFileSync(log, '.');
   console.log('attempt', import.meta.filename.at(-'b.test.ts'.length), readFileSync(log).length);
   it('fails', () => { if (readFileSync(log).length <= ${times}) throw new Error('again'); });`;
-/** Passes only beside another one in its process. */
+/** Passes only together with another such file in its process. */
 const BESIDE = `
   import { it } from 'node:test';
   globalThis.seen = [...(globalThis.seen ?? []), 1];
@@ -25,35 +25,40 @@ const BESIDE = `
 
 interface Case {
   files: Record<string, string>;
-  /** Share of the CPUs that they take. */
-  others: number;
-  /** The files are those of a folder that runs in one process. */
-  together?: true;
-  says: RegExp;
-  /** How often each file was tried, if it is one of `fails`. */
+  /** Share of the CPUs that other programs take. */
+  otherShare: number;
+  /** Whether the files form a folder that runs in one process. */
+  inOneProcess?: true;
+  output: RegExp;
+  /** Number of attempts of each file made by `fails`. */
   attempts?: Record<string, number>;
 }
 
 const PASSED: Record<string, Case> = {
-  'a file that failed once while others took CPU, which the end names': {
-    ...{ others: 0.2, files: { a: fails(1), b: fails(0) }, attempts: { a: 2, b: 1 } },
-    says: /second attempt: \S*a\.test\.ts \(others took 20 % of the CPUs\)\n?$/,
+  'a file that failed once while other programs used CPU, listed at the end': {
+    ...{ otherShare: 0.2, files: { a: fails(1), b: fails(0) }, attempts: { a: 2, b: 1 } },
+    output: /second attempt: \S*a\.test\.ts \(others took 20 % of the CPUs\)\n?$/,
   },
-  'the files of a folder in one process': { others: 0, files: { a: BESIDE, b: BESIDE }, together: true, says: /./ },
+  'the files of a folder in one process': {
+    otherShare: 0,
+    files: { a: BESIDE, b: BESIDE },
+    inOneProcess: true,
+    output: /./,
+  },
 };
 
 const FAILED: Record<string, Case> = {
-  'a file that failed while nobody took CPU': {
-    ...{ others: 0.19, files: { a: fails(1) }, attempts: { a: 1 } },
-    says: /^failed: \S*a\.test/m,
+  'a file that failed while no other program used CPU': {
+    ...{ otherShare: 0.19, files: { a: fails(1) }, attempts: { a: 1 } },
+    output: /^failed: \S*a\.test/m,
   },
   'a file that fails twice': {
-    ...{ others: 0.9, files: { a: fails(2) }, attempts: { a: 2 } },
-    says: /^failed twice: \S*a\.test\S* .*90 %/m,
+    ...{ otherShare: 0.9, files: { a: fails(2) }, attempts: { a: 2 } },
+    output: /^failed twice: \S*a\.test\S* .*90 %/m,
   },
-  'more files than can fail by accident': {
-    ...{ others: 0.9, files: { a: fails(1), b: fails(1), c: fails(1), d: fails(1) } },
-    ...{ attempts: { a: 1, b: 1, c: 1, d: 1 }, says: /^failed: \S*a\.test\.ts .*d\.test\.ts /m },
+  'more failed files than chance explains': {
+    ...{ otherShare: 0.9, files: { a: fails(1), b: fails(1), c: fails(1), d: fails(1) } },
+    ...{ attempts: { a: 1, b: 1, c: 1, d: 1 }, output: /^failed: \S*a\.test\.ts .*d\.test\.ts /m },
   },
   'a test that a helper defines, and a file that does not run to its end': {
     files: {
@@ -61,13 +66,13 @@ const FAILED: Record<string, Case> = {
       a: `import { check } from './helper.test.ts'; check();`,
       b: `${PASSES} process.exit(3);`,
     },
-    ...{ others: 0, says: /^failed.*: \S*a\.test\.ts .*, \S*b\.test\.ts /m },
+    ...{ otherShare: 0, output: /^failed.*: \S*a\.test\.ts .*, \S*b\.test\.ts /m },
   },
   'a file of a folder in one process': {
-    ...{ others: 0, files: { a: PASSES, b: fails(9) }, together: true },
-    says: /^failed.*: \S*capacity-test-\w+ \(/m,
+    ...{ otherShare: 0, files: { a: PASSES, b: fails(9) }, inOneProcess: true },
+    output: /^failed.*: \S*capacity-test-\w+ \(/m,
   },
-  'no file at all': { others: 0, files: {}, says: /no test found in/ },
+  'no file at all': { otherShare: 0, files: {}, output: /no test found in/ },
 };
 
 describe('the test commands', { concurrency: 2 }, () => {
@@ -75,18 +80,18 @@ describe('the test commands', { concurrency: 2 }, () => {
     ['pass', 0, PASSED],
     ['fail', 1, FAILED],
   ] as const) {
-    for (const [what, { files, others, together, says, attempts = {} }] of Object.entries(cases)) {
-      it(`${verb}: ${what}`, async (t) => {
+    for (const [situation, { files, otherShare, inOneProcess, output, attempts = {} }] of Object.entries(cases)) {
+      it(`${verb} with ${situation}`, async (t) => {
         const folder = write(t, files);
-        const pattern = `${together ? 'one:' : ''}${folder}/*.test.ts`;
-        // Whose share is known without a second of readings.
+        const pattern = `${inOneProcess ? 'one:' : ''}${folder}/*.test.ts`;
+        // Fixed share, without a second of readings.
         const command = `
           import { runTests } from ${JSON.stringify(join(import.meta.dirname, '../run.ts'))};
-          await runTests([${JSON.stringify(pattern)}], 4, { read: async () => {}, share: () => ${others} });`;
+          await runTests([${JSON.stringify(pattern)}], 4, { read: async () => {}, share: () => ${otherShare} });`;
         writeFileSync(join(folder, 'main.mjs'), command);
         const { exitCode, all } = await node(join(folder, 'main.mjs'));
         assert.equal(exitCode, code, all);
-        assert.match(all, says);
+        assert.match(all, output);
         for (const [name, count] of Object.entries(attempts)) {
           assert.equal([...all.matchAll(new RegExp(`attempt ${name} `, 'g'))].length, count, `${name}: ${all}`);
         }
@@ -94,7 +99,7 @@ describe('the test commands', { concurrency: 2 }, () => {
     }
   }
 
-  it('measure what others took', async (t) => {
+  it('measure the CPU time of other programs', async (t) => {
     for (let cpu = 0; cpu < availableParallelism(); cpu++) {
       const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
       t.after(() => busy.kill('SIGKILL'));

@@ -15,13 +15,13 @@ const PROGRAM = `
   setInterval(() => {}, 1000);
 `;
 
-test('CPU time and memory of a process, its threads and its children', async (t) => {
+test('a process tree counts CPU time and memory of a process, its threads and its children', async (t) => {
   const root = spawn(process.execPath, ['-e', PROGRAM], { stdio: ['ignore', 'pipe', 'inherit'] });
   const tree = new ProcessTree(root.pid as number);
   t.after(() => tree.kill('SIGKILL'));
   const [line] = await once(root.stdout, 'data');
   assert.deepEqual(tree.pids(), [root.pid, Number(line)]);
-  // The thread has ended: what it used was not seen, what the child uses is.
+  // The thread has ended uncounted; the child is counted.
   assert.ok(tree.cpuUs() >= 150_000, `${tree.cpuUs()} µs`);
   assert.ok(tree.cpuUs() < 5_000_000, `${tree.cpuUs()} µs`);
   assert.ok(tree.pssBytes() > 10_000_000, `${tree.pssBytes()} bytes`);
@@ -30,7 +30,7 @@ test('CPU time and memory of a process, its threads and its children', async (t)
   const usedUs = tree.cpuUs();
   tree.kill('SIGKILL');
   await ended;
-  assert.ok(tree.cpuUs() >= usedUs, 'what ended processes have used stays counted');
+  assert.ok(tree.cpuUs() >= usedUs, 'CPU time of ended processes stays counted');
   assert.ok(!tree.pids().includes(root.pid as number));
 });
 
