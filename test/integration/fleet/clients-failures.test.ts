@@ -1,4 +1,4 @@
-/** What stops or ends a connection has the same name with either client, and nothing hangs. */
+/** Every client reports the same cause for a failed attempt or a closed connection, and none hangs. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
@@ -23,7 +23,7 @@ import { freePort } from '../../helpers/redis.ts';
 
 const { cert } = PEM;
 
-/** A WebSocket server that sends these frames and then keeps silent. @param change of the answer to the upgrade */
+/** Starts a WebSocket server that sends these frames and then nothing. @param change applied to the answer to the upgrade */
 const webSocket =
   (frames: Buffer[], change = (answer: string) => answer) =>
   (t: TestContext) =>
@@ -32,7 +32,7 @@ const webSocket =
       for (const frame of frames) socket.write(frame);
     });
 
-/** It accepts the main namespace by itself, without a session id. */
+/** Starts a server that accepts the main namespace unasked, without a session id. */
 function socketIo2Server(t: TestContext): Promise<string> {
   const http = createHttpServer(({ url }, response) => response.end(url?.includes('sid=') ? '40' : OPEN_PACKET));
   http.on('upgrade', ({ headers }, socket) => {
@@ -47,38 +47,38 @@ const silent = (t: TestContext) => rawServer(t);
 const refusing = (answer: string) => (t: TestContext) => rawServer(t, (socket) => socket.end(answer));
 const silentNamespace = async (t: TestContext) => (await startChat(t, (io) => io.use(() => {}))).url;
 const tlsServer = async (t: TestContext) => (await startChat(t, () => {}, { tls: PEM })).url;
-const overTls = (start: Stop[1]) => async (t: TestContext) => (await start(t)).replace('http', 'https');
+const overTls = (start: Failure[1]) => async (t: TestContext) => (await start(t)).replace('http', 'https');
 
-/** What stops an attempt: by which server, under which name, and with which options. */
-type Stop = [
-  what: string,
+/** A failed attempt: the fault, the server, the reported cause, and options of the client. */
+type Failure = [
+  fault: string,
   server: (t: TestContext) => Promise<string>,
   cause: string | RegExp,
   options?: Partial<ClientOptions>,
 ];
 
-const stops = ({ transports, name }: ClientKindUnderTest): Stop[] => {
+const commonFailures = ({ transports, name }: ClientKindUnderTest): Failure[] => {
   const isPolling = transports[0] === 'polling';
   const unanswered = isPolling || name.startsWith('official') ? 'timeout_open' : 'timeout_upgrade';
   const other = isPolling ? 'not_engineio' : 'http_200';
   const wrongName = { tls: { ca: cert, servername: 'other.example' } };
   const withoutTls = async (t: TestContext) => (await tlsServer(t)).replace('https', 'http');
   return [
-    ['nobody listens', async () => `http://127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
-    ['a source address that is not ours', silent, 'EADDRNOTAVAIL', { localAddress: '192.0.2.1' }],
-    ['a source address that is none', silent, 'ERR_INVALID_IP_ADDRESS', { localAddress: 'x' }],
-    ['a URL that is none', async () => 'nonsense', 'ERR_INVALID_URL'],
+    ['a port without a server', async () => `http://127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
+    ['a source address of another machine', silent, 'EADDRNOTAVAIL', { localAddress: '192.0.2.1' }],
+    ['an invalid source address', silent, 'ERR_INVALID_IP_ADDRESS', { localAddress: 'x' }],
+    ['an invalid URL', async () => 'nonsense', 'ERR_INVALID_URL'],
     ['an HTTP error', refusing('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n'), 'http_502'],
     ['a server of Socket.IO 2', socketIo2Server, 'socketio_2'],
     ['a connection closed without an answer', refusing(''), 'closed'],
-    ['no answer', silent, unanswered, SOON],
+    ['a missing answer', silent, unanswered, SOON],
     ['a namespace that is never answered', silentNamespace, 'timeout_namespace', SOON],
-    ['something else', refusing('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'), other],
-    ['a certificate nobody vouches for', tlsServer, 'tls_DEPTH_ZERO_SELF_SIGNED_CERT'],
+    ['a server of another protocol', refusing('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'), other],
+    ['an untrusted certificate', tlsServer, 'tls_DEPTH_ZERO_SELF_SIGNED_CERT'],
     ['a certificate of another name', tlsServer, 'tls_ERR_TLS_CERT_ALTNAME_INVALID', wrongName],
-    ['no TLS to a server that has it', withoutTls, /^closed|^http_400/],
-    ['TLS to a server that has none', overTls(refusing('HTTP/1.1 400 Bad Request\r\n\r\n')), /^tls_/],
-    ['a certificate that is none', overTls(silent), /^tls_/, { tls: { cert: 'x', key: 'y' } }],
+    ['plain HTTP to a TLS server', withoutTls, /^closed|^http_400/],
+    ['TLS to a plain HTTP server', overTls(refusing('HTTP/1.1 400 Bad Request\r\n\r\n')), /^tls_/],
+    ['an invalid client certificate', overTls(silent), /^tls_/, { tls: { cert: 'x', key: 'y' } }],
   ];
 };
 
@@ -90,26 +90,31 @@ const SOON = { connectTimeoutMs: 100 };
 const COMPRESSED = { compression: true };
 const open = text(OPEN_PACKET);
 
-const WEBSOCKET_STOPS: Stop[] = [
+const WEBSOCKET_FAILURES: Failure[] = [
   ['an answer that is not HTTP', refusing('SSH-2.0-OpenSSH_9\r\n'), 'not_websocket'],
   ['a wrong accept key', webSocket([], wrongKey), 'not_websocket'],
-  ['a WebSocket that says nothing', webSocket([]), 'timeout_open', SOON],
-  ['one that closes', webSocket([serverFrame(8, Buffer.from([0x03, 0xf0]))]), 'closed_1008'],
-  ['one that is no Engine.IO', webSocket([text('hello')]), 'not_engineio'],
-  ['one that breaks the protocol', webSocket([Buffer.from([0xff, 0xff])]), 'not_websocket'],
-  ['an Engine.IO server that is no Socket.IO', webSocket([open, text('4hello')]), 'not_socketio'],
-  ['one that accepts without a session', webSocket([open, text('40')]), 'socketio_2'],
-  ['one that says nothing more', webSocket([open]), 'timeout_namespace', SOON],
-  ['compression that was not asked for', granting('permessage-deflate'), 'not_websocket'],
-  ['an extension that was not asked for', granting('x-deflate'), 'not_websocket', COMPRESSED],
+  ['a silent WebSocket', webSocket([]), 'timeout_open', SOON],
+  ['a WebSocket that is closed', webSocket([serverFrame(8, Buffer.from([0x03, 0xf0]))]), 'closed_1008'],
+  ['a WebSocket without Engine.IO', webSocket([text('hello')]), 'not_engineio'],
+  ['a WebSocket that breaks the protocol', webSocket([Buffer.from([0xff, 0xff])]), 'not_websocket'],
+  ['an Engine.IO server without Socket.IO', webSocket([open, text('4hello')]), 'not_socketio'],
+  ['a namespace accepted without a session id', webSocket([open, text('40')]), 'socketio_2'],
+  ['a server that is silent after the open packet', webSocket([open]), 'timeout_namespace', SOON],
+  ['compression that was not requested', granting('permessage-deflate'), 'not_websocket'],
+  ['an extension that was not requested', granting('x-deflate'), 'not_websocket', COMPRESSED],
   [
-    'a window that is too large',
+    'a compression window that is too large',
     granting('permessage-deflate; server_max_window_bits=16'),
     'not_websocket',
     COMPRESSED,
   ],
-  ['what is not compressed', deflated(Buffer.alloc(100, 0xff)), 'not_websocket', COMPRESSED],
-  ['what gets too large', deflated(deflateRawSync(Buffer.alloc(20_000_000))), 'message_too_large', COMPRESSED],
+  ['invalid compressed data', deflated(Buffer.alloc(100, 0xff)), 'not_websocket', COMPRESSED],
+  [
+    'a message that inflates beyond the limit',
+    deflated(deflateRawSync(Buffer.alloc(20_000_000))),
+    'message_too_large',
+    COMPRESSED,
+  ],
 ];
 
 for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, officialClient, pollingClient]) {
@@ -117,8 +122,11 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
   const start = (url: string, changes?: Partial<ClientOptions>) => startClient(kind, url, changes);
 
   suite(kind.name, () => {
-    for (const [what, server, expected, options] of [...stops(kind), ...(isPolling ? [] : WEBSOCKET_STOPS)]) {
-      test(what, async (t) => {
+    for (const [fault, server, expected, options] of [
+      ...commonFailures(kind),
+      ...(isPolling ? [] : WEBSOCKET_FAILURES),
+    ]) {
+      test(`reports ${fault} as ${expected}`, async (t) => {
         const { sink } = start(await server(t), options);
         const { cause, message } = await sink.next('failed');
         if (typeof expected === 'string') assert.equal(cause, expected);
@@ -128,19 +136,19 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       });
     }
 
-    test('a source port of ours that is taken', { skip: kind.name.startsWith('official') }, async (t) => {
+    test('skips a source port that is in use', { skip: kind.name.startsWith('official') }, async (t) => {
       const server = createServer();
-      const taken = await listen(t, createServer());
+      const usedPort = await listen(t, createServer());
       const connected = once(server, 'connection') as Promise<[Socket]>;
-      const ports = [taken, taken];
+      const ports = [usedPort, usedPort];
       const localPort = () => ports.shift() ?? 0;
       const { client } = start(await urlOf(t, server), { localAddress: '127.0.0.1', localPort });
       const [{ remotePort }] = await connected;
-      assert.ok(remotePort && remotePort !== taken);
+      assert.ok(remotePort && remotePort !== usedPort);
       client.destroy();
     });
 
-    test('what the server said when it refused', async (t) => {
+    test('reports what the server said when it refused', async (t) => {
       const head = 'HTTP/1.1 429 Too Many Requests\r\nLocation: /queue\r\n';
       const whole = `${head}Content-Length: 15\r\n\r\ncome back later`;
       const chunked = `${head}Transfer-Encoding: chunked\r\n\r\nf\r\ncome back later\r\n0\r\n\r\n`;
@@ -151,7 +159,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       }
     });
 
-    test('TLS to a server that is trusted', async (t) => {
+    test('connects over TLS to a trusted server', async (t) => {
       const url = await tlsServer(t);
       for (const tls of [{ ca: cert }, { ca: cert, servername: 'localhost' }, { rejectUnauthorized: false }]) {
         const { client, sink } = start(url, { tls, localAddress: '127.0.0.3' });
@@ -163,7 +171,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
 
     if (isPolling) return;
 
-    test('how an open connection ends', async (t) => {
+    test('reports why an open connection was closed', async (t) => {
       const ends: [string, (server: Socket) => void][] = [
         ['transport error', (server) => server.write(Buffer.from([0xff, 0xff]))],
         ['parse error', (server) => server.write(text('4x'))],
@@ -186,7 +194,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       }
     });
 
-    test('pings that stop coming', async (t) => {
+    test('closes a connection that gets no more pings', async (t) => {
       const impatient = text('0{"sid":"a","upgrades":[],"pingInterval":50,"pingTimeout":50,"maxPayload":1000000}');
       const { sink } = start(await webSocket([impatient, text(CONNECT_PACKET)])(t));
       assert.equal((await sink.next('closed')).reason, 'ping timeout');

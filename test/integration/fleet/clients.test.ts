@@ -1,4 +1,4 @@
-/** Every client does the same to a Socket.IO server, and reports the same of it. */
+/** Every client does the same to a Socket.IO server, and reports the same events. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, beforeEach, suite, test } from 'node:test';
@@ -19,7 +19,7 @@ import type { RecordingSink } from '../../helpers/recording-sink.ts';
 
 const OTHERS = [lightPollingClient, lightUpgradingClient, officialClient, pollingClient, upgradingClient];
 
-/** What the server saw, in order, and how long to wait for it. */
+/** Log of what the server received, in order. */
 class ServerLog extends EventEmitter {
   entries: unknown[][] = [];
 
@@ -28,8 +28,8 @@ class ServerLog extends EventEmitter {
     this.emit('entry');
   }
 
-  async until(what: string, count = 1): Promise<void> {
-    while (this.entries.filter(([kind]) => kind === what).length < count) await once(this, 'entry');
+  async until(kind: string, count = 1): Promise<void> {
+    while (this.entries.filter(([logged]) => logged === kind).length < count) await once(this, 'entry');
   }
 }
 
@@ -58,7 +58,7 @@ const { url } = await startChat(
   (io) => {
     io.engine.on('connection', (session) => {
       session.on('close', () => log.add('transport closed'));
-      // Engine.IO waits this long for another poll, also when the client has said goodbye meanwhile.
+      // Engine.IO waits this long for another poll, even if the client has closed meanwhile.
       session.transport.closeTimeout = 100;
     });
     for (const namespace of ['/', '/chat', '/members']) io.of(namespace).on('connection', record(namespace));
@@ -67,7 +67,7 @@ const { url } = await startChat(
       else next(Object.assign(new Error('wrong password'), { data: { hint: 'ask Ali' } }));
     });
   },
-  // Compresses what goes to clients that ask for it.
+  // Compresses messages to clients that request it.
   { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7, perMessageDeflate: true },
 );
 
@@ -75,8 +75,8 @@ beforeEach(() => {
   log.entries = [];
 });
 
-/** The whole story of one client, told to server and sink. */
-async function story(kind: ClientKindUnderTest, compression: boolean) {
+/** Plays one client's whole session. @returns what the server logged and the client reported */
+async function playSession(kind: ClientKindUnderTest, compression: boolean) {
   const { client, sink } = startClient(kind, url, {
     ...{ compression, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } },
     ...{ auth: { password: 'open sesame' }, acknowledge: ['yes', { n: 1 }] },
@@ -125,14 +125,13 @@ async function story(kind: ClientKindUnderTest, compression: boolean) {
   return { log: log.entries.filter(([kind]) => kind !== 'transport closed'), reports: comparable(sink) };
 }
 
-/** The reports that do not depend on the transport. */
-function ofAnyTransport({ reports }: RecordingSink) {
+function withoutUpgrades({ reports }: RecordingSink) {
   return reports.filter(({ on }) => on !== 'upgraded');
 }
 
-/** Without what differs from run to run; Buffers and Uint8Arrays compare by their bytes. */
+/** Drops fields that differ between runs; Buffers and Uint8Arrays compare by their bytes. */
 function comparable(sink: RecordingSink): unknown[] {
-  return ofAnyTransport(sink).map((report) =>
+  return withoutUpgrades(sink).map((report) =>
     JSON.parse(
       JSON.stringify(report, (key, value) =>
         ['sessionId', 'timings', 'receivedAtUs', 'example'].includes(key) ? undefined : value,
@@ -141,12 +140,12 @@ function comparable(sink: RecordingSink): unknown[] {
   );
 }
 
-test('all clients tell the server the same, and report the same, with compression as without', async () => {
-  const light = await story(lightClient, false);
+test('all clients send and report the same, with and without compression', async () => {
+  const light = await playSession(lightClient, false);
   for (const compression of [false, true]) {
     for (const kind of compression ? [lightClient, ...OTHERS] : OTHERS) {
       log.entries = [];
-      const other = await story(kind, compression);
+      const other = await playSession(kind, compression);
       assert.deepEqual(other.log, light.log, kind.name);
       assert.deepEqual(other.reports, light.reports, kind.name);
     }
@@ -171,10 +170,10 @@ for (const kind of [lightClient, ...OTHERS]) {
       const { message, data } = await sink.next('refused');
       assert.deepEqual([message, data], ['wrong password', { hint: 'ask Ali' }]);
       await log.until('transport closed');
-      assert.equal(ofAnyTransport(sink).length, 1);
+      assert.equal(withoutUpgrades(sink).length, 1);
     });
 
-    test('a namespace that does not exist is refused, the others stay', async () => {
+    test('a namespace that does not exist is refused, and the others stay connected', async () => {
       const { client, sink } = start('/');
       await sink.next('open');
       client.connect('/nowhere');
@@ -184,16 +183,16 @@ for (const kind of [lightClient, ...OTHERS]) {
       client.destroy();
     });
 
-    test('more than the kernel takes at once arrives whole and in order', async () => {
+    test('messages larger than the kernel’s buffers arrive whole and in order', async () => {
       const { client, sink } = start('/');
       await sink.next('open');
       const sizes = [6_000_000, 10, 6_000_000, 10];
       for (const size of sizes) client.emit('/', 'large', ['z'.repeat(size)]);
       await log.until('event', sizes.length);
-      const arrived = log.entries
+      const receivedSizes = log.entries
         .filter(([kind]) => kind === 'event')
         .map(([, , , args]) => (args as string[])[0]?.length);
-      assert.deepEqual(arrived, sizes);
+      assert.deepEqual(receivedSizes, sizes);
       client.destroy();
     });
 
@@ -207,7 +206,7 @@ for (const kind of [lightClient, ...OTHERS]) {
       }
     });
 
-    test('destroy before and after the connection opened is silent', async () => {
+    test('destroy is silent, before and after the connection opened', async () => {
       const early = start('/');
       early.client.destroy();
       const late = start('/');
@@ -215,10 +214,10 @@ for (const kind of [lightClient, ...OTHERS]) {
       late.client.destroy();
       await log.until('disconnect');
       assert.deepEqual(early.sink.reports, []);
-      assert.equal(ofAnyTransport(late.sink).length, 1);
+      assert.equal(withoutUpgrades(late.sink).length, 1);
     });
 
-    test('close while connecting is a failed attempt', async () => {
+    test('close while connecting fails the attempt', async () => {
       const { client, sink } = start('/');
       client.close();
       assert.equal((await sink.next('failed')).cause, 'closed');

@@ -17,7 +17,7 @@ import {
 
 const text = (index: number) => `${index} ${'grüße '.repeat(400)}`;
 
-test('the bytes of a compressed message are those of socket.io-client', async (t) => {
+test('a compressed message has as many bytes as with socket.io-client', async (t) => {
   const sizes = await Promise.all(
     [lightClient, officialClient].map(async (kind) => {
       const { io, http, url } = await startChat(t, () => {}, { perMessageDeflate: true });
@@ -45,7 +45,7 @@ const SERVERS: [string, object | boolean][] = [
   ['grants nothing', false],
 ];
 for (const [name, perMessageDeflate] of SERVERS) {
-  test(`a Socket.IO server that ${name}`, async (t) => {
+  test(`all clients exchange messages with a Socket.IO server that ${name}`, async (t) => {
     const echo = (io: Server) =>
       io.on('connection', (socket) => {
         socket.on('echo', (data: unknown, answer: (data: unknown) => void) => {

@@ -14,7 +14,7 @@ async function start(t: TestContext, processes: number, silentAfterMs?: number) 
   return { server, fleet: await startFleet(t, fleetSettings(server.url), processes, silentAfterMs) };
 }
 
-test('a fleet process that dies takes its connections with it, all of them counted, and the others go on', async (t) => {
+test('a killed fleet process closes its connections, all are counted, and the other process goes on', async (t) => {
   const { server, fleet } = await start(t, 2);
   const connections = await joinAll(fleet, 32);
   const reasons: string[] = [];
@@ -46,11 +46,11 @@ test('a fleet process that dies takes its connections with it, all of them count
   assert.deepEqual([asked, pending, alive, failed, ended], [33, 0, 17, {}, { 'fleet process died': 16 }]);
 });
 
-test('whatever a process that dies was doing with its connections, the sums foot', async (t) => {
+test('a killed fleet process leaves consistent sums, whatever its connections were doing', async (t) => {
   const { fleet } = await start(t, 1);
   await joinAll(fleet, 3);
   const [child] = (await fleet.snapshot()).processes;
-  // Opened after the last snapshot, closed, and opening.
+  // One connection closed after the last snapshot, one open, and three opening.
   const [closed] = await joinAll(fleet, 2);
   await closed?.close();
   process.kill(child?.pid as number, 'SIGSTOP');
@@ -71,7 +71,7 @@ test('whatever a process that dies was doing with its connections, the sums foot
   assert.deepEqual(disconnects, ended);
 });
 
-test('a fleet process that stands still is left out after a while, and reported as silent', async (t) => {
+test('a stopped fleet process is left out after a while, and reported as silent', async (t) => {
   const { fleet } = await start(t, 2, 300);
   await joinAll(fleet, 32);
   await eventually('32 members', () => fleet.status().joined === 32);
@@ -89,7 +89,7 @@ test('a fleet process that stands still is left out after a while, and reported 
   process.kill(stopped, 'SIGCONT');
 });
 
-test('a fleet process without a file left keeps its connections, and tells of them', {
+test('a fleet process at its limit of open files keeps its connections, and still reports them', {
   skip: missingTools('prlimit'),
 }, async (t) => {
   const { fleet } = await start(t, 1);
@@ -97,7 +97,7 @@ test('a fleet process without a file left keeps its connections, and tells of th
   const pid = (await fleet.snapshot()).processes[0]?.pid as number;
   const files = readdirSync(`/proc/${pid}/fd`).length;
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}`]);
-  // As the limit is of their numbers, some can be free below it.
+  // The limit applies to descriptor numbers, so some below it may be free.
   const opened = await Promise.allSettled(Array.from({ length: 40 }, () => fleet.connection().open('/')));
   const refused = opened.filter(({ status }) => status === 'rejected').length;
   assert.ok(refused > 0);
@@ -108,7 +108,7 @@ test('a fleet process without a file left keeps its connections, and tells of th
   assert.deepEqual(accounts.failed, { EMFILE: refused });
 });
 
-test('what a fleet process is asked for and cannot do fails alone', async (t) => {
+test('an invalid request to a fleet process fails alone', async (t) => {
   const { server, fleet } = await start(t, 1);
   const [connection] = await joinAll(fleet, 2);
   server.broadcast();

@@ -1,4 +1,4 @@
-/** What connections send again and again, with real processes and a real server. */
+/** Repeated messages of connections, with real processes and a real server. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
@@ -10,25 +10,25 @@ import { eventually } from '../../helpers/poll.ts';
 
 const DATA = [{ type: 'click', text: 'grüße 🎉' }, { type: 'click' }];
 const CONNECTIONS = 10;
-let seen: unknown[] = [];
+let batches: unknown[] = [];
 
 const { url } = await startChat({ after }, (io) => {
   io.on('connection', (socket) => {
     socket.on('batch', (data: unknown, reply: (answer: unknown) => void) => {
-      seen.push(data);
-      reply(REPLIES[seen.length % REPLIES.length]);
+      batches.push(data);
+      reply(REPLIES[batches.length % REPLIES.length]);
     });
   });
 });
 
-/** One in four is an answer without an error. */
+/** Three of four replies are errors. */
 const REPLIES = [{ error: 'no', id: 1 }, { ok: false }, new Error('lost'), { received: 2 }];
 
 beforeEach(() => {
-  seen = [];
+  batches = [];
 });
 
-async function sending(client: ClientKind, transports: Transport[]) {
+async function startSending(client: ClientKind, transports: Transport[]) {
   const fleet = await Fleet.start(fleetSettings(url, client, { transports }), 2);
   const message = { namespace: '/', event: 'batch', args: [DATA], periodUs: 200_000, count: 1, acknowledge: true };
   await fleet.messages('measure');
@@ -40,8 +40,8 @@ async function sending(client: ClientKind, transports: Transport[]) {
   return fleet;
 }
 
-/** @returns what there was at the end, when all is answered that ever will be */
-async function end(fleet: Fleet) {
+/** Stops sending. @returns the counts once nothing is unanswered */
+async function stopSending(fleet: Fleet) {
   await fleet.messages('stop');
   await eventually('the last acknowledgements', async () => (await fleet.messages('stop')).unanswered === 0);
   const { messages, acks, ackErrors } = await fleet.snapshot();
@@ -57,16 +57,19 @@ for (const [client, transports] of [
   ['light', ['polling']],
   ['official', ['websocket']],
 ] as [ClientKind, Transport[]][]) {
-  test(`the ${client} client over ${transports} sends from every connection, and counts every acknowledgement, errors apart`, async () => {
-    const fleet = await sending(client, transports);
-    await eventually('60 messages', () => seen.length >= 60);
-    const { connections, sent, acknowledged, measured, acks, ackErrors } = await end(fleet);
-    assert.deepEqual([connections, sent, acknowledged, acks], [CONNECTIONS, seen.length, seen.length, seen.length]);
-    for (const one of seen) assert.deepEqual(one, DATA);
+  test(`the ${client} client over ${transports} sends from every connection, and counts acknowledgements with errors apart`, async () => {
+    const fleet = await startSending(client, transports);
+    await eventually('60 messages', () => batches.length >= 60);
+    const { connections, sent, acknowledged, measured, acks, ackErrors } = await stopSending(fleet);
+    assert.deepEqual(
+      [connections, sent, acknowledged, acks],
+      [CONNECTIONS, batches.length, batches.length, batches.length],
+    );
+    for (const batch of batches) assert.deepEqual(batch, DATA);
     const ack = decodeHistogram(measured.ackUs);
     assert.equal(ack.totalCount, acknowledged);
     assert.ok(ack.minNonZeroValue > 100 && ack.maxValue < 1_000_000, `${ack.minNonZeroValue} to ${ack.maxValue} µs`);
-    const of = (rest: number) => seen.filter((_, index) => (index + 1) % REPLIES.length === rest).length;
-    assert.deepEqual(ackErrors, { '{"error":"no"}': of(0), '{"ok":false}': of(1), '{}': of(2) });
+    const countOf = (rest: number) => batches.filter((_, index) => (index + 1) % REPLIES.length === rest).length;
+    assert.deepEqual(ackErrors, { '{"error":"no"}': countOf(0), '{"ok":false}': countOf(1), '{}': countOf(2) });
   });
 }

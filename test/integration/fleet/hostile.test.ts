@@ -1,4 +1,4 @@
-/** Servers that try to end or to fill a fleet process: they end their connection, with a cause, and cost it no more than its bounds. */
+/** Servers that try to crash or to fill a fleet process: only their connection is closed, with a cause, and memory stays bounded. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -10,20 +10,20 @@ import { eventually } from '../../helpers/poll.ts';
 import { rawServer } from '../../helpers/raw-listen.ts';
 
 const OBJECTS = '{"valueOf":1,"toString":1}';
-/** What is sent after the upgrade, and the cause with the light and with the official client. */
+/** Frames sent after the upgrade, and the cause that the light and the official client report. */
 const HOSTILE: [light: string, official: string, frames: Buffer[]][] = [
   ['not_engineio', 'unreadable_data', [text('0{')]],
   ['unreadable_data', 'unreadable_data', [text(OPEN_PACKET), text(`44{"message":${OBJECTS}}`)]],
   ['message_too_large', 'message_too_large', [text(OPEN_PACKET), serverFrame(TEXT, '4'.repeat(100_000))]],
 ];
 const OPENED = [text(OPEN_PACKET), text(CONNECT_PACKET)];
-/** Of an open connection. */
+/** Frames that close an open connection, and the reason. */
 const ENDS: [reason: string, frame: Buffer][] = [
   ['parse error', text(`42["wanted",${'['.repeat(4000)}${']'.repeat(4000)}]`)],
   ['message too large', text('x'.repeat(100_000))],
 ];
 
-/** A fleet at a server that upgrades, and then sends or does what the test says. */
+/** Starts a fleet whose server answers the upgrade and then runs `act`. */
 async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket) => void, maxPayloadBytes?: number) {
   const url = await rawServer(t, (socket, request) => {
     socket.write(upgradeAnswer(request));
@@ -33,7 +33,7 @@ async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket)
 }
 
 for (const client of ['light', 'official'] as ClientKind[]) {
-  test(`${client}: a fleet process outlives what servers send`, async (t) => {
+  test(`${client}: a fleet process survives malformed frames`, async (t) => {
     let frames: Buffer[] = [];
     const fleet = await fleetAt(t, client, (socket) => socket.write(Buffer.concat(frames)), 10_000);
     for (const [light, official, sent] of HOSTILE) {
@@ -53,7 +53,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
     assert.deepEqual(column((await fleet.snapshot()).processes, 'alive'), [true]);
   });
 
-  test(`${client}: a flood of acknowledgements of nothing is counted where it arrives`, async (t) => {
+  test(`${client}: unexpected acknowledgements are counted`, async (t) => {
     const flood = Array.from({ length: 5000 }, (_, id) => text(`43${1000 + id}["${'x'.repeat(100)}"]`));
     const fleet = await fleetAt(t, client, (socket) => socket.write(Buffer.concat([...OPENED, ...flood])));
     await fleet.connection().open('/');

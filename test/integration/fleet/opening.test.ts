@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startApp } from '../../helpers/app.ts';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
-test('connections that come together share a process; one by one they go to the emptiest', async (t) => {
+test('connections opened together fill processes in groups; single ones go to the emptiest process', async (t) => {
   const app = await startApp(t);
   const pair = await startFleet(t, fleetSettings(app.url), 2);
   const together = Array.from({ length: 40 }, () => {
@@ -22,7 +22,6 @@ test('connections that come together share a process; one by one they go to the 
   }
 });
 
-/** The process that holds it. */
 function processOf(connection: object): unknown {
   const { child } = connection as { child?: unknown };
   assert.ok(child);

@@ -1,4 +1,4 @@
-/** Servers with another parser than Socket.IO's default: both clients speak it. */
+/** Both clients work with servers that use another parser than Socket.IO's default. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { suite, test } from 'node:test';
@@ -15,29 +15,29 @@ function answers(io: Server): void {
   io.of('/chat').on('connection', (socket) => {
     socket.on('ask', (question, answer) => {
       answer({ to: question, auth: socket.handshake.auth });
-      socket.emit('told', question, (given: unknown) => socket.emit('given', given));
+      socket.emit('echo', question, (reply: unknown) => socket.emit('reply', reply));
       socket.emit('broadcast', { seq: 1, sentAtUs: 5, worker: 'w0', data: 'x' });
     });
   });
 }
 
 for (const file of files) {
-  suite(file.split('/').at(-1) === 'index.js' ? 'socket.io-msgpack-parser' : 'a parser of our own', () => {
+  suite(file.split('/').at(-1) === 'index.js' ? 'socket.io-msgpack-parser' : 'a custom parser', () => {
     for (const client of ['light', 'official'] satisfies ClientKind[]) {
-      test(`the ${client} client connects, asks, listens, answers and counts broadcasts`, async (t) => {
+      test(`the ${client} client connects, sends, receives, acknowledges and counts broadcasts`, async (t) => {
         const server = await startChat(t, answers, { parser: loadParser(file) });
         const changes = { parser: file, auth: { token: 't' }, acknowledge: ['yes'] };
         const fleet = await startFleet(t, fleetSettings(server.url, client, changes));
         const connection = fleet.connection();
         const event = (name: string) =>
           new Promise<unknown[]>((resolve) => connection.listen('/chat', name, resolve)('take'));
-        const [told, given] = [event('told'), event('given')];
+        const [echo, reply] = [event('echo'), event('reply')];
         await connection.open('/chat');
         const question = { deep: [1, null, 'grüße'] };
         const answer = await connection.emitWithAck('/chat', 'ask', [question], 5000);
         assert.deepEqual(answer, [{ to: question, auth: { token: 't' } }]);
-        assert.deepEqual(await told, [question]);
-        assert.deepEqual(await given, ['yes']);
+        assert.deepEqual(await echo, [question]);
+        assert.deepEqual(await reply, ['yes']);
         assert.equal((await fleet.snapshot()).receipts.received, 1);
         await assert.rejects(fleet.connection().open('/nowhere'), { code: 'namespace_refused' });
       });
@@ -45,6 +45,6 @@ for (const file of files) {
   });
 }
 
-test('a module that is no parser is refused by name', () => {
+test('a module that is not a parser is refused with its name', () => {
   assert.throws(() => loadParser(require.resolve('socket.io')), /socket\.io.* is not a parser/);
 });

@@ -1,4 +1,4 @@
-/** What can go wrong while a client polls or upgrades has a name, and ends at most its own connection. */
+/** Failures of a polling or upgrading client are reported with a cause, and end at most its own connection. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -20,7 +20,7 @@ const OPEN = '0{"sid":"a","upgrades":["websocket"],"pingInterval":25000,"pingTim
 const answer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${head}\r\n${body}`;
 
-/** @param answers to the requests of all its connections, in order; after that it is silent */
+/** Starts a server that answers requests in order, over all connections, and then stays silent. */
 function scriptedServer(t: TestContext, ...answers: ((socket: Socket) => void)[]): Promise<string> {
   const rest = [...answers];
   return urlOf(
@@ -30,7 +30,7 @@ function scriptedServer(t: TestContext, ...answers: ((socket: Socket) => void)[]
 }
 
 suite('a polling client', () => {
-  test('names what is wrong with an answer', async (t) => {
+  test('reports why an answer is invalid', async (t) => {
     const cases: [string, string][] = [
       ['not_http', 'SSH-2.0-OpenSSH_9\r\n'],
       ['not_http', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n'],
@@ -53,14 +53,14 @@ suite('a polling client', () => {
     }
   });
 
-  test('gives up on a body that does not come', async (t) => {
+  test('gives up on a body that does not arrive', async (t) => {
     const url = await scriptedServer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
     const { sink } = startClient(lightPollingClient, url, { connectTimeoutMs: 100 });
     assert.equal((await sink.next('failed')).cause, 'timeout_open');
   });
 
   for (const kind of [lightPollingClient, pollingClient]) {
-    test(`names a session that another server does not know: ${kind.name}`, async (t) => {
+    test(`reports a session that another server does not know: ${kind.name}`, async (t) => {
       const unknown = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 17\r\n\r\n{"code":1,"a":""}';
       const refuse = (socket: Socket) => socket.end(unknown);
       const { sink } = startClient(
@@ -73,7 +73,7 @@ suite('a polling client', () => {
     });
   }
 
-  test('sends a request again, once, if its kept connection is closed at that moment', async (t) => {
+  test('resends a request once if its kept connection is closed at that moment', async (t) => {
     const posts: string[] = [];
     const url = await urlOf(
       t,
@@ -93,20 +93,20 @@ suite('a polling client', () => {
     assert.deepEqual(posts, ['40', '40']);
   });
 
-  test('gives up on a server that does not answer what it sends', async (t) => {
+  test('gives up on a server that does not answer posts', async (t) => {
     const { client, sink } = startClient(
       lightPollingClient,
       await scriptedServer(t, (socket) => socket.write(answer(`${OPEN}\x1e40{"sid":"s"}`))),
     );
     await sink.next('open');
     const half = 'x'.repeat(MAX_UNSENT_BYTES / 2);
-    // With attachments, one event is several packets.
+    // An event with attachments is several packets.
     for (let i = 0; i < 5; i++) client.emit('/', 'large', [Buffer.from(half), Buffer.from(half)]);
     assert.equal((await sink.next('closed')).reason, 'send buffer full');
   });
 });
 
-/** @param onUpgrade in place of Engine.IO */
+/** Starts a server whose upgrades are handled by `onUpgrade`. */
 async function serve(t: TestContext, onUpgrade: (socket: Socket) => void): Promise<string> {
   const hello = (io: Server) => io.on('connection', (socket) => socket.on('hello', (done) => done()));
   const { http, url } = await startChat(t, hello, { pingInterval: 50, pingTimeout: 5000, upgradeTimeout: 100 });
@@ -118,12 +118,12 @@ async function serve(t: TestContext, onUpgrade: (socket: Socket) => void): Promi
 for (const kind of [lightUpgradingClient, upgradingClient]) {
   suite(`an upgrade: ${kind.name}`, () => {
     const refused = 'HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n';
-    const ends: [what: string, end: (socket: Socket) => void, cause: string][] = [
+    const ends: [fault: string, end: (socket: Socket) => void, cause: string][] = [
       ['is refused', (socket) => socket.end(refused), 'http_403'],
       ['breaks off', (socket) => socket.destroy(), 'closed'],
     ];
-    for (const [what, end, cause] of ends) {
-      test(`that ${what} is named, and the connection stays on polling`, async (t) => {
+    for (const [fault, end, cause] of ends) {
+      test(`that ${fault} is reported, and the connection stays on polling`, async (t) => {
         const { client, sink } = startClient(kind, await serve(t, end));
         assert.equal((await sink.next('upgrade failed')).cause, cause);
         await sink.next('open');
@@ -138,7 +138,7 @@ for (const kind of [lightUpgradingClient, upgradingClient]) {
   });
 }
 
-test('an upgrade that the server does not answer ends with a name', async (t) => {
+test('an upgrade that the server does not answer is reported', async (t) => {
   const url = await serve(t, () => {});
   const { client, sink } = startClient(lightUpgradingClient, url, { connectTimeoutMs: 100 });
   assert.equal((await sink.next('upgrade failed')).cause, 'timeout_upgrade');

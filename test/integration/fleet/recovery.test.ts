@@ -1,4 +1,4 @@
-/** Connections that drop come back, with their sessions where the server restores them; the same with both clients. */
+/** Dropped connections reconnect, and recover their sessions where the server restores them; the same with both clients. */
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { Fleet } from '../../../plugin/fleet/fleet.ts';
@@ -9,10 +9,10 @@ import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const CONNECTIONS = 20;
-/** Longer than the fleet's status interval, so that the test sees all of them away. */
+/** Longer than the fleet's status interval, so that the test sees all of them disconnected. */
 const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };
 type Server = Awaited<ReturnType<typeof startDropping>>;
-/** Contexts that both sides keep from one message to the next, and begin anew with each connection. */
+/** Compression contexts last for a connection, and start anew after a reconnect. */
 const COMPRESSED = { perMessageDeflate: { threshold: 0 } };
 const RECOVERY = { ...COMPRESSED, connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
 
@@ -21,27 +21,30 @@ for (const client of ['light', 'official'] as const) {
     const settings = fleetSettings(url, client, { auth: { token: 'x' }, compression: true });
     return startFleet(t, { ...settings, reconnection: BACKOFF });
   };
-  /** A broadcast before the drop, one while all are away, and one when all are back. */
+  /** Sends a broadcast before the drop, one while all are disconnected, and one after all have reconnected. */
   const dropBetween = async (server: Server, fleet: Fleet) => {
     await joinAll(fleet, CONNECTIONS);
     server.broadcast();
     await eventually('the first broadcast', () => fleet.status().reached === CONNECTIONS);
     server.drop();
-    await eventually('all to be away', () => fleet.status().away === CONNECTIONS);
+    await eventually('all to be disconnected', () => fleet.status().away === CONNECTIONS);
     server.broadcast();
-    await eventually('all to be back', () => fleet.status().away === 0 && fleet.status().joined === CONNECTIONS);
+    await eventually(
+      'all to have reconnected',
+      () => fleet.status().away === 0 && fleet.status().joined === CONNECTIONS,
+    );
     server.broadcast();
     await eventually('the last broadcast', () => fleet.status().reached >= 2 * CONNECTIONS);
   };
 
   suite(`${client} client`, () => {
-    test('gets its session back, and what it has missed, without another join', async (t) => {
+    test('recovers its session and its missed messages, without another join', async (t) => {
       const server = await startDropping(t, RECOVERY);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
       await eventually('all copies', () => fleet.status().reached === 3 * CONNECTIONS);
       const { accounts, returns, compressed } = await fleet.snapshot();
-      assert.equal(compressed, CONNECTIONS, 'each connection once, however often it opens');
+      assert.equal(compressed, CONNECTIONS, 'each connection counts once, however often it opens');
       assert.deepEqual([accounts.asked, accounts.alive, accounts.returned, accounts.ended], [20, 20, 20, {}]);
       const { awayUs, retries: _, ...counts } = returns;
       assert.deepEqual(counts, { dropped: 20, returned: 20, recovered: 20, gaveUp: 0, left: 0, away: 0 });
@@ -56,14 +59,14 @@ for (const client of ['light', 'official'] as const) {
         notMember: [0, 0, 0],
       });
       assert.ok((rows[1]?.firstUs ?? 0) > 0, 'later than it was sent');
-      // Nobody joins again, and this server's session ids do not name the worker.
+      // Recovered clients do not join again, and this server's session ids do not contain the worker.
       assert.deepEqual(column(rows, 'unplaced'), [undefined, true, true]);
-      const again = server.connects.slice(CONNECTIONS);
-      assert.equal(again.length, CONNECTIONS);
-      for (const packet of again) assert.match(packet, /^0\{"pid":"[\w-]{20}","offset":"[\w-]+","token":"x"\}$/);
+      const reconnects = server.connects.slice(CONNECTIONS);
+      assert.equal(reconnects.length, CONNECTIONS);
+      for (const packet of reconnects) assert.match(packet, /^0\{"pid":"[\w-]{20}","offset":"[\w-]+","token":"x"\}$/);
     });
 
-    test('joins again where the server keeps no sessions, as a new connection of the ledger', async (t) => {
+    test('joins again if the server keeps no sessions, as a new connection of the ledger', async (t) => {
       const server = await startDropping(t, COMPRESSED);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
@@ -80,7 +83,7 @@ for (const client of ['light', 'official'] as const) {
       assert.deepEqual(new Set(server.connects), new Set(['0{"token":"x"}']));
     });
 
-    test('is lost after its last attempt, for the reason of its drop', async (t) => {
+    test('is lost after its last attempt, with the reason of its drop', async (t) => {
       const server = await startDropping(t, RECOVERY);
       const fleet = await start(t, server);
       const [connection] = await joinAll(fleet, 1);

@@ -18,7 +18,7 @@ const OPTIONS = {
   auth: undefined,
 };
 
-async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
+async function recordPolling(kind: ClientKindUnderTest): Promise<RecordedSession> {
   const server = new RecordedSession(['websocket']);
   server.answerHeaders = { 'Set-Cookie': ['route=a; Path=/', 'gone=1; Max-Age=0'] };
   const { client, sink } = startClient(kind, await server.listen(), OPTIONS);
@@ -26,7 +26,7 @@ async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
   await sink.next('open');
   server.send('2');
   await server.until('posts', 2);
-  // What is sent before the last request is answered waits; then only two of these fit into one.
+  // Packets sent before the last request is answered are queued; then only two of these fit into one request.
   for (const letter of 'abcd') client.emit('/', letter, ['x'.repeat(30)]);
   await server.until('posts', 4);
   client.emit('/', 'binary', [Buffer.from([0, 1, 255]), 'ü']);
@@ -39,7 +39,7 @@ async function polled(kind: ClientKindUnderTest): Promise<RecordedSession> {
   return server;
 }
 
-async function upgraded(kind: ClientKindUnderTest, compression: boolean): Promise<RecordedSession> {
+async function recordUpgrade(kind: ClientKindUnderTest, compression: boolean): Promise<RecordedSession> {
   const server = new RecordedSession(['websocket']);
   const { client, sink } = startClient(kind, await server.listen(), { ...OPTIONS, compression });
   await sink.next('open');
@@ -55,9 +55,9 @@ async function upgraded(kind: ClientKindUnderTest, compression: boolean): Promis
   return server;
 }
 
-suite('what a server receives', () => {
+suite('a server receives the same from both clients', () => {
   test('while polling', async () => {
-    const [light, official] = [await polled(lightPollingClient), await polled(pollingClient)];
+    const [light, official] = [await recordPolling(lightPollingClient), await recordPolling(pollingClient)];
     assert.deepEqual(light.posts, official.posts);
     assert.deepEqual(light.polls, official.polls);
     assert.deepEqual(light.upgrades, []);
@@ -70,8 +70,8 @@ suite('what a server receives', () => {
 
   for (const compression of [false, true]) {
     test(`while upgrading, with compression ${compression ? 'on' : 'off'}`, async () => {
-      const light = await upgraded(lightUpgradingClient, compression);
-      const official = await upgraded(upgradingClient, compression);
+      const light = await recordUpgrade(lightUpgradingClient, compression);
+      const official = await recordUpgrade(upgradingClient, compression);
       for (const what of ['posts', 'polls', 'upgrades', 'frames', 'order'] as const) {
         assert.deepEqual(light[what], official[what]);
       }

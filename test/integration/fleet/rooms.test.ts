@@ -1,4 +1,4 @@
-/** Connections that a fleet spreads over rooms of a real server, and the ledger of broadcasts to one of them each. */
+/** Connections that a fleet spreads over rooms of a real server, with one broadcast to each room in the ledger. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BroadcastSent } from '../../../protocol/wire/events.ts';
@@ -12,15 +12,15 @@ const rooms: RoomPlan = { name: 'capacity', count: 4, perConnection: 2, order: '
 const MEMBERS = 4;
 
 for (const client of ['light', 'official'] as const) {
-  test(`only the members of its room are expected to receive a broadcast, client: ${client}`, async (t) => {
+  test(`only the members of a room are expected to receive its broadcast, client: ${client}`, async (t) => {
     const app = await startApp(t);
     const control = await connectControl(app.controlPort);
     const fleet = await startFleet(t, { ...fleetSettings(app.url, client), rooms }, 2);
     await joinAll(fleet, 3);
     await fleet.reset();
     const connections = await joinAll(fleet, 8);
-    // The counts come from time to time: with those of before, nobody would be joining, either.
-    await eventually('all joins are answered', () => {
+    // Counts are sent periodically: older ones would show no pending joins, either.
+    await eventually('all joins are acknowledged', () => {
       const { joining, joined } = fleet.status();
       return joining === 0 && joined === 8;
     });
@@ -31,9 +31,9 @@ for (const client of ['light', 'official'] as const) {
       sent.push(await ask<BroadcastSent>(control, 'broadcast', order));
     }
     assert.deepEqual(column(sent, 'expected'), [MEMBERS, MEMBERS, MEMBERS, MEMBERS]);
-    // The first broadcast once more, and to the members of another room.
+    // A duplicate of the first broadcast, also sent to members of another room.
     app.io.to('capacity:1').emit('broadcast', { seq: 1, sentAtUs: 1, worker: 'w0', data: 'x'.repeat(100) });
-    await eventually('all copies are here', async () => fleet.status().received === 5 * MEMBERS);
+    await eventually('all copies are received', async () => fleet.status().received === 5 * MEMBERS);
     const rows = await fleet.freeze(
       sent.map(({ seq, sentAtUs }) => ({ seq, room: roomName(rooms, seq - 1), sentAtUs, intendedAtUs: sentAtUs })),
     );

@@ -1,4 +1,4 @@
-/** Source ports that the doctor has to count: those of TCP connections that the light client ends itself. */
+/** Source ports that the doctor must count: those of TCP connections that the light client closes first. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
@@ -24,7 +24,7 @@ function portsWaiting(serverPort: number): number {
   return rows.filter((row) => new RegExp(`^ *\\d+: \\S+ \\w+:${hex} ${TIME_WAIT} `).test(row)).length;
 }
 
-/** Who closes first is the one whose port waits: on a busy machine, that can be the other side, of some or of all. */
+/** The side that closes first keeps the port in TIME_WAIT. On a busy machine, that can be the server. */
 const ATTEMPTS = 3;
 const SETTLE_MS = 5000;
 
@@ -32,7 +32,7 @@ function isAbout(count: number, expected: number): boolean {
   return count >= 0.6 * expected && count <= expected;
 }
 
-async function assertWaiting(t: TestContext, kind: ClientKindUnderTest): Promise<void> {
+async function assertPortsInTimeWait(t: TestContext, kind: ClientKindUnderTest): Promise<void> {
   const { io, port, url } = await startChat(t);
   const name = transportsName(kind.transports);
   const { opening, leaving } = SOCKETS_LEFT_BEHIND[name];
@@ -48,20 +48,20 @@ async function assertWaiting(t: TestContext, kind: ClientKindUnderTest): Promise
   await waiting(CONNECTIONS * opening);
   assert.equal(io.engine.clientsCount, CONNECTIONS);
   for (const client of clients) client.close();
-  await eventually('all have left', () => io.engine.clientsCount === 0);
+  await eventually('all have disconnected', () => io.engine.clientsCount === 0);
   await waiting(CONNECTIONS * (opening + leaving));
 }
 
 suite('source ports in TIME_WAIT', { skip: process.platform !== 'linux' }, () => {
   for (const kind of [lightClient, lightUpgradingClient, lightPollingClient]) {
-    test(kind.name, async (t) => {
-      const isRight = () =>
-        assertWaiting(t, kind).then(
+    test(`are as many as the doctor expects: ${kind.name}`, async (t) => {
+      const isCountRight = () =>
+        assertPortsInTimeWait(t, kind).then(
           () => true,
           () => false,
         );
-      for (let attempt = 1; attempt < ATTEMPTS; attempt++) if (await isRight()) return;
-      await assertWaiting(t, kind);
+      for (let attempt = 1; attempt < ATTEMPTS; attempt++) if (await isCountRight()) return;
+      await assertPortsInTimeWait(t, kind);
     });
   }
 });

@@ -1,4 +1,4 @@
-/** TLS as the light client speaks it, on Node's handles. */
+/** TLS of the light client, on Node's handles. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -31,7 +31,7 @@ async function connectInTurn(url: string, count: number, tls: object = { ...trus
   return timings;
 }
 
-test('the handshake is a stage between TCP and the upgrade, and a full one by default', async (t) => {
+test('the TLS handshake is timed between TCP and the upgrade, and is a full one by default', async (t) => {
   for (const timings of await connectInTurn((await startServer(t)).url, 3)) {
     const { tcpUs = 0, tlsUs = 0, upgradeUs = 0, tlsResumed } = timings ?? {};
     assert.ok(tcpUs > 0 && tlsUs > tcpUs && upgradeUs > tlsUs, JSON.stringify(timings));
@@ -40,33 +40,33 @@ test('the handshake is a stage between TCP and the upgrade, and a full one by de
 });
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-  test(`where asked for, each connection resumes the session of an earlier one: ${version}`, async (t) => {
+  test(`each connection resumes an earlier session if configured: ${version}`, async (t) => {
     const { url } = await startServer(t, { maxVersion: version, minVersion: version });
     const timings = await connectInTurn(url, 3, { ...trust, resume: true });
-    assertEach(timings, (one) => one?.tlsResumed, [false, true, true]);
+    assertEach(timings, (timing) => timing?.tlsResumed, [false, true, true]);
   });
 }
 
-test('a host name is looked up, and the certificate checked for it', async (t) => {
+test('a host name is resolved, and the certificate checked against it', async (t) => {
   const { port } = await startServer(t);
   const { client, sink } = start(`https://localhost:${port}`, { ca: PEM.cert });
   await sink.next('open');
   client.destroy();
 });
 
-test('a server that accepts and stays silent is given up in that stage', async (t) => {
+test('an attempt at a server that accepts and stays silent times out in the TLS stage', async (t) => {
   const { sink } = start(`https://127.0.0.1:${await listen(t, createServer())}`, {}, 100);
   assert.equal((await sink.next('failed')).cause, 'timeout_tls');
 });
 
-test('a server that hangs up during the handshake', async (t) => {
-  const rude = createServer((socket) => socket.once('data', () => socket.end()));
-  const { sink } = start(`https://127.0.0.1:${await listen(t, rude)}`);
+test('a server that closes the connection during the handshake is reported as ECONNRESET', async (t) => {
+  const closing = createServer((socket) => socket.once('data', () => socket.end()));
+  const { sink } = start(`https://127.0.0.1:${await listen(t, closing)}`);
   assert.equal((await sink.next('failed')).cause, 'ECONNRESET');
   assert.equal(sink.reports.length, 1);
 });
 
-test('messages of one moment arrive in their order, also larger than the kernel’s buffers', async (t) => {
+test('messages sent together arrive in order, even if larger than the kernel’s buffers', async (t) => {
   const { io, url } = await startServer(t);
   const sizes: number[] = [];
   const all = new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ test('messages of one moment arrive in their order, also larger than the kernel�
   assert.equal((await sink.next('closed')).reason, 'io client disconnect');
 });
 
-test('a connection whose server reads nothing ends when too much waits for it', async (t) => {
+test('a connection whose server reads nothing is closed when the send buffer is full', async (t) => {
   const { http, url } = await startServer(t);
   const accepted = once(http, 'secureConnection') as Promise<[Socket]>;
   const { client, sink } = start(url);
@@ -110,7 +110,7 @@ function hasMlKem(): boolean {
   }
 }
 
-test('no ML-KEM key is made for servers that choose X25519', {
+test('no ML-KEM key is generated for servers that choose X25519', {
   skip: !hasMlKem() && 'OpenSSL without ML-KEM',
 }, async (t) => {
   const old = await startServer(t, { ecdhCurve: 'X25519' });
@@ -123,7 +123,7 @@ test('no ML-KEM key is made for servers that choose X25519', {
     socket.pipe(onward).pipe(socket);
     for (const end of [socket, onward]) end.on('error', () => {});
   });
-  // Connections with the same options learn from each other.
+  // Connections with the same options share what they learn.
   await connectInTurn(`https://127.0.0.1:${await listen(t, balancer)}`, servers.length);
   const hasKey = helloBytes.map((bytes) => bytes > 1184); // the size of such a key
   assert.deepEqual(hasKey, [true, false, false, true], helloBytes.join());

@@ -1,4 +1,4 @@
-/** A fleet counts every connection that has opened under exactly one transport, whatever becomes of it. */
+/** A fleet counts every opened connection under exactly one transport, whatever happens to it later. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TRANSPORTS } from '../../../protocol/wire/connection.ts';
@@ -10,7 +10,7 @@ import { eventually } from '../../helpers/poll.ts';
 const CONNECTIONS = 40;
 
 for (const client of ['light', 'official'] as const) {
-  test(`${client}: connections that poll first, from source ports of our own, and one that is lost and restored`, async (t) => {
+  test(`${client}: connections that poll first, also with source addresses and after a loss, are all counted as upgraded`, async (t) => {
     const server = await startDropping(t);
     const settings = fleetSettings(server.url, client, { transports: TRANSPORTS.default });
     const fleet = await startFleet(t, { ...settings, localAddresses: ['127.0.0.2', '127.0.0.3'] });
@@ -23,7 +23,7 @@ for (const client of ['light', 'official'] as const) {
     const emit = { event: 'join_room', args: [{ clientKey: 'capacity' }] };
     await Promise.all(connections.map((connection) => connection.open('/', { emit })));
     const settled = (opened: number) =>
-      eventually(`${opened} openings, and as many upgrades`, async () => {
+      eventually(`${opened} openings and upgrades`, async () => {
         const snapshot = await fleet.snapshot();
         return snapshot.openings.counts.reduce((sum, count) => sum + count, 0) === opened &&
           snapshot.transports.polling === 0
@@ -44,7 +44,7 @@ for (const client of ['light', 'official'] as const) {
     assert.equal(accounts.alive, CONNECTIONS);
   });
 
-  test(`${client}: connections whose server offers no upgrade`, async (t) => {
+  test(`${client}: connections whose server offers no upgrade are counted as polling`, async (t) => {
     const { url } = await startChat(t, () => {}, { allowUpgrades: false, pingInterval: 7000, pingTimeout: 3000 });
     const fleet = await startFleet(t, fleetSettings(url, client, { transports: TRANSPORTS.default }));
     const connection = fleet.connection();

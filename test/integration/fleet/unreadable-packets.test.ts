@@ -1,4 +1,4 @@
-/** Packets that socket.io-client cannot parse: the light client closes its connection for the same ones, and for no others. */
+/** Packets that socket.io-client cannot parse: the light client closes its connection for exactly the same ones. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -24,7 +24,7 @@ const UNREADABLE: (string | [string, string])[] = [
     ['6', 'binary'],
   ] as [string, string][]),
 ];
-/** No Engine.IO packets: engine.io-client gives its connection up. */
+/** Packets of no Engine.IO type: engine.io-client closes the connection. */
 const UNKNOWN = ['', ' ', '7', '9', '8["a"]', 'x', '\u0000', '\u00e9'];
 const READABLE: (string | [string, string])[] = [
   ...['42[5]', '42/other,["a"]', '42/,["a"]', '42["a"]', '421["a",{"b":[1,"\u00e9"]}]', '4399["a"]', '43["a"]'],
@@ -38,12 +38,13 @@ const READABLE: (string | [string, string])[] = [
 ];
 
 for (const client of ['light', 'official'] as ClientKind[]) {
-  test(`${client}: a packet that cannot be parsed closes its connection, with its cause`, async (t) => {
+  test(`${client}: a packet that cannot be parsed closes its connection, with the cause`, async (t) => {
     const outcomes = await outcomesOf(t, client, [...UNREADABLE, ...UNKNOWN, ...READABLE]);
-    const of = (wanted: string) => outcomes.filter(([, outcome]) => outcome === wanted).map(([packet]) => packet);
-    assert.deepEqual(of('parse error'), UNREADABLE);
-    assert.deepEqual(of('transport error'), UNKNOWN);
-    assert.deepEqual(of('goes on'), READABLE);
+    const packetsWith = (wanted: string) =>
+      outcomes.filter(([, outcome]) => outcome === wanted).map(([packet]) => packet);
+    assert.deepEqual(packetsWith('parse error'), UNREADABLE);
+    assert.deepEqual(packetsWith('transport error'), UNKNOWN);
+    assert.deepEqual(packetsWith('goes on'), READABLE);
   });
 }
 
@@ -56,14 +57,14 @@ async function outcomesOf(t: TestContext, client: ClientKind, packets: (string |
   const fleet = await startFleet(t, fleetSettings(url, client));
   const outcomes: [string | [string, string], string][] = [];
   for (const packet of packets) {
-    const sent = [packet].flat().map((one) => (one === 'binary' ? serverFrame(BINARY, 'x') : text(one)));
+    const sent = [packet].flat().map((part) => (part === 'binary' ? serverFrame(BINARY, 'x') : text(part)));
     const connection = fleet.connection();
     const outcome = new Promise<string>((resolve) => {
       connection.watch({ dropped: resolve });
       connection.listen('/', 'last', () => resolve('goes on'))('take');
     });
     await connection.open('/');
-    // Twice, as copies of a broadcast.
+    // Sent twice, as copies of a broadcast.
     server?.write(Buffer.concat([...sent, ...sent, text('42["last"]')]));
     outcomes.push([packet, await outcome]);
   }
