@@ -1,4 +1,4 @@
-/** `init --publish` with `$room`, where clients join rooms by an event. */
+/** `init --publish` with `$room`, for servers whose clients join rooms by an event. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
@@ -6,10 +6,10 @@ import { good } from '../../helpers/init.ts';
 
 const POST = '["post", {"board": "$room", "id": "$id"}]';
 
-const posting = (t: TestContext, setUp: (io: Server) => void, ...args: string[]) =>
+const initPosts = (t: TestContext, setUp: (io: Server) => void, ...args: string[]) =>
   good(t, setUp, '--publish', POST, ...args);
 
-/** @param join of a client @returns the room, and what the acknowledgement says */
+/** A server with boards. @param join handles a client's join, and returns the room and the acknowledgement */
 function boards(join: (...args: never[]) => { room: string; answer?: unknown }) {
   return (io: Server) =>
     io.of('/a').on('connection', (socket) => {
@@ -28,12 +28,12 @@ function boards(join: (...args: never[]) => { room: string; answer?: unknown }) 
 }
 
 const CASES: Record<string, { emit: unknown[]; join: Parameters<typeof boards>[0]; client: string[] }> = {
-  'an argument of the join names it': {
+  'an argument of the join contains the room': {
     emit: ['join', { size: 3, of: { board: 'news' } }],
     join: ({ of }: { of: { board: string } }) => ({ room: of.board, answer: { status: 'ok' } }),
     client: ['0', 'of', 'board'],
   },
-  'the answer names it': {
+  'the acknowledgement contains the room': {
     emit: ['join', 'ann'],
     join: () => ({ room: 'red', answer: { board: 'red' } }),
     client: ['0', 'board'],
@@ -41,8 +41,8 @@ const CASES: Record<string, { emit: unknown[]; join: Parameters<typeof boards>[0
 };
 
 for (const [name, { emit, join, client }] of Object.entries(CASES)) {
-  it(`counts what goes to a room, where ${name}`, async (t) => {
-    const { flow, settings } = await posting(t, boards(join), '--namespace', '/a', '--emit', JSON.stringify(emit));
+  it(`counts messages to a room if ${name}`, async (t) => {
+    const { flow, settings } = await initPosts(t, boards(join), '--namespace', '/a', '--emit', JSON.stringify(emit));
     assert.deepEqual(flow?.[1], { emit, namespace: '/a', acknowledge: true });
     assert.equal(flow?.length, 3);
     const { event, id, join: joins, audience } = settings?.delivery ?? {};
@@ -51,7 +51,7 @@ for (const [name, { emit, join, client }] of Object.entries(CASES)) {
   });
 }
 
-it('counts what goes to a user whose id a login captured, and tries no other room after that', async (t) => {
+it('counts messages to a user whose id a login captured, and tries no other room', async (t) => {
   let count = 0;
   let posts = 0;
   const messenger = (io: Server) => {
@@ -70,13 +70,13 @@ it('counts what goes to a user whose id a login captured, and tries no other roo
   };
   const login = { post: { url: '/login', capture: { json: '$.user.id', as: 'userId' } } };
   const auth = ['--auth', '{"user": "{{ userId }}"}'];
-  const { flow, settings } = await posting(t, messenger, '--login', JSON.stringify(login), ...auth);
-  assert.equal(flow?.length, 3, 'no step learns what the login brings');
+  const { flow, settings } = await initPosts(t, messenger, '--login', JSON.stringify(login), ...auth);
+  assert.equal(flow?.length, 3, 'the login already captures the room');
   assert.deepEqual(settings?.delivery?.audience, { event: ['0', 'for'], client: 'userId' });
   assert.ok(posts < 6, `${posts} posts`);
 });
 
-it('logs in by an event whose answer names the namespace', async (t) => {
+it('logs in by an event whose acknowledgement contains the namespace', async (t) => {
   const tenants = (io: Server) => {
     const team = io.of('/t-7');
     team.use((socket, next) => next(socket.handshake.auth.key === 'k' ? undefined : new Error('no key')));
@@ -99,7 +99,7 @@ it('logs in by an event whose answer names the namespace', async (t) => {
     '--auth',
     '{"key": "{{ key }}"}',
   ];
-  const { flow, settings } = await posting(t, tenants, ...options, '--publish', '["post", {"id": "$id"}]');
+  const { flow, settings } = await initPosts(t, tenants, ...options, '--publish', '["post", {"id": "$id"}]');
   assert.deepEqual(flow, [login, { connect }, { hold: true }]);
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['posted', ['0', 'id']]);
 });
@@ -107,37 +107,37 @@ it('logs in by an event whose answer names the namespace', async (t) => {
 it('keeps the connection on which a user has logged in, as socket.io-client does', async (t) => {
   const joined: unknown[] = [];
   const members = (io: Server) => {
-    const known = new Set<unknown>();
+    const loggedIn = new Set<unknown>();
     io.of('/team').on('connection', (socket) => {
-      socket.on('join', () => known.has(socket.conn) && socket.join('hall'));
+      socket.on('join', () => loggedIn.has(socket.conn) && socket.join('hall'));
       socket.on('post', ({ id }) => io.of('/team').to('hall').emit('posted', { id }));
     });
     io.on('connection', (socket) => {
       joined.push(socket.conn);
       socket.on('login', (_user, done) => {
-        known.add(socket.conn);
+        loggedIn.add(socket.conn);
         done('ok');
       });
-      socket.on('post', ({ id }) => known.has(socket.conn) && io.emit('posted', { id }));
+      socket.on('post', ({ id }) => loggedIn.has(socket.conn) && io.emit('posted', { id }));
     });
   };
   const login = { emit: ['login', 'ann'], acknowledge: true };
-  for (const [options, others] of [
+  for (const [options, joinSteps] of [
     [[], []],
     [['--namespace', '/team', '--emit', '["join"]'], [{ emit: ['join'], namespace: '/team' }]],
   ] as const) {
     const post = ['--publish', '["post", {"id": "$id"}]'];
-    const { flow, settings } = await posting(t, members, '--login', JSON.stringify(login), ...options, ...post);
-    assert.deepEqual(flow, [login, ...others, { hold: true }]);
+    const { flow, settings } = await initPosts(t, members, '--login', JSON.stringify(login), ...options, ...post);
+    assert.deepEqual(flow, [login, ...joinSteps, { hold: true }]);
     assert.equal(settings?.delivery?.event, 'posted');
     assert.equal(joined.splice(0).length, 3, 'one connection for each of the three clients');
   }
 });
 
-it('gives the room of a join that nobody acknowledges a variable, which takes several', async (t) => {
+it('replaces the room of an unacknowledged join by a variable, which takes several values', async (t) => {
   const silent = boards((_user: unknown, { board }: { board: number }) => ({ room: String(board) }));
   const emit = ['join', 'ann', { board: 7 }];
-  const { flow, settings, variables } = await posting(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
+  const { flow, settings, variables } = await initPosts(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
   assert.deepEqual(variables, { room: [7] });
   assert.deepEqual(flow?.[1], { emit: ['join', 'ann', { board: '{{ room }}' }], namespace: '/a' });
   const { event, id, join, audience } = settings?.delivery ?? {};
@@ -145,9 +145,9 @@ it('gives the room of a join that nobody acknowledges a variable, which takes se
   assert.deepEqual(audience, { event: ['0', 'in'], client: 'room' });
 });
 
-it('says what is missing where nothing names the room', async (t) => {
+it('reports what is missing if no event contains the room', async (t) => {
   const hidden = boards(() => ({ room: 'hall' }));
-  const { stdout, settings } = await posting(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
+  const { stdout, settings } = await initPosts(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
   assert.equal(settings?.delivery, undefined);
   assert.match(stdout, /an event of --emit must name the room/);
 });

@@ -1,4 +1,4 @@
-/** `init` asks on a terminal what no option has said. */
+/** `init` asks on a terminal for whatever no option gives. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
@@ -16,8 +16,8 @@ describe('on a terminal', { skip: noTerminal }, () => {
   const EMIT = /What a client emits/;
   const PUBLISH = /What makes it send/;
 
-  /** @param answers from the third question on; the first two are those for the URL and the connections */
-  async function asked(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
+  /** @param answers from the third question on, after the URL and the connections */
+  async function initOnTerminal(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
     const server = await startChat(t, setUp);
     const cwd = tempFolder(t);
     const first: Answer[] = [
@@ -25,11 +25,11 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [CONNECTIONS, '40'],
     ];
     const answer = await cliOnTerminal(cwd, [...first, ...answers], 'init', '--listen', SECONDS, ...args);
-    await eventually('it has left', () => server.io.engine.clientsCount === 0);
+    await eventually('its client has disconnected', () => server.io.engine.clientsCount === 0);
     return { ...answer, ...(await written(cwd)) };
   }
 
-  it('asks what makes the server send, and not what an option has said', async (t) => {
+  it('asks what makes the server send, and skips questions that an option answers', async (t) => {
     const chat = (io: Server) => {
       io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
     };
@@ -37,31 +37,31 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [INSTRUMENTED, ''],
       [PUBLISH, '["say", {"id": "$id"}]'],
     ];
-    const { code, shown, left, flow, settings } = await asked(t, chat, answers, '--emit', '["enter", "hall"]');
+    const { code, shown, left, flow, settings } = await initOnTerminal(t, chat, answers, '--emit', '["enter", "hall"]');
     assert.deepEqual([code, left], [0, []], shown);
     assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
     assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
     assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
   });
 
-  it('asks nothing more where the server has instrument(io)', async (t) => {
-    const { code, shown, left, settings } = await asked(t, () => {}, [[INSTRUMENTED, 'y']]);
+  it('asks no more if the server has instrument(io)', async (t) => {
+    const { code, shown, left, settings } = await initOnTerminal(t, () => {}, [[INSTRUMENTED, 'y']]);
     assert.deepEqual([code, left], [0, []], shown);
     assert.equal(settings?.control?.urls.length, 1);
   });
 
-  it('says what is wrong with an answer, and asks for it again', async (t) => {
+  it('reports an invalid answer, and asks again', async (t) => {
     const answers: Answer[] = [
       [INSTRUMENTED, 'n'],
       [EMIT, 'subscribe news'],
       [/expected JSON: \["<event>"/, `${CLEAR_LINE}["subscribe"]`],
       [PUBLISH, ''],
     ];
-    const { code, shown, left, flow } = await asked(t, () => {}, answers);
+    const { code, shown, left, flow } = await initOnTerminal(t, () => {}, answers);
     assert.deepEqual([code, left, flow], [0, [], [{ emit: ['subscribe'] }, { hold: true }]], shown);
   });
 
-  it('asks nothing about logins where the server is one of Socket.IO 2', async (t) => {
+  it('asks nothing about logins if the server speaks Socket.IO 2', async (t) => {
     const url = await oldServer(t);
     const { code, shown, left } = await cliOnTerminal(tempFolder(t), [[URL_QUESTION, url]], 'init');
     assert.deepEqual([code, left], [2, []], shown);
@@ -69,7 +69,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.doesNotMatch(shown, /--auth|--login/);
   });
 
-  it('asks for the password of a login, and does not show it', async (t) => {
+  it('asks for the password of a login, and does not echo it', async (t) => {
     const guarded = (io: Server) => {
       io.use((socket, next) => next(socket.handshake.auth.token === 'Typed-8812' ? undefined : new Error('who?')));
     };
@@ -80,14 +80,14 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [/ASKED_TOKEN \(is not shown, and not written\)/, 'Typed-8812'],
     ];
     const auth = '{"token": "{{ $env.ASKED_TOKEN }}"}';
-    const { code, shown, left, flow } = await asked(t, guarded, answers, '--auth', auth);
+    const { code, shown, left, flow } = await initOnTerminal(t, guarded, answers, '--auth', auth);
     assert.deepEqual([code, left], [0, []], shown);
     assert.ok(!shown.includes('Typed-8812'), shown);
     assert.deepEqual(flow, [{ connect: { auth: { token: '{{ $env.ASKED_TOKEN }}' } } }, { hold: true }]);
   });
 
-  it('ends without a file where the input ends', async (t) => {
-    const { code, shown, left, flow } = await asked(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
+  it('writes no file if the input ends', async (t) => {
+    const { code, shown, left, flow } = await initOnTerminal(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
     assert.deepEqual([code, left, flow], [2, [], undefined], shown);
     assert.match(shown, /CONFIG_INVALID: the questions were not answered/);
   });

@@ -1,4 +1,4 @@
-/** `init` looks at a real server, and writes a scenario that a run would accept. */
+/** `init` examines a real server, and writes a scenario that a run accepts. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { it, type TestContext } from 'node:test';
@@ -8,7 +8,7 @@ import { cli } from '../../helpers/cli.ts';
 import { good, init, SECONDS, written } from '../../helpers/init.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** @returns `--auth '{"token": …}'` */
+/** @returns the options for a connection, such as `--auth '{"token": …}'` */
 function optionsOf(connect: object): string[] {
   const typed = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return Object.entries(connect).flatMap(([name, value]) => [`--${name}`, typed(value)]);
@@ -20,18 +20,18 @@ function everyTick(t: TestContext, send: (n: number) => void): void {
   t.after(() => clearInterval(timer));
 }
 
-/** Sends to the room `news`, as soon as there is anybody. */
+/** Sends to the room `news` from the start. */
 function newsServer(t: TestContext) {
   return (io: Server) => {
     everyTick(t, (n) => io.to('news').emit('headline', { id: `n-${n}`, at: new Date().toISOString() }));
     io.on('connection', (socket) => {
-      socket.emit('welcome', { id: socket.id }); // not the same for all
+      socket.emit('welcome', { id: socket.id }); // differs for each client
       socket.on('subscribe', ({ room }: { room: string }) => socket.join(room));
     });
   };
 }
 
-it('finds the event of a server that sends by itself, once it has joined', async (t) => {
+it('finds the event of a server that sends by itself, after a join', async (t) => {
   const emit = ['subscribe', { room: 'news' }];
   const args = ['--emit', JSON.stringify(emit), '--connections', '100'];
   const { stdout, settings, flow } = await good(t, newsServer(t), ...args);
@@ -42,7 +42,7 @@ it('finds the event of a server that sends by itself, once it has joined', async
   assert.deepEqual([event, id, sentAt, publish], ['headline', ['0', 'id'], ['0', 'at'], undefined]);
 });
 
-it('finds where a chat puts the id that was published, also if it does not send it back to its publisher', async (t) => {
+it('finds the published id in a chat’s event, also if the publisher gets no copy', async (t) => {
   const chat = (io: Server) => {
     io.on('connection', (socket) => socket.on('say', (said) => socket.broadcast.emit('said', { from: 'ann', said })));
   };
@@ -51,7 +51,7 @@ it('finds where a chat puts the id that was published, also if it does not send 
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
-it('says what became of a published message that nobody, or only one client, received', async (t) => {
+it('reports what happened to a published message that no client, or only one, received', async (t) => {
   const publish = ['--publish', '["say", {"id": "$id"}]'];
   const refuses = (io: Server) =>
     io.on('connection', (socket) => socket.on('say', (_, done) => done({ error: 'you are muted' })));
@@ -79,7 +79,7 @@ it('says what became of a published message that nobody, or only one client, rec
   );
 });
 
-it('finds the room of each user, in what the server tells it, and learns it in the flow', async (t) => {
+it('finds the room of each user in an event of the server, and captures it in the flow', async (t) => {
   const messenger = (io: Server) => {
     const chat = io.of('/chat');
     let count = 0;
@@ -101,14 +101,15 @@ it('finds the room of each user, in what the server tells it, and learns it in t
   ]);
   const { event, id, audience } = settings?.delivery ?? {};
   assert.deepEqual([event, id, audience], ['said', ['0', 'text'], { event: ['0', 'to'], client: 'room' }]);
-  // Where nobody is told a room of its own, none is made up.
-  const untold = (io: Server) => io.on('connection', (socket) => socket.on('say', ({ text }) => io.emit('said', text)));
-  const other = await good(t, untold, '--publish', JSON.stringify(publish));
+  // If the server announces no room, none is invented.
+  const withoutRooms = (io: Server) =>
+    io.on('connection', (socket) => socket.on('say', ({ text }) => io.emit('said', text)));
+  const other = await good(t, withoutRooms, '--publish', JSON.stringify(publish));
   assert.match(other.stdout, /No event carried an id back to its room/);
   assert.deepEqual([other.flow, other.settings?.delivery], [[{ connect: true }, { hold: true }], undefined]);
 });
 
-it('never writes a name of the server as a template', async (t) => {
+it('never writes a name from the server as a template', async (t) => {
   const secret = '{{ $env.HOME }}';
   for (const [event, key] of [
     [secret, 'id'],
@@ -121,7 +122,7 @@ it('never writes a name of the server as a template', async (t) => {
   }
 });
 
-it('asks for an event where it finds none, and writes what to fill in where one was given', async (t) => {
+it('asks for an event if it finds none, and writes a placeholder if one was given', async (t) => {
   const silent = await init(t, newsServer(t));
   assert.equal(silent.code, 2);
   assert.match(silent.stderr, /^EVENT_NOT_FOUND: .*The server sent "welcome" \(1\)/);
@@ -132,19 +133,19 @@ it('asks for an event where it finds none, and writes what to fill in where one 
   assert.equal(given.settings?.delivery, undefined);
 });
 
-/** Sends to everybody of a namespace. */
-function ticking(t: TestContext, io: Server | Namespace) {
+/** Sends to all clients of a namespace. */
+function sendTicks(t: TestContext, io: Server | Namespace) {
   everyTick(t, (n) => io.emit('tick', { id: `t-${n}` }));
 }
 
-it('comes with path, namespace, auth and headers, and writes them', async (t) => {
+it('connects with path, namespace, auth and headers, and writes them', async (t) => {
   const guarded = (io: Server) => {
     const chat = io.of('/chat');
     chat.use((socket, next) => next(socket.handshake.auth.token === 'a1' ? undefined : new Error('bad token')));
     io.engine.use((request: IncomingMessage, _response: unknown, next: (error?: Error) => void) => {
       next(request.headers['x-key'] === 'k' ? undefined : new Error('no key'));
     });
-    ticking(t, chat);
+    sendTicks(t, chat);
   };
   const path = '/ws/';
   const connect = { namespace: '/chat', auth: { token: 'a1' }, headers: { 'x-key': 'k' } };
@@ -155,20 +156,20 @@ it('comes with path, namespace, auth and headers, and writes them', async (t) =>
   assert.match(stdout, /Each run reads TOKEN, X_KEY from the environment/);
   for (const name of ['TOKEN', 'X_KEY']) delete process.env[name];
   assert.equal(settings?.delivery?.event, 'tick');
-  // A namespace in the URL would stand before the paths of HTTP steps.
-  const { url } = await startChat(t, (io) => ticking(t, io.of('/chat')));
+  // A namespace in the URL would prefix the paths of HTTP steps.
+  const { url } = await startChat(t, (io) => sendTicks(t, io.of('/chat')));
   const cwd = tempFolder(t);
   assert.equal((await cli(cwd, 'init', '--url', `${url}/chat?v=2`, '--listen', SECONDS)).code, 0);
   assert.deepEqual((await written(cwd)).settings?.target, url);
   assert.deepEqual((await written(cwd)).flow, [{ connect: { namespace: '/chat', query: { v: '2' } } }, { hold: true }]);
 });
 
-it('reads a password from the environment, and neither writes nor shows it', async (t) => {
+it('reads a password from the environment, and neither writes nor prints it', async (t) => {
   const password = 'Canary-5521';
   const guarded = (io: Server) => {
     io.use((socket, next) => next(socket.handshake.auth.password === password ? undefined : new Error('who?')));
     io.on('connection', (socket) => socket.emit('welcome', { password, text: `you are ${password}` }));
-    ticking(t, io);
+    sendTicks(t, io);
   };
   const options = ['--auth', '{"password": "{{ $env.INIT_TEST_PASSWORD }}"}'];
   const unset = await init(t, guarded, ...options);
@@ -181,7 +182,7 @@ it('reads a password from the environment, and neither writes nor shows it', asy
   assert.match(said, /"welcome" \(1\)/);
 });
 
-it('keeps the cookies of an HTTP login, in which names of variables stay', async (t) => {
+it('keeps the cookies of an HTTP login, and leaves its template variables', async (t) => {
   const login = { post: { url: '/login', json: { user: 'u{{ $uuid }}' } } };
   const session = (io: Server) => {
     io.httpServer.prependListener('request', (request, response) => {
@@ -190,14 +191,14 @@ it('keeps the cookies of an HTTP login, in which names of variables stay', async
     io.use((socket, next) =>
       next(/sid=s1/.test(socket.handshake.headers.cookie ?? '') ? undefined : new Error('who?')),
     );
-    ticking(t, io);
+    sendTicks(t, io);
   };
   const { flow, settings } = await good(t, session, '--login', JSON.stringify(login));
   assert.deepEqual(flow, [login, { connect: true }, { hold: true }]);
   assert.equal(settings?.delivery?.event, 'tick');
 });
 
-it('logs in by events, and asks for an acknowledgement where a handler gives one', async (t) => {
+it('logs in by events, and requests an acknowledgement if a handler gives one', async (t) => {
   const calls: number[] = [];
   const chat = (io: Server) => {
     io.on('connection', (socket) => {
@@ -215,7 +216,7 @@ it('logs in by events, and asks for an acknowledgement where a handler gives one
   assert.equal(calls.length, 2);
 });
 
-it('says what the server answered, and how to give what it asks for', async (t) => {
+it('reports what the server answered, and which options supply what it asks for', async (t) => {
   const refusals: Record<string, (io: Server) => void> = {
     'by a middleware': (io) => io.use((_socket, next) => next(new Error('invalid username'))),
     'by an event': (io) => {
@@ -236,7 +237,7 @@ it('says what the server answered, and how to give what it asks for', async (t) 
   }
 });
 
-it('asks for different users where the server refuses the second one', async (t) => {
+it('asks for different users if the server refuses the second connection of one', async (t) => {
   const once = (io: Server) => {
     const users = new Set<string>();
     io.use(({ handshake: { auth } }, next) => {
@@ -244,7 +245,7 @@ it('asks for different users where the server refuses the second one', async (t)
       users.add(auth.user);
       next();
     });
-    ticking(t, io);
+    sendTicks(t, io);
   };
   const { code, stderr } = await init(t, once, '--auth', '{"user": "ann"}');
   assert.equal(code, 2);
@@ -253,7 +254,7 @@ it('asks for different users where the server refuses the second one', async (t)
   assert.equal(settings?.delivery?.event, 'tick');
 });
 
-it('names what is wrong with an option, and asks no questions without a terminal', async (t) => {
+it('reports what is wrong with an option, and asks no questions without a terminal', async (t) => {
   const wrong = {
     '--auth': '7',
     '--headers': 'a: b',
@@ -270,7 +271,7 @@ it('names what is wrong with an option, and asks no questions without a terminal
   assert.equal((await written(cwd)).flow, undefined);
 });
 
-it('writes without a look at the server what the options say, and does not overwrite a file', async (t) => {
+it('writes what the options say with `--listen 0`, and does not overwrite a file', async (t) => {
   const cwd = tempFolder(t);
   const init = (...args: string[]) => cli(cwd, 'init', '--listen', '0', '--url', 'http://10.0.0.1', ...args);
   const { stdout } = await init('--json', '--instrumented');
@@ -287,7 +288,7 @@ it('writes without a look at the server what the options say, and does not overw
   assert.deepEqual((await written(cwd)).flow, [{ emit: ['subscribe', 'news'] }, { hold: true }]);
 });
 
-it('logs in with the user info of the URL, of which the file has nothing', async (t) => {
+it('logs in with the user info of the URL, and does not write it', async (t) => {
   const isAnn = ({ headers }: IncomingMessage) => headers.authorization === `Basic ${btoa('ann:pa55')}`;
   const setUp = (io: Server) => {
     io.engine.opts.allowRequest = (request, done) => done(null, isAnn(request));
@@ -303,14 +304,14 @@ it('logs in with the user info of the URL, of which the file has nothing', async
   assert.doesNotMatch(stdout + stderr, /pa55/);
 });
 
-it('writes the transport of a server that takes no WebSocket, and finds its event by that', async (t) => {
+it('writes the transport of a server without WebSocket, and finds its event over polling', async (t) => {
   const given = { setUp: newsServer(t), transports: ['polling' as const] };
   const { settings } = await good(t, given, '--emit', '["subscribe", {"room": "news"}]');
   assert.deepEqual(settings?.connection.transports, ['polling']);
   assert.equal(settings?.delivery?.event, 'headline');
 });
 
-it('writes polling before WebSocket for a server that closes a connection which begins with WebSocket, and says so', async (t) => {
+it('writes polling before WebSocket for a server that closes connections which start with WebSocket, and says so', async (t) => {
   const news = newsServer(t);
   const setUp = (io: Server) => {
     io.engine.on('connection', (connection) => connection.transport.name === 'websocket' && connection.close());
