@@ -1,4 +1,4 @@
-/** What a server can do between its handshake and the namespace: every wait ends, with what was seen. */
+/** Servers that close or stay silent between the handshake and the namespace: every attempt ends, and reports what happened. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
@@ -16,55 +16,63 @@ import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const NEVER = new AbortController().signal;
 
-/** @param onOpen what the server does when it has accepted a WebSocket */
+/** @param onOpen runs when the server has accepted a WebSocket */
 async function startServer(t: TestContext, onOpen: (ws: WebSocket) => void): Promise<string> {
   const http = createServer((_request, response) => response.end(OPEN_PACKET));
   new WebSocketServer({ server: http }).on('connection', onOpen);
   return `http://127.0.0.1:${await listen(t, http)}`;
 }
 
-const opened = (then: (ws: WebSocket) => void) => (ws: WebSocket) => {
+const afterConnect = (onConnect: (ws: WebSocket) => void) => (ws: WebSocket) => {
   ws.send(OPEN_PACKET);
-  ws.once('message', () => then(ws));
+  ws.once('message', () => onConnect(ws));
 };
 
-const ENDS: [what: string, onOpen: (ws: WebSocket) => void, said: RegExp][] = [
+const ENDS: [fault: string, onOpen: (ws: WebSocket) => void, message: RegExp][] = [
   ['closes before its handshake', (ws) => ws.close(), /closed the connection before its handshake/],
   [
     'closes before the namespace',
-    opened((ws) => ws.close()),
+    afterConnect((ws) => ws.close()),
     /answered the Engine\.IO handshake, then closed the WebSocket/,
   ],
   [
     'closes with a code and a reason',
-    opened((ws) => ws.close(1008, 'log in')),
+    afterConnect((ws) => ws.close(1008, 'log in')),
     /closed the WebSocket \(code 1008: log in\)/,
   ],
   [
     'drops the connection',
-    opened((ws) => ws.terminate()),
+    afterConnect((ws) => ws.terminate()),
     /answered the Engine\.IO handshake, then closed the WebSocket/,
   ],
   [
     'sends no Socket.IO packet',
-    opened((ws) => ws.send('4hello from my app')),
+    afterConnect((ws) => ws.send('4hello from my app')),
     /but sent "hello from my app", which is no Socket\.IO packet/,
   ],
-  ['sends packets back', opened((ws) => ws.send('40')), /answered Engine\.IO 4, but sent "0".*not a Socket\.IO server/],
-  ['disconnects from the namespace', opened((ws) => ws.send('41')), /then disconnected the client from namespace \//],
+  [
+    'sends packets back',
+    afterConnect((ws) => ws.send('40')),
+    /answered Engine\.IO 4, but sent "0".*not a Socket\.IO server/,
+  ],
+  [
+    'disconnects from the namespace',
+    afterConnect((ws) => ws.send('41')),
+    /then disconnected the client from namespace \//,
+  ],
   [
     'knows no such namespace',
-    opened((ws) => ws.send('44{"message":"Invalid namespace"}')),
+    afterConnect((ws) => ws.send('44{"message":"Invalid namespace"}')),
     /the server has no namespace \/ \(Invalid namespace\)/,
   ],
-  ['refuses the namespace', opened((ws) => ws.send('44{"message":"no"}')), /the server refused it: no/],
+  ['refuses the namespace', afterConnect((ws) => ws.send('44{"message":"no"}')), /the server refused it: no/],
 ];
 
-for (const [what, onOpen, said] of ENDS) {
-  describe(`a server that ${what}`, () => {
-    it('ends the attempt of the run’s own client, with what was seen', async (t) => {
+for (const [fault, onOpen, message] of ENDS) {
+  describe(`a server that ${fault}`, () => {
+    it('ends the attempt of the run’s own client, which reports what happened', async (t) => {
       const url = await startServer(t, onOpen);
-      await assert.rejects(connectBare(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message: said });
+      await assert.rejects(connectBare(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message });
     });
 
     it('ends the attempt of a control client', async (t) => {
@@ -76,10 +84,10 @@ for (const [what, onOpen, said] of ENDS) {
   });
 }
 
-it('a server that never opens the namespace ends the attempt, with what was granted', async (t) => {
+it('a server that never opens the namespace ends the attempt, which reports the accepted upgrade', async (t) => {
   const url = await startServer(
     t,
-    opened(() => {}),
+    afterConnect(() => {}),
   );
   await assert.rejects(connectBare(connectionTo(url), NEVER), {
     message: /accepted the upgrade to WebSocket, but never answered the CONNECT of namespace \//,
@@ -87,7 +95,7 @@ it('a server that never opens the namespace ends the attempt, with what was gran
   });
 });
 
-it('a polling session that the server closes ends the attempt, with what was seen', async (t) => {
+it('a polling session that the server closes ends the attempt, which reports the handshake', async (t) => {
   const http = createServer(({ url }, response) => response.end(url?.includes('sid=') ? '1' : OPEN_PACKET));
   const connection = { ...connectionTo(`http://127.0.0.1:${await listen(t, http)}`), transports: ['polling' as const] };
   await assert.rejects(connectBare(connection, NEVER), {
@@ -99,7 +107,7 @@ it('a polling session that the server closes ends the attempt, with what was see
 it('a control client does not wait longer than its time-out for a namespace that is never opened', async (t) => {
   const url = await startServer(
     t,
-    opened(() => {}),
+    afterConnect(() => {}),
   );
   await assert.rejects(ControlClients.connect([url], TOKEN, { timeoutMs: 200 }), {
     message: /no answer within 200 ms/,
@@ -116,12 +124,12 @@ describe('a middleware that closes WebSockets', () => {
     );
 
   for (const command of ['doctor', 'init']) {
-    it(`does not end ${command} without an answer`, async (t) => {
+    it(`leaves ${command} with a report and an exit code`, async (t) => {
       const { url } = await start(t);
       const args = command === 'init' ? ['init', '--url', url, '--out', 'capacity.yml'] : ['doctor', '--target', url];
-      // A process of its own: here, the server would keep it alive.
-      const run = await execa(process.execPath, [CLI, ...args], { cwd: tempFolder(t), reject: false, all: true });
-      const { exitCode, all } = run;
+      // Runs in its own process: in this one, the server would keep it alive.
+      const finished = await execa(process.execPath, [CLI, ...args], { cwd: tempFolder(t), reject: false, all: true });
+      const { exitCode, all } = finished;
       assert.notEqual(exitCode, 13);
       assert.match(all, /answered the Engine\.IO handshake, then closed the WebSocket/);
       assert.match(all, /transports: \[polling, websocket\]/);

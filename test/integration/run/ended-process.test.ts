@@ -1,4 +1,4 @@
-/** A server whose process ends during the run: that is the first finding, and what follows from it is below it. */
+/** A server process that ends during the run is the first finding, and its consequences are not reported beside it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findingsOfServer } from '../../helpers/findings.ts';
@@ -8,8 +8,8 @@ import { startEndingServer } from '../../helpers/plain-server.ts';
 const FLOW = [{ hold: true }];
 const QUICK = { warmUp: 0, singleRoundTrips: 0, broadcasts: { count: 0 }, hold: 0.2 };
 
-describe('a run names the process of the server that ended', { concurrency: 2 }, () => {
-  it('with its connections, once, when it exits at its twelfth client', async (t) => {
+describe('a run reports the ended process of the server', { concurrency: 2 }, () => {
+  it('once, with its connections, when it exits at its twelfth client', async (t) => {
     const { url, pid } = await startEndingServer(t, { most: 12 });
     const script = inProcessScript({ target: url }, { ...QUICK, workers: { pids: [pid] } }, {}, FLOW, 10);
     const { result, exitCode, output } = await startInProcess(script).ended;
@@ -27,9 +27,9 @@ describe('a run names the process of the server that ended', { concurrency: 2 },
     assert.deepEqual([result.outcome.status, exitCode], ['FAILED', 1], output);
   });
 
-  it('with its open files, when it dies of EMFILE', async (t) => {
+  it('with its open files, when it crashes with EMFILE', async (t) => {
     const { url } = await startEndingServer(t, { openFiles: 124 });
-    // Nobody names its processes: those that listen on the port are watched.
+    // The processes are not configured: the run watches those that listen on the port.
     const script = inProcessScript({ target: url }, QUICK, {}, FLOW, 10);
     const { result, exitCode, output } = await startInProcess(script).ended;
     const [first] = findingsOfServer(result);

@@ -6,7 +6,7 @@ import { findingsOfServer } from '../../helpers/findings.ts';
 import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts';
 import { startLeakyServer } from '../../helpers/plain-server.ts';
 
-it('a worker that is killed is the first finding, and the run has failed with exit code 1', async (t) => {
+it('a killed worker is the first finding, and the run fails with exit code 1', async (t) => {
   const { url, control, pid } = await startLeakyServer(t, {});
   const script = inProcessScript({ target: url }, { control, warmUp: 0, hold: 5, broadcasts: { count: 0 } }, {}, [
     { hold: true },
@@ -21,12 +21,12 @@ it('a worker that is killed is the first finding, and the run has failed with ex
   assert.deepEqual([result.verdict.status, result.outcome.status, exitCode], ['SUSPECT', 'FAILED', 1], output);
 });
 
-it('a worker of which the run sees no process ended if clients are cut off and its control port refuses', async (t) => {
+it('a worker without a visible process has ended if clients are disconnected and its control port refuses connections', async (t) => {
   const app = await startApp(t);
   const options = { control: app.control, warmUp: 0, hold: 5, broadcasts: { count: 0 } };
   const run = startInProcess(inProcessScript({ target: app.url }, options, {}, [{ hold: true }]));
   await run.reached('hold');
-  // The process of this test goes on, as one on another host that the run cannot see.
+  // The process goes on, like one on another host that the run cannot see.
   await app.close();
   const { result, exitCode, output } = await run.ended;
   const [first] = findingsOfServer(result);

@@ -1,4 +1,4 @@
-/** A user's own command as the fault: it ends when it ends, whatever it has started. */
+/** A user's own command as the fault: the fault is over when the command exits, whatever it has started. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,29 +7,29 @@ import { describe, it, type TestContext } from 'node:test';
 import { causeFault } from '../../../plugin/run/fault/cause.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-const never = new AbortController().signal;
-const run = (command: string[], signal = never, timeoutMs?: number) =>
+const NEVER = new AbortController().signal;
+const run = (command: string[], signal = NEVER, timeoutMs?: number) =>
   causeFault({ kind: 'command', command, at: 1 }, { stack: undefined, signal }, timeoutMs);
 const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {
-  it('is done when it has ended, though what it started goes on and can still write', async (t) => {
-    const { script, written } = startedServer(t);
+  it('is done when it exits, while a process that it started goes on and can still write', async (t) => {
+    const { script, written } = commandWithServer(t);
     await run(sh(script));
     const before = written();
-    await eventually('the server writes on', () => written() > before);
+    await eventually('more output of the server', () => written() > before);
   });
 
-  it('that fails is reported with what it said', async () => {
+  it('is reported with its output if it fails', async () => {
     await assert.rejects(run(sh('echo no such service >&2; exit 3')), /exit code 3[\s\S]*: no such service$/);
   });
 
-  it('that is not there is reported', async () => {
+  it('is reported if it does not exist', async () => {
     await assert.rejects(run(['capacity-no-such-program']), /ENOENT/);
   });
 
-  it('that does not end is stopped after a while', async () => {
-    const { message } = (await run(sh('echo $$; exec sleep 60'), never, 500).catch((error) => error)) as Error;
+  it('is stopped after a time-out', async () => {
+    const { message } = (await run(sh('echo $$; exec sleep 60'), NEVER, 500).catch((error) => error)) as Error;
     assert.match(message, /did not end within 0\.5 s, and was stopped: sh -c .*: \d+$/);
     const pid = Number(/\d+$/.exec(message));
     assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
@@ -43,8 +43,8 @@ describe('a command as the fault', () => {
   });
 });
 
-/** @returns a command that leaves a server running, which writes to its output, and how often that went well */
-function startedServer(t: TestContext): { script: string; written: () => number } {
+/** @returns a command that leaves a server running, and the number of its successful writes */
+function commandWithServer(t: TestContext): { script: string; written: () => number } {
   const base = join(tmpdir(), `capacity-fault-${process.pid}-${Date.now()}`);
   t.after(() => {
     process.kill(Number(readFileSync(`${base}.pid`, 'utf8')));

@@ -1,4 +1,4 @@
-/** A server that contains nothing of ours: Node's inspector tells what its connections keep. */
+/** A server without `instrument(io)`: Node's inspector reads what its connections keep. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
@@ -6,7 +6,7 @@ import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts
 import { startOrphan } from '../../helpers/process.ts';
 
 const KEPT_BYTES = 64 * 1024;
-/** What a connection keeps beside that: sockets, and the first HTTP request. */
+/** Further memory that a connection keeps: sockets, and the first HTTP request. */
 const OWN_BYTES = { least: 8 * 1024, most: 20 * 1024 };
 const PAUSES = 3;
 
@@ -51,27 +51,30 @@ test('a run reads what an unchanged server keeps, and which functions allocate i
   const { memory } = result;
   const found = memory.perConnectionBytes.workerKept;
   assert.ok(found, output);
-  const beside = found.slope - KEPT_BYTES;
-  assert.ok(beside > OWN_BYTES.least && beside < OWN_BYTES.most, JSON.stringify(found));
+  const furtherBytes = found.slope - KEPT_BYTES;
+  assert.ok(furtherBytes > OWN_BYTES.least && furtherBytes < OWN_BYTES.most, JSON.stringify(found));
   assert.equal(memory.collected, true);
   assert.equal(memory.sources.workerKept, "Node's inspector");
   assert.equal(memory.inspector?.processes, 1);
   assert.ok((memory.residualBytes.workerKept ?? Number.NaN) < KEPT_BYTES * 10, output);
-  const { places } = memory;
-  const [first] = places?.functions ?? [];
+  const { places: memoryPlaces } = memory;
+  const [first] = memoryPlaces?.functions ?? [];
   assert.equal(first?.name, 'keep', JSON.stringify(memory.absent));
   assert.ok(Math.abs(first.bytes - KEPT_BYTES) < 0.05 * KEPT_BYTES, JSON.stringify(first));
-  assert.ok(Math.abs(places?.unattributedBytes ?? 0) < 0.1 * KEPT_BYTES, JSON.stringify(places));
+  assert.ok(Math.abs(memoryPlaces?.unattributedBytes ?? 0) < 0.1 * KEPT_BYTES, JSON.stringify(memoryPlaces));
   const { connect, copy } = result.cpuByPlace ?? {};
   assert.ok(connect && copy, JSON.stringify(result.cpuByPlace));
-  for (const [name, of] of [
+  for (const [name, places] of [
     ['work', connect],
     ['speak', copy],
   ] as const) {
-    const [most] = of.functions;
-    assert.equal(most?.name, name, JSON.stringify(of));
-    const sum = of.packages.reduce((total, { us }) => total + us, of.unattributedUs);
-    assert.ok(Math.abs(sum - of.us) < 1e-6 * of.us && Math.abs(of.unattributedUs) < 0.2 * of.us, JSON.stringify(of));
+    const [largest] = places.functions;
+    assert.equal(largest?.name, name, JSON.stringify(places));
+    const sum = places.packages.reduce((total, { us }) => total + us, places.unattributedUs);
+    assert.ok(
+      Math.abs(sum - places.us) < 1e-6 * places.us && Math.abs(places.unattributedUs) < 0.2 * places.us,
+      JSON.stringify(places),
+    );
   }
   assert.match(output, /worker CPU by place, profiled: of [\d.]+ ms per connect: application/);
   assert.match(output, /of the [\d.]+ KB that V8 counts per connection: application/);

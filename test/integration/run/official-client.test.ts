@@ -1,4 +1,4 @@
-/** The run's own clients, in Artillery's process, at servers that do not do what they should, and what they find out before the load. */
+/** The run's own clients against faulty servers, and what they find out before the load. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
@@ -17,7 +17,7 @@ const OPEN = '0{"sid":"a","upgrades":[],"pingInterval":25000,"pingTimeout":20000
 const CONNECTED = '40{"sid":"s"}';
 const deep = '['.repeat(20_000) + ']'.repeat(20_000);
 
-/** Says all of it to each WebSocket, and to whoever polls. */
+/** Sends all packets to each WebSocket, and to each poll. */
 async function startServer(t: TestContext, packets: string[]): Promise<string> {
   const http = createServer((_request, response) => response.end(packets.join('\x1e')));
   const sockets = new WebSocketServer({ server: http });
@@ -27,13 +27,13 @@ async function startServer(t: TestContext, packets: string[]): Promise<string> {
   return urlOf(t, http);
 }
 
-const NO_HANDSHAKES = [
+const INVALID_HANDSHAKES = [
   ...['0text', '0', '0null', '05', '0{}', '0{"sid":{},"upgrades":[],"pingInterval":1,"pingTimeout":1}'],
   ...['null', '{"length":1e9}', '[1]'].map((upgrades) => OPEN.replace('[]', upgrades)),
 ];
 
-test('what is no handshake is no connection', { timeout: 20_000 }, async (t) => {
-  for (const handshake of NO_HANDSHAKES) {
+test('an invalid handshake is no connection', { timeout: 20_000 }, async (t) => {
+  for (const handshake of INVALID_HANDSHAKES) {
     const url = await startServer(t, [handshake]);
     for (const transport of ['websocket', 'polling'] as const) {
       const connecting = connectBare({ ...connectionTo(url), transports: [transport] }, t.signal);
@@ -44,7 +44,7 @@ test('what is no handshake is no connection', { timeout: 20_000 }, async (t) => 
   }
 });
 
-test('a reply that is too large costs its connection', { timeout: 20_000 }, async (t) => {
+test('a reply that is too large closes its connection', { timeout: 20_000 }, async (t) => {
   const reply = `43/capacity,0[{"ok":true,"value":{"worker":"${'x'.repeat(9_000_000)}"}}]`;
   const url = await startServer(t, [OPEN, '40/capacity,{"sid":"s"}', reply]);
   const control = await ControlClients.connect([url], TOKEN);
@@ -52,12 +52,12 @@ test('a reply that is too large costs its connection', { timeout: 20_000 }, asyn
   await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
 });
 
-test('a refusal that cannot be copied is none', { timeout: 20_000 }, async (t) => {
+test('a refusal that cannot be copied is reported as too deep', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, `44{"message":"no","data":${deep}}`]);
   await assert.rejects(connectBare(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
 });
 
-test('an event that cannot be copied ends its connection', { timeout: 20_000 }, async (t) => {
+test('an event that cannot be copied closes its connection', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, CONNECTED, `42["chat",${deep}]`]);
   const events: string[] = [];
   const socket = await connectBare(connectionTo(url), t.signal, { onAny: (event) => void events.push(event) });
@@ -65,15 +65,15 @@ test('an event that cannot be copied ends its connection', { timeout: 20_000 }, 
   assert.deepEqual([events, socket.connected], [[], false]);
 });
 
-const never = new AbortController().signal;
-const ask = (url: string, signal = never) =>
+const NEVER = new AbortController().signal;
+const ask = (url: string, signal = NEVER) =>
   grantsCompression(
     { connection: { ...clientOptions({ url, transports: ['polling', 'websocket'] }), namespace: '/' } },
     signal,
   );
-const poll = (url: string) => connectBare({ ...connectionTo(url), transports: ['polling'] }, never);
+const poll = (url: string) => connectBare({ ...connectionTo(url), transports: ['polling'] }, NEVER);
 
-test('a server that grants compression, and one that does not; neither has a connection afterwards', async (t) => {
+test('reads whether a server grants compression, and closes the connection afterwards', async (t) => {
   for (const perMessageDeflate of [true, false]) {
     const { io, url } = await startChat(t, () => {}, { perMessageDeflate });
     const closed = new Promise((resolve) => io.engine.on('connection', (session) => session.on('close', resolve)));
@@ -83,32 +83,32 @@ test('a server that grants compression, and one that does not; neither has a con
   }
 });
 
-test('a server without WebSocket, one that says nothing, and a run that is over tell nothing', async (t) => {
+test('a server without WebSocket, a silent one, and a stopped run leave compression unknown', async (t) => {
   const { url } = await startChat(t, () => {}, { transports: ['polling'], perMessageDeflate: true });
   assert.equal(await ask(url), null);
-  const mute = await rawServer(t);
-  assert.equal(await ask(mute, AbortSignal.timeout(50)), null);
-  assert.equal(await ask(mute, AbortSignal.abort()), null);
+  const silentServer = await rawServer(t);
+  assert.equal(await ask(silentServer, AbortSignal.timeout(50)), null);
+  assert.equal(await ask(silentServer, AbortSignal.abort()), null);
 });
 
-for (const [answer, words] of [
+for (const [answer, quoted] of [
   ['{"code":1,"message":"Session ID unknown"}', 'Session ID unknown'],
   ['"Invalid session a"', 'Invalid session a'],
 ] as const) {
-  test(`a worker that does not know the session, and answers ${answer}`, async (t) => {
+  test(`a worker that does not know the session is reported with its answer: ${answer}`, async (t) => {
     const http = createServer((request, response) => {
       const opens = !request.url?.includes('sid=');
       response.writeHead(opens ? 200 : 400).end(opens ? OPEN_PACKET : answer);
     });
     await assert.rejects(poll(await urlOf(t, http)), ({ code, message, fix }) => {
       assert.equal(code, 'TARGET_UNREACHABLE');
-      assert.ok(message.includes(words), message);
+      assert.ok(message.includes(quoted), message);
       assert.match(fix, /sticky sessions/);
       return true;
     });
   });
 }
 
-test('nothing listens where a client wants to poll', async () => {
+test('a polling client reports a port without a server', async () => {
   await assert.rejects(poll('http://127.0.0.1:1'), { code: 'TARGET_UNREACHABLE', message: /ECONNREFUSED/ });
 });

@@ -1,4 +1,4 @@
-/** The run's own clients, and those of the doctor, log in, each by itself and without a trace; or are not let in. */
+/** The run's own clients and the doctor's log in one by one, close what they opened, and report refusals. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
 
-test('a login that is good for one handshake', async (t) => {
+test('clients log in for every handshake if a login is valid for one only', async (t) => {
   const tokens = new Set<string>();
   let refused = 0;
   const { url } = await startChat(
@@ -61,30 +61,30 @@ test('a login that is good for one handshake', async (t) => {
   assert.equal(refused, 0);
 });
 
-/** Artillery's agents hang up after 4 s, Node's server after 5 s. */
-const BEFORE_THEY_WOULD_MS = 3000;
+/** Artillery's agents close idle connections after 4 s, Node's server after 5 s. */
+const BEFORE_IDLE_CLOSE_MS = 3000;
 
-test('a client that has logged in keeps no connection but that of Socket.IO', async (t) => {
+test('a logged-in client keeps only the connection of Socket.IO', async (t) => {
   const { url, io } = await startChat(t, welcome, { onRequest: (_request, response) => response.end('{}') });
   const http = io.httpServer;
   const connections = promisify((done: (error: Error | null, count: number) => void) => http.getConnections(done));
   const flow = [{ post: { url: '/login', json: { user: 'ann' } } }, { get: { url: '/me' } }, JOIN, HOLD];
   const { clients } = await clientsOf(t, url, { flow });
   const { socket } = await connectClient(clients.next(), new AbortController().signal);
-  await eventually('that one is left', async () => (await connections()) === 1, BEFORE_THEY_WOULD_MS);
+  await eventually('one connection is left', async () => (await connections()) === 1, BEFORE_IDLE_CLOSE_MS);
   socket.disconnect();
-  await eventually('none is', async () => (await connections()) === 0);
+  await eventually('no connection is left', async () => (await connections()) === 0);
 });
 
 const POST = { url: '/login?key=secret', json: {} };
-const lets =
+const refuses =
   (reason: string) =>
   (io: Server): void =>
     void io.use((_socket, next) => next(new Error(reason)));
-const REFUSALS: [what: string, setUp: (io: Server) => void, scenario: Scenario, said: string][] = [
+const REFUSALS: [origin: string, setUp: (io: Server) => void, scenario: Scenario, reason: string][] = [
   [
     'in the namespace',
-    lets('invalid username'),
+    refuses('invalid username'),
     { flow: [{ connect: { auth: { user: '{{ user }}' } } }, HOLD] },
     'invalid username (by a middleware of namespace /, `io.use`)',
   ],
@@ -96,13 +96,13 @@ const REFUSALS: [what: string, setUp: (io: Server) => void, scenario: Scenario, 
   ],
   [
     'of a login by HTTP that no step notices',
-    lets('unauthorized'),
+    refuses('unauthorized'),
     { flow: [{ post: POST }, { connect: true }, HOLD] },
     'POST /login answered 401 (account locked, Retry-After: 60); then unauthorized (by a middleware of namespace /, `io.use`)',
   ],
   [
     'of a login by HTTP that a step notices',
-    lets('unauthorized'),
+    refuses('unauthorized'),
     { flow: [{ post: { ...POST, capture: { json: '$.token', as: 'token' } } }, { connect: true }, HOLD] },
     'failed_request: POST /login answered 401 (account locked, Retry-After: 60): Failed capture or match',
   ],
@@ -114,8 +114,8 @@ const REFUSALS: [what: string, setUp: (io: Server) => void, scenario: Scenario, 
   ]),
 ];
 
-for (const [what, setUp, scenario, said] of REFUSALS) {
-  test(`a refusal ${what} is quoted, and nothing stays open`, async (t) => {
+for (const [origin, setUp, scenario, reason] of REFUSALS) {
+  test(`a refusal ${origin} is quoted, and no session stays open`, async (t) => {
     const { url, io } = await startChat(t, setUp, {
       onRequest: (_request, response) =>
         response.writeHead(401, { 'retry-after': '60' }).end('{"message":"account locked"}'),
@@ -123,31 +123,31 @@ for (const [what, setUp, scenario, said] of REFUSALS) {
     const { clients } = await clientsOf(t, url, scenario, CSV);
     await assert.rejects(connectClient(clients.next(), signal), (error) => {
       assert.ok(error instanceof Refused);
-      assert.equal(error.reason, said);
+      assert.equal(error.reason, reason);
       return true;
     });
     await eventually('nothing stays open', () => io.engine.clientsCount === 0);
   });
 }
 
-test('asking by polling why a WebSocket was refused leaves no session behind', async (t) => {
+test('polling for the reason of a refused WebSocket leaves no session behind', async (t) => {
   const { url, io } = await startChat(t, undefined, {
     allowRequest: ({ headers }, decide) => decide(null, headers.upgrade === undefined),
   });
-  const asked = once(io.engine, 'connection');
+  const polled = once(io.engine, 'connection');
   await assert.rejects(connectBare(connectionTo(url), signal), { code: 'TARGET_UNREACHABLE' });
-  await asked;
+  await polled;
   await eventually('nothing stays open', () => io.engine.clientsCount === 0);
 });
 
-test('a query that no URL can have is refused like a header that HTTP has not', async () => {
+test('a query or header that cannot be encoded is reported', async () => {
   for (const wrong of [{ query: { user: '\ud800' } }, { headers: { user: 'a\r\nb: c' } }]) {
     const connecting = connectBare({ ...connectionTo('http://127.0.0.1:1'), ...wrong }, signal);
     await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE', message: /malformed|Invalid/ });
   }
 });
 
-test('a payload or a processor that cannot be read is named, and no server is accused', async (t) => {
+test('an unreadable payload or processor is reported with its path', async (t) => {
   for (const options of [{ path: 'nowhere.csv' }, { path: 'processor.cjs', options: { quote: '(' } }]) {
     const payload = { ...options, fields: ['user'] };
     const opening = clientsOf(t, 'http://127.0.0.1:1', { flow: [JOIN, HOLD] }, { payload });

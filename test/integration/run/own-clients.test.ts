@@ -1,4 +1,4 @@
-/** The run's own clients at servers that let in nobody but users: they come by the scenario's flow. */
+/** The run's own clients at servers that admit only users: they follow the scenario's flow. */
 import assert from 'node:assert/strict';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
@@ -30,8 +30,8 @@ import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
 
-/** A probe that has come by the flow, and joined. */
-async function joined(t: TestContext, clients: RunClients): Promise<Probe> {
+/** Connects a probe by the flow, and joins it. */
+async function joinProbe(t: TestContext, clients: RunClients): Promise<Probe> {
   const probe = await Probe.connect(clients.next(), signal);
   t.after(() => probe.close());
   await probe.join('capacity');
@@ -39,18 +39,18 @@ async function joined(t: TestContext, clients: RunClients): Promise<Probe> {
 }
 
 for (const [name, setUp] of Object.entries(SERVERS)) {
-  test(`a token of the payload in the handshake, ${name}`, async (t) => {
+  test(`own clients use a token of the payload in the handshake, ${name}`, async (t) => {
     const { url, io } = await startChat(t, setUp);
     const { clients, settings, script } = await clientsOf(t, url, { ...BEARER, flow: [JOIN, HOLD] }, CSV);
     assert.equal((await openTarget(settings, 1, () => {}, signal)).profile, 'remote', 'no other program on the port');
-    const probe = await joined(t, clients);
+    const probe = await joinProbe(t, clients);
     assert.equal(probe.worker, 'w1');
     const sentinel = await Sentinel.start(clients.next(), signal);
     t.after(() => sentinel.close());
     assert.equal((await sentinel.join('capacity', signal)).worker, 'w1');
     const tokens = [...io.sockets.sockets.values()].map(({ handshake }) => handshake.headers.authorization);
-    assert.deepEqual(tokens.toSorted(), ['Bearer token-2', 'Bearer token-3'], 'rows from the end, one for each');
-    assert.equal(clients.areUsers, true, 'so they warm up, and not the fleet');
+    assert.deepEqual(tokens.toSorted(), ['Bearer token-2', 'Bearer token-3'], 'rows from the end, one per client');
+    assert.equal(clients.areUsers, true, 'own clients warm up instead of the fleet');
     const { socket } = await connectClient(clients.nextTemporary(), signal);
     socket.disconnect();
     const stop = new AbortController();
@@ -65,7 +65,7 @@ for (const [name, setUp] of Object.entries(SERVERS)) {
   });
 }
 
-test('a token from a processor function', async (t) => {
+test('own clients use a token from a processor function', async (t) => {
   const { url } = await startChat(t, SERVERS.answers);
   for (const scenario of [
     { beforeScenario: 'headers', flow: [JOIN, HOLD] },
@@ -78,7 +78,7 @@ test('a token from a processor function', async (t) => {
   }
 });
 
-test('a session cookie of an HTTP login', async (t) => {
+test('own clients use the session cookie of an HTTP login', async (t) => {
   const { url, io } = await startChat(
     t,
     (server) => {
@@ -96,11 +96,11 @@ test('a session cookie of an HTTP login', async (t) => {
   );
   const flow = [{ post: { url: '/login', json: { user: '{{ user }}' } } }, JOIN, HOLD];
   const { clients } = await clientsOf(t, url, { flow }, CSV);
-  await joined(t, clients);
+  await joinProbe(t, clients);
   assert.equal(io.sockets.sockets.size, 1);
 });
 
-test('a login by an event, with its acknowledgement', async (t) => {
+test('own clients log in by an event, and wait for its acknowledgement', async (t) => {
   const users: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.on('connection', (socket) => {
@@ -113,11 +113,11 @@ test('a login by an event, with its acknowledgement', async (t) => {
   });
   const login = { emit: ['login', { user: '{{ user }}' }], acknowledge: { match: { json: '$.0.ok', value: true } } };
   const { clients } = await clientsOf(t, url, { flow: [login, JOIN, HOLD] }, CSV);
-  const probe = await joined(t, clients);
+  const probe = await joinProbe(t, clients);
   assert.deepEqual([users, probe.worker], [['carol'], 'w1']);
 });
 
-test('another scenario for them, of which the load has nothing', async (t) => {
+test('own clients can follow another scenario than the load', async (t) => {
   const { url, io } = await startChat(t, (server) => {
     server.use((socket, next) => next(socket.handshake.auth.role === 'moderator' ? undefined : new Error('no')));
   });
@@ -137,10 +137,10 @@ test('another scenario for them, of which the load has nothing', async (t) => {
 const DELIVERY = { event: 'said', id: '$.0.id', publish: { emit: ['say', { id: '$id' }], every: 0.05, count: 2 } };
 
 test('publishers and the listener of the trial log in, join and use the namespace of the flow', async (t) => {
-  const elsewhere: string[] = [];
+  const strayEvents: string[] = [];
   const said: unknown[] = [];
   const { url } = await startChat(t, (io) => {
-    io.on('connection', (socket) => socket.onAny((event) => elsewhere.push(event)));
+    io.on('connection', (socket) => socket.onAny((event) => strayEvents.push(event)));
     const chat = io.of('/chat');
     chat.use((socket, next) => next(/^token-/.test(socket.handshake.auth.token) ? undefined : new Error('bad token')));
     chat.on('connection', (socket: Socket) => {
@@ -170,12 +170,12 @@ test('publishers and the listener of the trial log in, join and use the namespac
     assert.equal(await tryDelivery(clients.nextReceiver(), delivery, publishers, signal), undefined);
     const onFailed = () => assert.fail('a publisher ended');
     await publishers.publish(() => {}, onFailed, signal);
-    assert.deepEqual(elsewhere, []);
+    assert.deepEqual(strayEvents, []);
     assert.ok(said.splice(0).length >= 2);
   }
 });
 
-test('a publisher asks for an acknowledgement as the option says, or the flow does, or if nobody says', async (t) => {
+test('a publisher requests an acknowledgement as the option or the flow says, and by default', async (t) => {
   const counts: number[] = [];
   const { url } = await startChat(t, (io) => {
     io.on('connection', (socket) =>
@@ -186,7 +186,7 @@ test('a publisher asks for an acknowledgement as the option says, or the flow do
     );
   });
   const ask = { emit: ['say', 'x'], acknowledge: true };
-  for (const [acknowledge, flow, asks] of [
+  for (const [acknowledge, flow, argumentCount] of [
     [undefined, [{ connect: true }, HOLD], 2],
     [undefined, [{ connect: true }, HOLD, { emit: ['say', 'x'] }], 1],
     [false, [{ connect: true }, HOLD, ask], 1],
@@ -198,11 +198,11 @@ test('a publisher asks for an acknowledgement as the option says, or the flow do
     const publishers = await Publishers.connect(clients, delivery.publish as never, signal);
     await tryDelivery(clients.nextReceiver(), delivery, publishers, signal);
     publishers.close();
-    assert.deepEqual([...new Set(counts.splice(0))], [asks], JSON.stringify([acknowledge, flow]));
+    assert.deepEqual([...new Set(counts.splice(0))], [argumentCount], JSON.stringify([acknowledge, flow]));
   }
 });
 
-test('a trial is made by a publisher that meets the listener, and tells nothing where the flow has put them apart', async (t) => {
+test('the trial uses a publisher of the listener’s room, and proves nothing if the flow separates them', async (t) => {
   const said: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.of(/./).on('connection', (socket) => {
@@ -230,7 +230,7 @@ test('a trial is made by a publisher that meets the listener, and tells nothing 
     const publish = { ...delivery.publish, hasRooms: option === inRooms };
     const apart = await Publishers.connect(clients, publish as never, signal);
     assert.equal(await tryDelivery(clients.nextReceiver(), delivery, apart, signal), undefined);
-    assert.deepEqual(said, [], 'of carol’s, bob gets nothing');
+    assert.deepEqual(said, [], 'carol’s publisher does not reach bob’s room');
     apart.close();
     const all = await Publishers.connect(clients, { ...publish, users: 3 } as never, signal);
     assert.equal(await tryDelivery(clients.nextReceiver(), delivery, all, signal), undefined);
@@ -239,7 +239,7 @@ test('a trial is made by a publisher that meets the listener, and tells nothing 
   }
 });
 
-test('each has a row of its own, and passing ones none of the load while there are others', async (t) => {
+test('each client has its own payload row, and temporary ones avoid the load’s rows while others are left', async (t) => {
   const data = Array.from({ length: 12 }, (_, row) => [`user-${row}`]);
   const config = {
     payload: [{ path: 'users.csv', fields: ['user'], data }],
@@ -248,20 +248,20 @@ test('each has a row of its own, and passing ones none of the load while there a
   const flow = [{ connect: { auth: { user: '{{ user }}' } } }, HOLD];
   const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow }, config);
   const own = [clients.next(), clients.next(), clients.nextReceiver()];
-  const passing = Array.from({ length: 10 }, () => clients.nextTemporary());
-  const [rows, others] = [own, passing].map((some) => some.map(({ user }) => user?.vars.user));
+  const temporary = Array.from({ length: 10 }, () => clients.nextTemporary());
+  const [rows, temporaryRows] = [own, temporary].map((clients) => clients.map(({ user }) => user?.vars.user));
   assert.deepEqual(rows, ['user-11', 'user-10', 'user-9']);
-  assert.deepEqual(new Set(others), new Set(['user-8', 'user-7', 'user-6', 'user-5', 'user-4']));
+  assert.deepEqual(new Set(temporaryRows), new Set(['user-8', 'user-7', 'user-6', 'user-5', 'user-4']));
 });
 
-test('one that receives sends again and again what the flow does, as a game ends who is silent', async (t) => {
+test('a receiver repeats the flow’s events, since a game may disconnect silent clients', async (t) => {
   let beats = 0;
   const { url, io } = await startChat(t, (server) => {
     server.on('connection', (socket) => {
-      const ends = setTimeout(() => socket.disconnect(), 300);
+      const timeout = setTimeout(() => socket.disconnect(), 300);
       socket.on('alive', (_x, answer: Answer) => {
         beats++;
-        ends.refresh();
+        timeout.refresh();
         answer('ok');
       });
     });
@@ -269,13 +269,13 @@ test('one that receives sends again and again what the flow does, as a game ends
   const flow = [{ connect: {} }, { every: { emit: ['alive', 1], seconds: 0.02, acknowledge: true } }, HOLD];
   const { clients } = await clientsOf(t, url, { flow });
   const { socket } = await connectClient(clients.nextReceiver(), signal);
-  await eventually('it is alive for longer than a silent one', () => beats >= 30);
+  await eventually('it outlives a silent client', () => beats >= 30);
   assert.equal(socket.connected, true);
   socket.disconnect();
-  await eventually('it has left', () => io.engine.clientsCount === 0);
+  await eventually('it has disconnected', () => io.engine.clientsCount === 0);
 });
 
-test('an acknowledgement is asked for where the flow does, or does not know the event', async (t) => {
+test('the flow decides for each event whether to request an acknowledgement, if it sends the event', async (t) => {
   const emits = [
     { emit: ['say', 'x'], acknowledge: true },
     { loop: [{ emit: ['wave', 'x'] }], count: 2 },
@@ -284,7 +284,7 @@ test('an acknowledgement is asked for where the flow does, or does not know the 
   assertEach(['say', 'wave', 'other'], (event) => clients.asksFor(event), [true, false, undefined]);
 });
 
-test('a bare flow needs no user: neither Artillery nor a login', async (t) => {
+test('a bare flow needs neither Artillery nor a login', async (t) => {
   for (const first of [[JOIN], [{ connect: {} }], [{ think: 60 }, JOIN]]) {
     const flow = [...first, HOLD];
     const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow });

@@ -1,11 +1,11 @@
-/** Delivery of an event that a server sends by itself, by a real fleet on real servers that know nothing of us. */
+/** Delivery of an event that a server sends by itself, with a real fleet, on servers without `instrument(io)`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server } from 'socket.io';
 import { assertOwn } from '../../helpers/own-event-run.ts';
 
-/** The server sends by itself, until it is closed. */
-function ticking(send: (io: Server, n: number) => void, setUp: (io: Server) => void = () => {}, everyMs = 50) {
+/** Sends periodically until the server is closed. */
+function sendPeriodically(send: (io: Server, n: number) => void, setUp: (io: Server) => void = () => {}, everyMs = 50) {
   return (io: Server) => {
     setUp(io);
     let n = 0;
@@ -14,18 +14,18 @@ function ticking(send: (io: Server, n: number) => void, setUp: (io: Server) => v
   };
 }
 
-describe('the server by itself', { concurrency: 3 }, () => {
+describe('delivery of a server that sends by itself', { concurrency: 3 }, () => {
   const TICK = { event: 'tick', id: 'first argument' };
   const RUN = { delivery: TICK, options: { broadcasts: { count: 6, interval: 0.1 } }, processes: 2 };
 
   for (const client of ['light', 'official'] as const) {
-    it(`is expected by those in its namespace, with the ${client} client: the same event in two is two events`, async (t) => {
-      const both = ticking(
+    it(`expects copies in the namespaces of each connection, and counts namespaces apart, with the ${client} client`, async (t) => {
+      const both = sendPeriodically(
         (io, n) => {
-          for (const one of ['/', '/chat']) io.of(one).emit('tick', n);
+          for (const name of ['/', '/chat']) io.of(name).emit('tick', n);
         },
         (io) => {
-          for (const one of ['/', '/chat', '/other']) io.of(one).on('connection', () => {});
+          for (const name of ['/', '/chat', '/other']) io.of(name).on('connection', () => {});
         },
       );
       const namespaces = [['/'], ['/chat'], ['/', '/chat'], ['/other']];
@@ -36,10 +36,10 @@ describe('the server by itself', { concurrency: 3 }, () => {
     });
   }
 
-  it('counts what begins while it listens, and the spread from the first receipt', async (t) => {
+  it('counts events that start in its window, and measures the spread from the first receipt', async (t) => {
     const { delivery, latency } = await assertOwn(
       t,
-      ticking((io, n) => io.emit('tick', n)),
+      sendPeriodically((io, n) => io.emit('tick', n)),
       RUN,
     );
     assert.ok(delivery.broadcasts >= 8 && delivery.broadcasts <= 13, `${delivery.broadcasts}`);
@@ -48,16 +48,16 @@ describe('the server by itself', { concurrency: 3 }, () => {
     assert.deepEqual([latency.from, latency.sendDelayMs, delivery.publisher], ['first receipt', null, null]);
   });
 
-  it('knows the latency where the payload has a time', async (t) => {
-    const stamped = ticking((io, n) => io.emit('tick', n, { at: Date.now() * 1000 }));
+  it('measures latency if the payload has a time', async (t) => {
+    const stamped = sendPeriodically((io, n) => io.emit('tick', n, { at: Date.now() * 1000 }));
     const run = { ...RUN, delivery: { ...TICK, sentAt: '$.1.at' } };
     await assertOwn(t, stamped, run, { latency: { from: 'payload' } });
   });
 
-  it('a connection that opens after the first receipt is not expected', async (t) => {
+  it('does not expect copies on connections that open after the first receipt', async (t) => {
     const welcomes = (io: Server) =>
       io.on('connection', (socket) => {
-        // Whoever comes gets the state, which others have had for long.
+        // New clients get the state, which the others already have.
         socket.emit('tick', 'state');
         if (io.engine.clientsCount === 10) io.emit('tick', 'all');
       });

@@ -1,4 +1,4 @@
-/** A server with `instrument(io, { profile: true })`: its control port tells where connections and copies need memory and CPU. */
+/** A server with `instrument(io, { profile: true })`: profiles through its control port attribute memory and CPU. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startInstrumented } from '../../helpers/chat-server.ts';
@@ -6,7 +6,7 @@ import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts
 
 const OPTIONS = { broadcasts: { count: 2, interval: 0.2 }, hold: 0.2, singleRoundTrips: 1, warmUp: 10 };
 
-test('a run profiles instrumented workers that allow it, in no window that is measured', async (t) => {
+test('a run profiles instrumented workers that allow it, after all measured windows', async (t) => {
   const { url, control } = await startInstrumented(t, () => {}, { profile: true });
   const script = inProcessScript({ target: url }, { ...OPTIONS, control, workers: { profile: true } });
   const { result, output } = await startInProcess(script).ended;

@@ -1,4 +1,4 @@
-/** Probe and sentinel, whose process never outlives its owner: what they see, and servers that acknowledge what they like. */
+/** The probe and the reference receiver (`Sentinel`), and servers with invalid acknowledgements. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -12,9 +12,9 @@ import { columns } from '../../helpers/columns.ts';
 import { connectionTo } from '../../helpers/connection.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-const never = new AbortController().signal;
+const NEVER = new AbortController().signal;
 
-/** Answers joins, and keeps its sockets at hand. */
+/** Starts a server that acknowledges joins, and collects its sockets. */
 async function startServer(t: TestContext, answers = true) {
   const sockets: Socket[] = [];
   const server = await startChat(t, (io) =>
@@ -27,15 +27,15 @@ async function startServer(t: TestContext, answers = true) {
 }
 
 async function start(t: TestContext, target: string): Promise<Sentinel> {
-  const sentinel = await Sentinel.start({ connection: connectionTo(target) }, never);
+  const sentinel = await Sentinel.start({ connection: connectionTo(target) }, NEVER);
   t.after(() => sentinel.close());
   return sentinel;
 }
 
-test('stamps the first copy of each broadcast, and knows its worker', async (t) => {
+test('the reference receiver stamps the first copy of each broadcast, and learns its worker', async (t) => {
   const { url, sockets } = await startServer(t);
   const sentinel = await start(t, url);
-  const seen = await sentinel.join('room', never);
+  const seen = await sentinel.join('room', NEVER);
   assert.equal(seen.worker, 'w7');
   const beforeUs = monotonicUs();
   assert.ok(seen.joinedAtUs <= beforeUs);
@@ -47,37 +47,39 @@ test('stamps the first copy of each broadcast, and knows its worker', async (t) 
   assert.equal(isMember(seen, seen.joinedAtUs - 1), false);
 });
 
-test('a sentinel that the server drops is no member from then on', async (t) => {
+test('a disconnected reference receiver is no member from then on', async (t) => {
   const { url, sockets } = await startServer(t);
-  const seen = await (await start(t, url)).join('room', never);
+  const seen = await (await start(t, url)).join('room', NEVER);
   sockets[0]?.disconnect(true);
   await eventually('the end', () => seen.leftAtUs !== undefined);
   const leftAtUs = seen.leftAtUs as number;
   assert.deepEqual([isMember(seen, leftAtUs), isMember(seen, leftAtUs + 1)], [true, false]);
 });
 
-test('its end on purpose is none that is told, and takes connection and process along', async (t) => {
+test('closing the reference receiver is not reported as a disconnect', async (t) => {
   const { url, sockets } = await startServer(t);
   const sentinel = await start(t, url);
-  const seen = await sentinel.join('room', never);
-  const gone = once(sockets[0] as Socket, 'disconnect');
+  const seen = await sentinel.join('room', NEVER);
+  const disconnected = once(sockets[0] as Socket, 'disconnect');
   await Promise.all([sentinel.close(), sentinel.close()]);
-  await gone;
+  await disconnected;
   assert.equal(seen.leftAtUs, undefined);
 });
 
-test('a target that refuses is told as the probe tells it', async (t) => {
+test('a target that refuses connections is reported as by the probe', async (t) => {
   await assert.rejects(start(t, 'http://127.0.0.1:1'), { code: 'TARGET_UNREACHABLE', message: /ECONNREFUSED/ });
 });
 
-test('a server that refuses is quoted', async (t) => {
+test('a refusal of the server is quoted', async (t) => {
   const { url, io } = await startServer(t);
-  io.use((_socket, next) => next(Object.assign(new Error('bad token\x07'), { data: { hint: 'ask Ali' } })));
+  io.use((_socket, answerIndex) =>
+    answerIndex(Object.assign(new Error('bad token\x07'), { data: { hint: 'ask Ali' } })),
+  );
   const message = /the server refused it: bad token\\u\{7\} \{"hint":"ask Ali"\}/;
   await assert.rejects(start(t, url), { code: 'TARGET_UNREACHABLE', message });
 });
 
-test('a run that is stopped does not wait for a join', async (t) => {
+test('a stopped run does not wait for a join', async (t) => {
   const { url } = await startServer(t, false);
   const sentinel = await start(t, url);
   const stop = new AbortController();
@@ -86,38 +88,37 @@ test('a run that is stopped does not wait for a join', async (t) => {
   await assert.rejects(joining, /stopped/);
 });
 
-/** A server, and the run's receivers at it. */
 async function receivers(t: TestContext, connected: (socket: Socket) => void) {
   const { url } = await startChat(t, (io) => io.on('connection', connected));
   const target = { connection: connectionTo(url) };
-  const probe = await Probe.connect(target, never);
+  const probe = await Probe.connect(target, NEVER);
   t.after(() => probe.close());
-  const sentinel = await Sentinel.start(target, never);
+  const sentinel = await Sentinel.start(target, NEVER);
   t.after(() => sentinel.close());
   return { probe, sentinel };
 }
 
-test('a join that is acknowledged without the name of a worker leaves it unknown', async (t) => {
+test('a join acknowledged without a worker’s name leaves the worker unknown', async (t) => {
   const workers = [5, '', 'x'.repeat(100_000)];
   const answers = [[], [null], [17], ['w0'], [{}], ...workers.map((worker) => [{ worker }])];
-  let next = 0;
+  let answerIndex = 0;
   const { probe, sentinel } = await receivers(t, (socket) =>
-    socket.on(EVENTS.joinRoom, (_asked, ack) => ack(...(answers[next++ % answers.length] as unknown[]))),
+    socket.on(EVENTS.joinRoom, (_asked, ack) => ack(...(answers[answerIndex++ % answers.length] as unknown[]))),
   );
   for (const answer of answers) {
     probe.worker = 'of the join before';
     await probe.join('room');
     assert.equal(probe.worker, '', JSON.stringify(answer).slice(0, 80));
   }
-  assert.equal((await sentinel.join('room', never)).worker, '');
+  assert.equal((await sentinel.join('room', NEVER)).worker, '');
 });
 
-test('a connection that ends before its join is answered is no join that the server refuses', async (t) => {
+test('a connection that closes before its join is acknowledged is not reported as a refused join', async (t) => {
   const { probe } = await receivers(t, (socket) => socket.on(EVENTS.joinRoom, () => socket.disconnect(true)));
   await assert.rejects(probe.join('room'), { code: 'TARGET_UNREACHABLE' });
 });
 
-test('broadcasts and acknowledgements of echoes that are none end nothing', async (t) => {
+test('invalid broadcasts and acknowledgements of echoes close no connection', async (t) => {
   const sockets: Socket[] = [];
   const answers = [[], [null], [{}], [{ seq: 9, roundTripUs: '5' }], [{ roundTripUs: 5 }]];
   const { probe, sentinel } = await receivers(t, (socket) => {
@@ -125,7 +126,7 @@ test('broadcasts and acknowledgements of echoes that are none end nothing', asyn
     socket.on(EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w0' }));
     socket.on(EVENTS.broadcastEcho, ({ seq }, ack) => ack(...(answers[seq - 1] as unknown[])));
   });
-  const seen = await sentinel.join('room', never);
+  const seen = await sentinel.join('room', NEVER);
   const echoes: Echo[] = [];
   probe.onRoundTrip = (echo) => void echoes.push(echo);
   for (const socket of sockets) {

@@ -1,4 +1,4 @@
-/** Sources that no longer let the run in while it measures: they are absent since then, and nothing of the deployment has failed. */
+/** Sources that refuse the run while it measures: they are absent from then on, and no failure of the deployment is reported. */
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
@@ -8,45 +8,45 @@ import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts
 import { startPlainServer } from '../../helpers/plain-server.ts';
 import { listen } from '../../helpers/raw-listen.ts';
 
-/** A proxy that answers with this status as soon as a test says so, and then closes what it had let through. */
+/** Starts a proxy that can begin to answer with a status, and then closes the connections it had passed on. */
 async function startGateway(t: TestContext, toUrl: string) {
   let status = 0;
   const open = new Set<{ destroy(): void }>();
-  const http = createServer((asked, response) => {
+  const http = createServer((incoming, response) => {
     if (status > 0) return response.writeHead(status).end();
-    const { method, headers, url = '/' } = asked;
-    const passed = request(new URL(url, toUrl), { method, headers }, (answer) => {
+    const { method, headers, url = '/' } = incoming;
+    const outgoing = request(new URL(url, toUrl), { method, headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 500, answer.headers);
       answer.pipe(response);
     });
-    passed.on('error', () => response.destroy());
-    return asked.pipe(passed);
+    outgoing.on('error', () => response.destroy());
+    return incoming.pipe(outgoing);
   });
-  http.on('upgrade', (asked, client, head) => {
+  http.on('upgrade', (incoming, client, head) => {
     if (status > 0) return client.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\n\r\n`);
-    const passed = request(new URL(asked.url ?? '/', toUrl), { headers: asked.headers });
-    passed.on('error', () => client.destroy());
-    passed.on('upgrade', (answer, server, first) => {
+    const outgoing = request(new URL(incoming.url ?? '/', toUrl), { headers: incoming.headers });
+    outgoing.on('error', () => client.destroy());
+    outgoing.on('upgrade', (answer, server, first) => {
       const lines = Object.entries(answer.headers).map(([name, value]) => `${name}: ${value}\r\n`);
       client.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('')}\r\n`);
       client.write(first);
       server.write(head);
       server.pipe(client).pipe(server);
-      for (const one of [client, server]) open.add(one.on('error', () => {}));
+      for (const socket of [client, server]) open.add(socket.on('error', () => {}));
     });
-    return passed.end();
+    return outgoing.end();
   });
   const url = `http://127.0.0.1:${await listen(t, http)}`;
-  const refuse = (given: number) => {
-    status = given;
-    for (const one of open) one.destroy();
+  const refuse = (nextStatus: number) => {
+    status = nextStatus;
+    for (const socket of open) socket.destroy();
   };
   return { url, refuse };
 }
 
-function assertAbsent({ findings, outcome }: Result, words: RegExp, output: string) {
+function assertAbsent({ findings, outcome }: Result, cause: RegExp, output: string) {
   const found = findings.find(({ code }) => code === 'SOURCE_UNREADABLE');
-  assert.match(found?.message ?? '', words, output);
+  assert.match(found?.message ?? '', cause, output);
   const codes = findings.map(({ code }) => code);
   for (const code of ['DEPLOYMENT_CHANGED', 'PROCESS_ENDED', 'RUN_INCOMPLETE'])
     assert.ok(!codes.includes(code), `${code}:\n${output}`);
@@ -61,7 +61,7 @@ describe('during a run', () => {
     ['hold', 401],
     ['broadcasts', 403],
   ] as const) {
-    it(`a control port that answers ${status} since the ${stage} may not be read, and the run goes on`, async (t) => {
+    it(`a control port that answers ${status} during the ${stage} is reported, and the run goes on`, async (t) => {
       const app = await startApp(t);
       const gateway = await startGateway(t, app.controlUrl);
       const control = { ...app.control, urls: [gateway.url] };
@@ -76,15 +76,15 @@ describe('during a run', () => {
     });
   }
 
-  for (const [status, words] of [
+  for (const [status, cause] of [
     [401, 'may not be read'],
     [404, 'is no longer there'],
     [500, 'did not answer'],
   ] as const) {
-    it(`a page of metrics that answers ${status} ${words}`, async (t) => {
+    it(`a page of metrics that answers ${status} ${cause}`, async (t) => {
       let bytes = 5e7;
       const page = createServer((_, response) => {
-        // Memory that stands still would be left out for that reason.
+        // Constant memory would be left out for that reason.
         bytes += 4096;
         response.end(`process_resident_memory_bytes ${bytes}\n`);
       });
@@ -95,13 +95,13 @@ describe('during a run', () => {
       await run.reached('ramp');
       gateway.refuse(status);
       const { result, output } = await run.ended;
-      assertAbsent(result, new RegExp(`/metrics ${words} since [\\d.]+ s: HTTP ${status}$`), output);
+      assertAbsent(result, new RegExp(`/metrics ${cause} since [\\d.]+ s: HTTP ${status}$`), output);
       assert.match(result.memory.absent.workerRss ?? '', new RegExp(`HTTP ${status}`));
     });
   }
 });
 
-it('a control port that answers 403 from the start refuses the run, and names the status', async (t) => {
+it('a control port that answers 403 from the start ends the run with the status', async (t) => {
   const app = await startApp(t);
   const gateway = await startGateway(t, app.controlUrl);
   gateway.refuse(403);

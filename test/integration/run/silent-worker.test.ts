@@ -1,4 +1,4 @@
-/** A worker that is blocked for longer than a request usually takes, or loses the control connection, while it is measured. */
+/** A worker that blocks for longer than a request usually takes, or loses the control connection, while it is measured. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { CONTROL_PORT } from '../../../plugin/run/measurements/absent-sources.ts';
@@ -11,23 +11,23 @@ import { startChat } from '../../helpers/chat-server.ts';
 import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts';
 import { startLeakyServer } from '../../helpers/plain-server.ts';
 
-/** A run that measures, with a worker that closes the connection at the first of each request, and then answers. */
+/** Starts measuring a worker that closes the connection at the first request of each kind, and answers the second. */
 async function startCutting(t: TestContext, isSilent = false) {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const { url } = await startChat(t, (server) =>
     server.of(CONTROL_NAMESPACE).on('connection', (socket) =>
       socket.onAny((event, ...args) => {
-        asked.push(event);
+        requests.push(event);
         if (isSilent) return;
-        if (asked.filter((one) => one === event).length === 1) socket.conn.close();
+        if (requests.filter((request) => request === event).length === 1) socket.conn.close();
         else args.at(-1)({ ok: true, value: { worker: 'w0', monotonicUs: 5, members: 3, batches: 1 } });
       }),
     ),
   );
-  return { asked, ...(await measuring(t, url)) };
+  return { requests, ...(await startMeasuring(t, url)) };
 }
 
-async function measuring(t: TestContext, url: string, deadline = 15) {
+async function startMeasuring(t: TestContext, url: string, deadline = 15) {
   const clients = await ControlClients.connect([url], TOKEN);
   t.after(() => clients.close());
   const absentSources = new Map<string, Absence>();
@@ -37,26 +37,26 @@ async function measuring(t: TestContext, url: string, deadline = 15) {
   return { control, absentSources, stop };
 }
 
-describe('while the run measures', () => {
-  it('asks again over the next connection when one is lost', async (t) => {
-    const { control, asked, absentSources } = await startCutting(t);
+describe('the control of a measuring run', () => {
+  it('repeats a request over the next connection when one is lost', async (t) => {
+    const { control, requests, absentSources } = await startCutting(t);
     await control.clock(0);
     assert.equal(await control.members('r', 0), 3);
-    assert.deepEqual(asked, ['time', 'time', 'members', 'members']);
+    assert.deepEqual(requests, ['time', 'time', 'members', 'members']);
     assert.equal(absentSources.size, 0);
   });
 
-  it('does not repeat a request whose lost answer cannot be given twice, and reports its figure as missing', async (t) => {
-    const { control, asked, absentSources } = await startCutting(t);
+  it('does not repeat a request whose lost answer cannot be given twice, and reports the figure as missing', async (t) => {
+    const { control, requests, absentSources } = await startCutting(t);
     assert.deepEqual(await control.batches(), []);
-    assert.deepEqual(asked, ['batches']);
+    assert.deepEqual(requests, ['batches']);
     assert.match([...absentSources][0]?.join() ?? '', /^the count of batches/);
     assert.ok(!absentSources.has(CONTROL_PORT));
   });
 
-  it('leaves the figures of a worker that never answers unknown, with the reason, and waits for it once', async (t) => {
+  it('leaves the figures of an unresponsive worker unknown, with the reason, and waits for it only once', async (t) => {
     const { url } = await startChat(t, (server) => void server.of(CONTROL_NAMESPACE));
-    const { control, absentSources } = await measuring(t, url, 0.1);
+    const { control, absentSources } = await startMeasuring(t, url, 0.1);
     assert.deepEqual(await control.stats(), []);
     const { reason, detail, fix } = absentSources.get(CONTROL_PORT) ?? {};
     assert.equal(reason, 'unanswered');
@@ -66,24 +66,24 @@ describe('while the run measures', () => {
 
   it('stops waiting for an answer when the run is stopped', async (t) => {
     const { control, stop } = await startCutting(t, true);
-    const asking = control.stats();
+    const pending = control.stats();
     stop.abort(new Error('stopped'));
-    await assert.rejects(asking, /stopped/);
+    await assert.rejects(pending, /stopped/);
   });
 
   it('does not wait for a control port that is closed', async (t) => {
     const app = await startApp(t);
-    const { control } = await measuring(t, app.controlUrl);
+    const { control } = await startMeasuring(t, app.controlUrl);
     await control.stats();
     await app.close();
     await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
   });
 });
 
-/** Longer than the deadline of the drain and two requests of 5 s together. */
+/** Longer than the deadline of the drain plus two requests of 5 s. */
 const BLOCKED_MS = 15_000;
 
-it('a worker that is blocked during the broadcasts is the finding, and every copy counts', async (t) => {
+it('a worker that blocks during the broadcasts is reported, and every copy counts', async (t) => {
   const { url, control } = await startLeakyServer(t, { blockMs: BLOCKED_MS });
   const options = {
     ...{ control, warmUp: 0, singleRoundTrips: 0, hold: 0 },

@@ -1,4 +1,4 @@
-/** The short connections before the baseline: how many, that they leave nothing, and what a server that refuses them gets. */
+/** Warm-up connections before the baseline: their number, their cleanup, and refusals. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -19,7 +19,7 @@ import { fleetSettings } from '../../helpers/fleet.ts';
 import { ENGINE_1, NO_RECEIPTS } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** An engine with a fleet, and the hook's line to it. */
+/** Starts an engine with a fleet, and the hook's link to it. */
 async function startEngine(t: TestContext, url: string) {
   const fleet = await Fleet.start(fleetSettings(url), 2);
   t.after(() => fleet.close());
@@ -36,10 +36,10 @@ async function start(t: TestContext, ledger: boolean, warmUp: number, signal = n
   const app = await startApp(t);
   const control = await ControlClients.connect([app.controlUrl], TOKEN);
   t.after(() => control.close());
-  const seen = { connections: 0, rooms: new Set<string>(), together: 0 };
+  const seen = { connections: 0, rooms: new Set<string>(), maxConcurrent: 0 };
   app.io.on('connection', () => {
     seen.connections++;
-    seen.together = Math.max(seen.together, app.io.engine.clientsCount);
+    seen.maxConcurrent = Math.max(seen.maxConcurrent, app.io.engine.clientsCount);
   });
   app.io.of('/').adapter.on('create-room', (room) => seen.rooms.add(room));
   const [stats] = await control.stats();
@@ -54,18 +54,18 @@ async function start(t: TestContext, ledger: boolean, warmUp: number, signal = n
 
 for (const ledger of [true, false]) {
   describe(ledger ? 'by the engine and its fleet' : 'by the hook, for stock engines', () => {
-    test('so many for each worker, a few at a time, in a room of their own, and all gone', async (t) => {
+    test('connects a number for each worker, a few at a time, in their own room, and disconnects all', async (t) => {
       const { context, seen, measurements, control, connectionsNow } = await start(t, ledger, 60);
       await warmUp(context);
       assert.equal(seen.connections, 60);
-      assert.ok(seen.together <= 20, `${seen.together} at once`);
+      assert.ok(seen.maxConcurrent <= 20, `${seen.maxConcurrent} at once`);
       assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
       assert.ok(((await control.stats())[0]?.broadcasts ?? 0) > 0);
       assert.equal(await connectionsNow(), 0);
       assert.deepEqual(observed(measurements.observations), []);
     });
 
-    test('a server that refuses them makes the run SUSPECT, and is left alone', async (t) => {
+    test('makes the run SUSPECT if the server refuses, and stops connecting', async (t) => {
       const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
@@ -76,7 +76,7 @@ for (const ledger of [true, false]) {
       assert.equal(await connectionsNow(), 0);
     });
 
-    test('Ctrl-C ends it, and nothing stays connected', async (t) => {
+    test('ends on Ctrl-C, and leaves no connection', async (t) => {
       const abort = new AbortController();
       const { app, context, seen, measurements } = await start(t, ledger, 100_000, abort.signal);
       app.io.on('connection', () => {
@@ -85,12 +85,12 @@ for (const ledger of [true, false]) {
       await warmUp(context);
       assert.ok(seen.connections < 60);
       assert.deepEqual(observed(measurements.observations), []);
-      await eventually('all have left', () => app.io.engine.clientsCount === 0);
+      await eventually('all have disconnected', () => app.io.engine.clientsCount === 0);
     });
   });
 }
 
-test('none when none are asked for', async (t) => {
+test('there is no warm-up if the option is 0', async (t) => {
   for (const ledger of [true, false]) {
     const { context, seen } = await start(t, ledger, 0);
     await warmUp(context);
@@ -98,7 +98,7 @@ test('none when none are asked for', async (t) => {
   }
 });
 
-test('no book of the fleet knows them', async (t) => {
+test('warm-up connections appear in no count of the fleet', async (t) => {
   const { context, seen, fleet } = await start(t, true, 100);
   await warmUp(context);
   assert.equal(seen.connections, 100);
@@ -107,7 +107,7 @@ test('no book of the fleet knows them', async (t) => {
   assert.deepEqual(receipts, NO_RECEIPTS);
 });
 
-test('at most as many as the load has, where the server is not ours', async (t) => {
+test('a server without a control port gets at most as many warm-up connections as the load has', async (t) => {
   const { context, seen } = await start(t, false, 1000);
   const config = { ...context.config, load: { ...context.config.load, connections: 7 } };
   await warmUp({ ...context, config, control: await ControlClients.connect([], TOKEN) });

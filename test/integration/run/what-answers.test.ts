@@ -1,4 +1,4 @@
-/** What a run says of a target that is no Socket.IO server: what answered, and what to set. The doctor says the same. */
+/** Messages about a target that is no Socket.IO server: what answered, and what to set. The doctor reports the same. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const http =
   (answer: RequestListener): Start =>
   (t) =>
     urlOf(t, createServer(answer));
-const saying = (status: number, body = '', headers = {}) =>
+const answering = (status: number, body = '', headers = {}) =>
   http((_request, response) => response.writeHead(status, headers).end(body));
 const raw =
   (reply?: string): Start =>
@@ -37,38 +37,53 @@ const raw =
 const PAGE = '<html><title>My shop</title>';
 const OLD_HANDSHAKE = '96:0{"sid":"abc","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":5000}2:40';
 
-/** What is at the target; what the run says of it, and what to set. */
+/** What is at the target; the message of the run, and the fix. */
 const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   [
-    'nothing',
+    'a closed port',
     async () => `http://127.0.0.1:${await freePort()}`,
     /ECONNREFUSED at 127\.0\.0\.1:\d+: nothing listens there$/,
     /^start your/,
   ],
-  ['another path', saying(404, 'Cannot GET'), /HTTP 404 at \/socket\.io\/: Cannot GET/, /`path`.*--path/],
-  ['a plain WebSocket server', saying(426, 'Upgrade Required'), /426.*plain WebSocket.*not Socket\.IO/, /Socket\.IO 3/],
-  ['a web page', saying(200, PAGE), /HTTP 200 .*web page.*My shop/, /`path`/],
-  ['another JSON API', saying(200, '{"ok":true}'), /HTTP 200 .*JSON.*\{"ok":true\}/, /`path`/],
+  ['another path', answering(404, 'Cannot GET'), /HTTP 404 at \/socket\.io\/: Cannot GET/, /`path`.*--path/],
+  [
+    'a plain WebSocket server',
+    answering(426, 'Upgrade Required'),
+    /426.*plain WebSocket.*not Socket\.IO/,
+    /Socket\.IO 3/,
+  ],
+  ['a web page', answering(200, PAGE), /HTTP 200 .*web page.*My shop/, /`path`/],
+  ['another JSON API', answering(200, '{"ok":true}'), /HTTP 200 .*JSON.*\{"ok":true\}/, /`path`/],
   [
     'a redirect to https',
-    saying(308, '', { location: 'https://a.example/x' }),
+    answering(308, '', { location: 'https://a.example/x' }),
     /308.*redirects/,
     /take it as the target: https:\/\/a\.example; or, if that is a login page, log in/,
   ],
-  ['a redirect to a path', saying(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
-  ['Socket.IO 2', saying(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
-  ['a proxy without a server', saying(502), /502 Bad Gateway/, /workers behind/],
-  ['an error of the server', saying(500, 'oops'), /HTTP 500: oops/, /log of the server/],
-  ['a program that hangs up', raw(), /closed the connection without an answer/, /^set the server's own path/],
+  ['a redirect to a path', answering(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
+  ['Socket.IO 2', answering(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
+  ['a proxy without a server', answering(502), /502 Bad Gateway/, /workers behind/],
+  ['an error of the server', answering(500, 'oops'), /HTTP 500: oops/, /log of the server/],
+  [
+    'a program that closes the connection',
+    raw(),
+    /closed the connection without an answer/,
+    /^set the server's own path/,
+  ],
   [
     'a server that ignores other paths',
     http(() => {}),
     /accepted the connection, but did not answer/,
     /^set the server's own path/,
   ],
-  ['a login page', saying(200, '<title>Company Login</title>'), /Company Login/, /^log in first/],
+  ['a login page', answering(200, '<title>Company Login</title>'), /Company Login/, /^log in first/],
   ['a program of another protocol', raw('SSH-2.0-OpenSSH_9\r\n'), /does not speak HTTP.*SSH-2\.0/, /host or port/],
-  ['nginx that expects TLS', saying(400, 'The plain HTTP request was sent to HTTPS port'), /speaks TLS/, /https:\/\/$/],
+  [
+    'nginx that expects TLS',
+    answering(400, 'The plain HTTP request was sent to HTTPS port'),
+    /speaks TLS/,
+    /https:\/\/$/,
+  ],
 ];
 
 const connectionOf = (target: string) => hookConfig({}, { target }).connection;
@@ -82,7 +97,7 @@ async function refusalBy(target: string): Promise<CapacityError> {
 }
 
 for (const [what, start, found, fix] of CASES) {
-  test(`a run names ${what} at its target, and what to set`, async (t) => {
+  test(`a run reports ${what} at its target, and what to set`, async (t) => {
     const target = await start(t);
     const error = await refusalBy(target);
     assert.equal(error.code, 'TARGET_UNREACHABLE');
@@ -92,27 +107,27 @@ for (const [what, start, found, fix] of CASES) {
   });
 }
 
-test('the other protocol than the URL’s is named, in both directions', async (t) => {
+test('a mismatch of http and https is reported, in both directions', async (t) => {
   const secure = await listen(
     t,
     createSecureServer(PEM, (_request, response) => response.end()),
   );
   const withoutTls = await refusalBy(`http://127.0.0.1:${secure}`);
   assert.match(`${withoutTls.message} ${withoutTls.fix}`, /speaks TLS.*https:\/\//);
-  const plain = await saying(200)(t);
+  const plain = await answering(200)(t);
   const withTls = await refusalBy(plain.replace('http:', 'https:'));
   assert.match(`${withTls.message} ${withTls.fix}`, /speaks no TLS.*http:\/\//);
 });
 
-test('a server that wants a login is a refusal, after which the run goes on', async (t) => {
+test('a server that requires a login is a refusal, after which the run goes on', async (t) => {
   for (const status of [401, 403, 429, 500, 503]) {
-    const error = await refusalBy(await saying(status, 'who are you?', { 'retry-after': '30' })(t));
+    const error = await refusalBy(await answering(status, 'who are you?', { 'retry-after': '30' })(t));
     assert.equal(error.constructor.name, 'Refused');
     assert.match(error.message, new RegExp(`${status}.* who are you\\?, Retry-After: 30$`));
   }
 });
 
-test('a server that answers polling, and refuses the WebSocket with a status and a page, is a refusal', async (t) => {
+test('a server that answers polling but refuses the WebSocket with a page is a refusal', async (t) => {
   const { url, http: server } = await startChat(t, () => {});
   server.removeAllListeners('upgrade').on('upgrade', (_request, socket) => {
     const page = '<title>Attention Required!</title><h1>Sorry, you have been blocked</h1>';
@@ -124,9 +139,9 @@ test('a server that answers polling, and refuses the WebSocket with a status and
   assert.match(error.fix, /allow this machine's address/);
 });
 
-test('a proxy that removes the header of the upgrade is named, with what it lacks', async (t) => {
+test('a proxy that removes the Upgrade header is reported with the header', async (t) => {
   const { url, http: server } = await startChat(t, () => {});
-  // Without a listener, Node takes the request for one without that header.
+  // Without a listener, Node handles the request as one without that header.
   server.removeAllListeners('upgrade');
   const error = await refusalBy(url);
   assert.match(
@@ -136,14 +151,14 @@ test('a proxy that removes the header of the upgrade is named, with what it lack
   assert.match(error.fix, /proxy_set_header Upgrade \$http_upgrade; proxy_set_header Connection "upgrade"/);
 });
 
-test('a server that closes the WebSocket after the first packet may have another parser', async (t) => {
+test('a server that closes the WebSocket after the first packet is reported with the option `parser`', async (t) => {
   const { url } = await startChat(t, () => {}, { parser: msgpack });
   const error = await refusalBy(url);
   assert.match(error.message, /closed the WebSocket/);
   assert.match(error.fix, /^if the server has another `parser`, such as socket\.io-msgpack-parser/);
 });
 
-test('a server that listens only on another address of this machine is named, with the target to set', async (t) => {
+test('a server that listens only on another address of this machine is reported with the target to set', async (t) => {
   for (const [host, shown] of [
     ['127.0.0.2', '127.0.0.2'],
     ['::1', '[::1]'],
@@ -159,14 +174,14 @@ test('a server that listens only on another address of this machine is named, wi
   }
 });
 
-test('the day on which a certificate expired is named, which Node’s error does not have', async (t) => {
+test('the expiry date of a certificate is reported, although Node’s error lacks it', async (t) => {
   const [cert, key] = ['expired', 'expired-key'].map((name) => readFileSync(`test/fixtures/tls/${name}.pem`));
   const port = await listen(t, createSecureServer({ cert, key }));
-  const seen = await requestHandshake({ ...connectionOf(`https://localhost:${port}`), tls: { ca: String(cert) } });
-  assert.match(targetProblem(seen)?.found ?? '', /it expired on 2025-02-01/);
+  const response = await requestHandshake({ ...connectionOf(`https://localhost:${port}`), tls: { ca: String(cert) } });
+  assert.match(targetProblem(response)?.found ?? '', /it expired on 2025-02-01/);
 });
 
-test('clients that fail together ask once why, as each request counts for a limit', async (t) => {
+test('clients that fail together send one request for the reason', async (t) => {
   let polls = 0;
   const target = await http((request, response) => {
     polls += Number(request.headers.upgrade === undefined);
@@ -176,7 +191,7 @@ test('clients that fail together ask once why, as each request counts for a limi
   assert.deepEqual([new Set(errors.map(({ message }) => message)).size, polls], [1, 1]);
 });
 
-test('a refusal names the part of the server that refused, with its words', async (t) => {
+test('a refusal is quoted with the part of the server that refused', async (t) => {
   const allowing = (reason: string | undefined) => ({ allowRequest: (_: unknown, done: Allow) => done(reason, false) });
   for (const [setUp, options, message, fix] of [
     [
@@ -208,18 +223,20 @@ test('a refusal names the part of the server that refused, with its words', asyn
   }
 });
 
-test('each cause has a sentence and a fix of its own', () => {
+test('each cause has its own message and fix', () => {
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE'];
   const certificates = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_REVOKED'];
   const chains = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
   const statuses = [400, 401, 402, 403, 404, 405, 407, 408, 410, 421, 425, 426, 429, 431, 451];
   const errors = [500, 501, 502, 503, 504, 505, 520];
-  const seen = [
+  const response = [
     ...[...codes, ...certificates, ...chains, 'ETIMEDOUT', 'ECONNRESET'].map((code) => ({ error: { code } })),
     { error: { code: 'ETIMEDOUT' }, isAccepted: true },
     ...[...statuses, ...errors, 302].map((status) => ({ status, location: status === 302 ? '/login' : undefined })),
   ];
-  const answers = seen.map((one) => targetProblem({ asked: 'polling', url: 'http://a', path: '/socket.io/', ...one }));
+  const answers = response.map((outcome) =>
+    targetProblem({ asked: 'polling', url: 'http://a', path: '/socket.io/', ...outcome }),
+  );
   for (const key of ['found', 'fix'] as const) {
     const texts = answers.map((answer) => answer?.[key] ?? '');
     assert.deepEqual(texts, [...new Set(texts)], key);
@@ -227,7 +244,7 @@ test('each cause has a sentence and a fix of its own', () => {
   }
 });
 
-test('a real `ws` server, and a Socket.IO server that takes no WebSocket', async (t) => {
+test('a plain `ws` server and a Socket.IO server without WebSocket are told apart', async (t) => {
   const plain = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   t.after(() => plain.close());
   await once(plain, 'listening');
@@ -242,8 +259,8 @@ test('a real `ws` server, and a Socket.IO server that takes no WebSocket', async
   assert.match(`${polls.message} ${polls.fix}`, /offers no WebSocket \(`upgrades: \[\]`.*`transports: \[polling\]`/);
 });
 
-test('the doctor’s WebSocket check judges answers by the same words', async (t) => {
-  const target = await saying(404, 'no such route')(t);
+test('the doctor’s WebSocket check reports answers in the same words', async (t) => {
+  const target = await answering(404, 'no such route')(t);
   const addresses = [{ address: '127.0.0.1', family: 4 }];
   const clients = { areUsers: false } as never;
   const [found] = await checkUpgrades({ connection: connectionOf(target), addresses, clients, signal: t.signal });

@@ -1,4 +1,4 @@
-/** Quotas of workers, and their machines, as windows of a run note them from what workers and exporters tell. */
+/** Quotas and machines of workers, as the windows of a run record them from workers and exporters. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { hostname } from 'node:os';
@@ -17,7 +17,7 @@ import { urlOf } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-test('a worker in a container with little CPU tells its quota, and how often it was used up', {
+test('a worker in a container with little CPU reports its quota, and how often the quota was used up', {
   skip: whyNoCpuGroup(),
 }, async (t) => {
   const group = cpuGroup(t, 1.5);
@@ -45,7 +45,7 @@ test('a worker in a container with little CPU tells its quota, and how often it 
   assert.deepEqual(column(workerMachines, 'isGenerators'), [true]);
 });
 
-it('node_exporter tells what a hypervisor took of a worker machine, and how full that was', async (t) => {
+it('node_exporter gives the stolen CPU and the memory of a worker machine', async (t) => {
   const seconds = { idle: 100, iowait: 10, user: 40, steal: 5 };
   let [availableBytes, nodename] = [6e9, 'chat-1'];
   const page = () =>
@@ -70,7 +70,13 @@ it('node_exporter tells what a hypervisor took of a worker machine, and how full
   assert.deepEqual(workers, []);
   assertEach(
     workerMachines,
-    (one) => [one.hostname, one.cores, one.usedBytes, one.stealPercent.ramp, one.cpuIdlePercent.ramp],
+    (machine) => [
+      machine.hostname,
+      machine.cores,
+      machine.usedBytes,
+      machine.stealPercent.ramp,
+      machine.cpuIdlePercent.ramp,
+    ],
     [['chat-1', 2, 6e9, 15, 65]],
   );
   const result = { ...perfectResult(), workerMachines };
@@ -80,7 +86,7 @@ it('node_exporter tells what a hypervisor took of a worker machine, and how full
   );
 
   nodename = 'x'.repeat(10_000);
-  assert.equal((await pages.machines())[0]?.hostname.length, 253, 'no name is longer');
+  assert.equal((await pages.machines())[0]?.hostname.length, 253, 'host names are at most this long');
   nodename = hostname();
   assert.deepEqual(await pages.machines(), [], 'the run reads its own machine itself');
 });
