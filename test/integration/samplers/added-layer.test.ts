@@ -1,4 +1,4 @@
-/** A layer that is nothing but an entry of the table is in everything that measures and shows layers. */
+/** A layer that exists only as an entry of the table appears wherever layers are measured or shown. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -76,8 +76,8 @@ describe('a layer that was added to the table', linux, () => {
 
   it('is described and has its figures in the result document', () => {
     const { memory, cpu } = result;
-    const described = memory.layers.filter(({ id }) => id.startsWith('envoy'));
-    assertEach(described, ({ id, title, inSum }) => [id, title, inSum], [
+    const envoyLayers = memory.layers.filter(({ id }) => id.startsWith('envoy'));
+    assertEach(envoyLayers, ({ id, title, inSum }) => [id, title, inSum], [
       ['envoy', 'Envoy', false],
       ['envoyPss', 'Envoy PSS', true],
       ['envoyRss', 'Envoy RSS', false],
@@ -87,9 +87,9 @@ describe('a layer that was added to the table', linux, () => {
     assert.ok((cpu.envoy?.rampSecondsPerThousandConnects ?? 0) > 0);
   });
 
-  it('is a metric', () => {
+  it('has a metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
-    // Of an idle process, the slope is no more than noise.
+    // The slope of an idle process is only noise.
     const { doubt: _, ...measured } = result.memory.perConnectionBytes.envoyPss as Slope;
     const envoyPss = { ...measured, slope: 1000, low95: 990, high95: 1010 };
     const perConnectionBytes = { ...result.memory.perConnectionBytes, envoyPss };

@@ -1,4 +1,4 @@
-/** Real exporters beside nginx, Redis, HAProxy and this machine, those that are installed: the names of their metrics are ours. */
+/** Real exporters beside nginx, Redis, HAProxy and this machine, if installed: they have the metrics that the run expects. */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -12,7 +12,7 @@ import { lacks, startNginx } from '../../helpers/proxies.ts';
 import { readAll } from '../../helpers/readings.ts';
 import { freePort, startRedis } from '../../helpers/redis.ts';
 
-/** Debian puts `prometheus-` before their names. */
+/** Debian prefixes their names with `prometheus-`. */
 function exporter(name: string): string | undefined {
   return findTool(name) ?? findTool(`prometheus-${name.replace('_', '-').replace('-prometheus', '')}`);
 }
@@ -21,7 +21,7 @@ function absent(name: string): string | false {
   return exporter(name) ? false : `${name} is not installed`;
 }
 
-/** Ends with the test. @returns its page of metrics */
+/** @returns the URL of the exporter's metrics */
 async function start(t: TestContext, name: string, options: (address: string) => string[]): Promise<string> {
   const address = `127.0.0.1:${await freePort()}`;
   startProcess(t, exporter(name) as string, options(address));
@@ -49,7 +49,7 @@ async function read(layer: string, prometheus: { url: string; labels: Record<str
 const memory = (url: string, labels = {}) => ({ url, labels });
 const PROCESS_EXPORTER = 'process-exporter';
 
-test('process-exporter tells memory and CPU of nginx, node_exporter what its host uses', {
+test('process-exporter gives memory and CPU of nginx, node_exporter the memory of its host', {
   skip: lacks('nginx') || absent(PROCESS_EXPORTER) || absent('node_exporter'),
 }, async (t) => {
   await startNginx(t, 1, '');
@@ -71,7 +71,7 @@ test('process-exporter tells memory and CPU of nginx, node_exporter what its hos
   assert.deepEqual(column(checks, 'status'), ['ok', 'ok']);
 });
 
-test('redis_exporter tells memory and CPU of Redis', {
+test('redis_exporter gives memory and CPU of Redis', {
   skip: findTool('redis-server') ? absent('redis_exporter') : 'redis-server is not installed',
 }, async (t) => {
   const redis = await startRedis(t);
@@ -86,7 +86,7 @@ test('redis_exporter tells memory and CPU of Redis', {
   assert.equal((await pages.read()).identity, (await pages.read()).identity);
 });
 
-test("nginx's own exporter tells nothing that a run can use, and is refused", {
+test("nginx's own exporter is refused, since it has no metrics of memory", {
   skip: lacks('nginx') || absent('nginx-prometheus-exporter'),
 }, async (t) => {
   const nginx = await startNginx(t, 1, '} location /status { stub_status;');

@@ -1,4 +1,4 @@
-/** Replies that no worker of ours gives: each is an error of that worker, and no figure of one is a figure of the run. */
+/** Invalid replies of a worker: each is an error of that worker, and none of its figures is used. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
@@ -8,7 +8,7 @@ import { startChat } from '../../helpers/chat-server.ts';
 import { mutants } from '../../helpers/hostile.ts';
 
 const ORDER = { room: 'r', bytes: 1, seq: 1 };
-const REQUESTS: [request: string, args: unknown[], by: (control: ControlClients) => Promise<unknown>][] = [
+const REQUESTS: [request: string, args: unknown[], send: (control: ControlClients) => Promise<unknown>][] = [
   ['stats', [], async (control) => (await control.stats())[0]],
   ['resources', [], async (control) => (await control.resources())[0]],
   ['batches', [], async (control) => (await control.batches())[0]],
@@ -18,7 +18,7 @@ const REQUESTS: [request: string, args: unknown[], by: (control: ControlClients)
   ['time', [], (control) => control.clock(0)],
 ];
 
-/** A control port whose answers are texts. */
+/** Starts a control port that answers with the text in `answer`. */
 async function startLiar(t: TestContext) {
   const { io, url } = await startChat(t, () => {}, { pingInterval: 300_000 });
   const liar = { url, answer: '' };
@@ -31,40 +31,40 @@ async function startLiar(t: TestContext) {
   return liar;
 }
 
-/** Numbers that are not finite, or negative, at any depth; a clock's offset may be negative. */
+/** Whether the value contains a number that is negative or not finite. A clock's offset may be negative. */
 function isBroken(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value) || value < 0;
   return typeof value === 'object' && value !== null && Object.values(value).some(isBroken);
 }
 
-/** The kinds of what is in it, without what is optional. */
+/** Types of the properties; null counts as a number. */
 const kindsOf = (value: unknown) =>
-  Object.entries(value ?? {}).map(([key, one]) => `${key} ${one === null ? 'number' : typeof one}`);
+  Object.entries(value ?? {}).map(([key, property]) => `${key} ${property === null ? 'number' : typeof property}`);
 
-test('whatever a worker answers, it is a reply or an error by its code', { timeout: 60_000 }, async (t) => {
+test('every answer of a worker is a valid reply, or an error with a code', { timeout: 60_000 }, async (t) => {
   const app = await startApp(t);
   const worker = await connectControl(app.controlPort);
   const liar = await startLiar(t);
   const control = await ControlClients.connect([liar.url], TOKEN);
   t.after(() => control.close());
-  for (const [request, args, by] of REQUESTS) {
+  for (const [request, args, send] of REQUESTS) {
     const value = await ask(worker, request, ...args);
     liar.answer = JSON.stringify({ ok: true, value });
-    const kinds = kindsOf(await by(control));
+    const kinds = kindsOf(await send(control));
     if (request === 'resources') {
       liar.answer = JSON.stringify({ ok: true, value: { ...(value as object), usableCores: 1e6 } });
-      await assert.rejects(by(control), { code: 'VERSIONS_DIFFER' });
+      await assert.rejects(send(control), { code: 'VERSIONS_DIFFER' });
     }
     for (const answer of [...mutants({ ok: true, value }), ...mutants({ ok: false, code: 'X', message: 'x' })]) {
       liar.answer = answer;
-      const taken = await by(control).catch(({ code }: { code?: string }) => {
+      const reply = await send(control).catch(({ code }: { code?: string }) => {
         assert.ok(code !== undefined, `${request}: ${answer.slice(0, 200)}`);
       });
-      if (taken === undefined) continue;
-      const { offsetUs: _, ...figures } = taken as { offsetUs?: number };
+      if (reply === undefined) continue;
+      const { offsetUs: _, ...figures } = reply as { offsetUs?: number };
       const message = `${request}: ${answer.slice(0, 2000)}`;
-      assert.ok(!isBroken(typeof taken === 'number' ? taken : figures), message);
-      const missing = kindsOf(taken).filter((one) => !kinds.includes(one));
+      assert.ok(!isBroken(typeof reply === 'number' ? reply : figures), message);
+      const missing = kindsOf(reply).filter((kind) => !kinds.includes(kind));
       assert.deepEqual(missing, [], message);
     }
   }

@@ -1,4 +1,4 @@
-/** Memory of processes that contain nothing of ours, by the inspector of Node: what opens, what is refused, and what is closed again. */
+/** Memory of uninstrumented processes by Node's inspector: what it opens, refuses and closes again. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ async function start(t: TestContext, script: string, ...options: string[]) {
   return started;
 }
 
-async function listens(port: number): Promise<boolean> {
+async function isListening(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1' });
   const outcome = await Promise.race([once(socket, 'connect'), once(socket, 'error')]).then(
     () => socket.readyState === 'open',
@@ -51,27 +51,27 @@ function inspect(...pids: number[]): Promise<Inspectors> {
   return Inspectors.connect({ pids: async () => pids });
 }
 
-async function refused(code: ErrorCode, ...pids: number[]): Promise<void> {
+async function assertRefused(code: ErrorCode, ...pids: number[]): Promise<void> {
   await assert.rejects(inspect(...pids), { code });
 }
 
-async function collected(inspectors: Inspectors): Promise<number> {
+async function heapAfterGc(inspectors: Inspectors): Promise<number> {
   await inspectors.gc();
-  return (await inspectors.memory()).reduce((sum, one) => sum + one.heapUsedBytes + one.externalBytes, 0);
+  return (await inspectors.memory()).reduce((sum, memory) => sum + memory.heapUsedBytes + memory.externalBytes, 0);
 }
 
 describe('the inspector of a process', linux, () => {
-  it('reads what it keeps, without its garbage, and is closed after each reading', async (t) => {
+  it('reads retained memory without garbage, and is closed after each reading', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
     t.after(() => inspectors.close());
-    const before = await collected(inspectors);
+    const before = await heapAfterGc(inspectors);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
-    const growth = (await collected(inspectors)) - before;
+    const growth = (await heapAfterGc(inspectors)) - before;
     assert.ok(Math.abs(growth - 8e6) < 0.1e6, `${growth} bytes`);
-    assert.equal(await listens(port), false);
+    assert.equal(await isListening(port), false);
     assert.deepEqual(await inspectors.stats(), [{ worker: `process ${keeper.pid}`, collections: 2 }]);
     assert.ok(inspectors.longestPauseMs > 0);
   });
@@ -87,7 +87,7 @@ describe('the inspector of a process', linux, () => {
       (await inspectors.stats()).map(({ collections }) => collections),
       [1, 1, 1],
     );
-    assert.equal(await listens(port), false);
+    assert.equal(await isListening(port), false);
   });
 
   it('is opened on the workers of a cluster only, since its primary passes the signal on to them', async (t) => {
@@ -115,25 +115,25 @@ describe('the inspector of a process', linux, () => {
     assert.doesNotMatch(primary.output(), /failed: address already in use/);
   });
 
-  it('is found on a port that the kernel chose', async (t) => {
+  it('is found on a port chosen by the kernel', async (t) => {
     const keeper = await start(t, KEEPER, '--inspect-port=0');
     const inspectors = await inspect(keeper.pid);
     t.after(() => inspectors.close());
-    assert.ok((await collected(inspectors)) > MB);
+    assert.ok((await heapAfterGc(inspectors)) > MB);
   });
 
-  it('stays open if it was open before, also one that is named by its URL', async (t) => {
+  it('stays open if it was open before, also if given by its URL', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect=${port}`);
     for (const sources of [{ pids: async () => [keeper.pid] }, { urls: [`http://127.0.0.1:${port}`] }]) {
       const inspectors = await Inspectors.connect(sources);
-      assert.ok((await collected(inspectors)) > MB);
+      assert.ok((await heapAfterGc(inspectors)) > MB);
       await inspectors.close();
-      assert.equal(await listens(port), true);
+      assert.equal(await isListening(port), true);
     }
   });
 
-  it('is closed when the run ends in the middle of a reading, and the process lives on', async (t) => {
+  it('is closed when the run ends during a reading, and the process stays alive', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
@@ -141,7 +141,7 @@ describe('the inspector of a process', linux, () => {
     await inspectors.close();
     await inspectors.close();
     await reading.catch(() => {});
-    assert.equal(await listens(port), false);
+    assert.equal(await isListening(port), false);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
   });
@@ -152,7 +152,7 @@ describe('the inspector of a process', linux, () => {
     const inspectors = await inspect(keeper.pid);
     t.after(() => inspectors.close());
     await inspectors.startProfiles('heap');
-    assert.equal(await listens(port), false);
+    assert.equal(await isListening(port), false);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
     const [profile] = await inspectors.takeProfiles();
@@ -165,7 +165,7 @@ describe('the inspector of a process', linux, () => {
     await assert.rejects(again.takeProfiles());
   });
 
-  it('leaves out children of other programs', async (t) => {
+  it('ignores child processes that are other programs', async (t) => {
     const keeper = await start(t, KEEPER, '--inspect-port=0');
     const other = startProcess(t, 'sleep', ['60']);
     const inspectors = await inspect(keeper.pid, other.pid);
@@ -173,7 +173,7 @@ describe('the inspector of a process', linux, () => {
     assert.equal((await inspectors.memory()).length, 1);
   });
 
-  it('counts no collection of a process that has ended', async (t) => {
+  it('counts no collection of an ended process', async (t) => {
     const [stays, ends] = await Promise.all([1, 2].map(() => start(t, KEEPER, '--inspect-port=0')));
     assert.ok(stays && ends);
     const inspectors = await inspect(stays.pid, ends.pid);
@@ -186,51 +186,51 @@ describe('the inspector of a process', linux, () => {
   });
 });
 
-describe('the inspector is refused', { ...linux, concurrency: true }, () => {
-  it('to a program that is neither Node nor Deno, which gets no signal', async (t) => {
+describe('the inspector', { ...linux, concurrency: true }, () => {
+  it('is refused for a program that is neither Node nor Deno, which gets no signal', async (t) => {
     const python = startProcess(t, 'python3', ['-c', 'print("ready", flush=True); input()'], {
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     await python.said(/ready/);
-    await refused('INSPECTOR_UNSUITABLE', python.pid);
+    await assertRefused('INSPECTOR_UNSUITABLE', python.pid);
     assert.equal(python.child.signalCode, null);
   });
 
-  it('to a process that does not catch the signal, which gets none', async (t) => {
+  it('is refused for a process that does not catch the signal, which gets none', async (t) => {
     const keeper = await start(t, KEEPER, '--disable-sigusr1');
-    await refused('INSPECTOR_OFF', keeper.pid);
+    await assertRefused('INSPECTOR_OFF', keeper.pid);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
   });
 
-  it('to a process that handles the signal itself', async (t) => {
+  it('is refused for a process that handles the signal itself', async (t) => {
     const handles = await start(t, `process.on('SIGUSR1', () => console.log('handled'));${KEEPER}`, '--inspect-port=0');
-    await refused('INSPECTOR_SILENT', handles.pid);
+    await assertRefused('INSPECTOR_SILENT', handles.pid);
     await handles.said(/handled/);
   });
 
-  it('to a process that would listen for other machines', async (t) => {
+  it('is refused for a process that would listen on all interfaces', async (t) => {
     const keeper = await start(t, KEEPER, '--inspect-port=0.0.0.0:0');
-    await refused('INSPECTOR_EXPOSED', keeper.pid);
+    await assertRefused('INSPECTOR_EXPOSED', keeper.pid);
   });
 
-  it('to a process whose port another program has', async (t) => {
+  it('is refused for a process whose port another program uses', async (t) => {
     const port = await listen(t, createServer());
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
-    await refused('INSPECTOR_BUSY', keeper.pid);
+    await assertRefused('INSPECTOR_BUSY', keeper.pid);
   });
 
-  it('to a process that a debugger is connected to', async (t) => {
+  it('is refused for a process with a connected debugger', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect=${port}`);
     const [, url = ''] = await keeper.said(/listening on (ws:\S+)/);
     const socket = new WebSocket(url);
     await once(socket, 'open');
     t.after(() => socket.terminate());
-    await refused('INSPECTOR_BUSY', keeper.pid);
+    await assertRefused('INSPECTOR_BUSY', keeper.pid);
   });
 
-  it('to a URL at which no inspector answers', async () => {
+  it('is refused for a URL without an inspector', async () => {
     const urls = [`http://127.0.0.1:${await freePort()}`];
     await assert.rejects(Inspectors.connect({ urls }), { code: 'SOURCE_UNREACHABLE' });
   });
@@ -244,7 +244,7 @@ describe('the inspector of another user', {
     await once(other.child, 'spawn');
     process.seteuid?.(65534);
     try {
-      await refused('INSPECTOR_FORBIDDEN', other.pid);
+      await assertRefused('INSPECTOR_FORBIDDEN', other.pid);
     } finally {
       process.seteuid?.(0);
     }

@@ -15,7 +15,7 @@ import { startProcess } from '../../helpers/process.ts';
 const MB = 1024 * 1024;
 const linux = { skip: process.platform !== 'linux' && 'only Linux has /proc' };
 
-/** Holds 64 MB and has burnt 200 ms of CPU; writes a line when that is so. */
+/** Holds 64 MB, burns 200 ms of CPU, then prints a line. */
 const PROGRAM = `
   const held = Buffer.alloc(64 * ${MB}, 1);
   const untilUs = 200_000;
@@ -26,7 +26,7 @@ const PROGRAM = `
 const child = startProcess({ after }, process.execPath, ['-e', PROGRAM]);
 await child.said(/ready/);
 
-test('RSS, PSS, CPU time and start of a living process', linux, async () => {
+test('readProcesses gives RSS, PSS, CPU time and start of a process', linux, async () => {
   const reading = (await readProcesses([child.pid], { pss: true })).get(child.pid);
   assert.ok(reading?.pssBytes);
   assert.ok(reading.rssBytes > 64 * MB && reading.rssBytes < 400 * MB, `${reading.rssBytes}`);
@@ -35,10 +35,10 @@ test('RSS, PSS, CPU time and start of a living process', linux, async () => {
   assert.ok(reading.cpuUs >= 190_000 && reading.cpuUs < 5_000_000, `${reading.cpuUs}`);
   assert.ok(reading.startedAtUs > 0);
   const { pssBytes } = (await readProcesses([child.pid], { pss: false })).get(child.pid) ?? {};
-  assert.equal(pssBytes, undefined, 'it was not asked for');
+  assert.equal(pssBytes, undefined, 'it was not requested');
 });
 
-test('a dead process, pid 0 and nonsense are missing; the others are there', async () => {
+test('readProcesses leaves out ended processes, pid 0 and impossible ids', async () => {
   const short = spawn(process.execPath, ['-e', '']);
   await once(short, 'exit');
   const pids = [process.pid, short.pid as number, 0, -1, 2 ** 30, process.pid];
@@ -46,8 +46,8 @@ test('a dead process, pid 0 and nonsense are missing; the others are there', asy
   assert.equal((await readProcesses([], { pss: true })).size, 0);
 });
 
-test('a process that has ended is gone, also while nobody asks for its exit code', linux, async (t) => {
-  // The shell becomes a program that knows nothing of the shell's child.
+test('a zombie counts as ended, although its exit code has not been read', linux, async (t) => {
+  // The shell turns into a program that does not know the shell's child.
   const parent = startProcess(t, '/bin/sh', ['-c', 'sleep 0 & echo "child $!"; exec sleep 60']);
   const [, pid = ''] = await parent.said(/child (\d+)/);
   await eventually('it is a zombie', () => statOf(Number(pid))?.isZombie);
@@ -55,7 +55,7 @@ test('a process that has ended is gone, also while nobody asks for its exit code
   assert.equal(readProcessTable().has(Number(pid)), false);
 });
 
-test('the way through ps agrees with /proc', linux, async (t) => {
+test('readings by ps agree with /proc', linux, async (t) => {
   process.env.PIDUSAGE_USE_PS = 'true';
   t.after(() => delete process.env.PIDUSAGE_USE_PS);
   const short = spawn(process.execPath, ['-e', '']);
@@ -66,17 +66,17 @@ test('the way through ps agrees with /proc', linux, async (t) => {
   assert.ok(reading && viaProc);
   assert.equal(viaPs.size, 1);
   assert.ok(Math.abs(reading.rssBytes - viaProc.rssBytes) < 5 * MB);
-  // Linux' ps tells CPU time in whole seconds.
+  // Linux' ps gives CPU time in whole seconds.
   assert.ok(Math.abs(reading.cpuUs - viaProc.cpuUs) <= 1_000_000);
   assert.equal((await readByPs([short.pid as number])).size, 0);
 });
 
-test('the kernel tells its figures, or why not', () => {
+test('the figures of the kernel are read, or fail with a reason', () => {
   for (const read of [readTcpBytes, readSlabBytes, readMemory, readCpu]) {
     try {
       read();
     } catch (error) {
-      // slabinfo is for root, and other systems have none of these.
+      // slabinfo needs root, and other systems have no such files.
       assert.match(
         (error as Error).message,
         /readable only by root|does not exist on this system|available on Linux only/,
@@ -85,7 +85,7 @@ test('the kernel tells its figures, or why not', () => {
   }
 });
 
-test('memory and CPU of the whole machine', linux, () => {
+test('memory, CPU and swap of the whole machine are read', linux, () => {
   const { usedBytes, heldBytes, pageTablesBytes } = readMemory();
   assert.ok(usedBytes > 0 && pageTablesBytes > 0 && heldBytes > pageTablesBytes);
   const { busyUs, idleUs } = readCpu();
@@ -95,12 +95,14 @@ test('memory and CPU of the whole machine', linux, () => {
 });
 
 const skip = process.platform !== 'linux' && 'there is no /proc';
-/** 0.3 s of CPU time: thirty times the precision. */
+/** 0.3 s of CPU time, thirty times the precision. */
 const ENOUGH_US = 300_000;
-/** As its first thread is named: characters that confuse whoever splits at them. */
+/** Name of the program's first thread, with characters that break naive parsers. */
 const ODD = 'h) S 1 (og';
 
-it('a hog is named, with what it used; what it used is not ours, and the sum is the busy time', { skip }, async (t) => {
+it('another busy program is reported with its CPU time, and the sum of all shares is the busy time', {
+  skip,
+}, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hog-'));
   symlinkSync('/bin/sh', join(folder, ODD));
   const hog = spawn(join(folder, ODD), ['-c', 'while :; do :; done'], { stdio: 'ignore' });
@@ -123,7 +125,7 @@ it('a hog is named, with what it used; what it used is not ours, and the sum is 
   assert.ok(from && to);
   const cpuUs = (await used()) - before;
   const shares = sharesBetween(from, to);
-  assert.ok(shares, 'there was time in between');
+  assert.ok(shares, 'time has passed');
   const found = shares.programs.find(({ name }) => name === ODD);
   assert.ok(found, JSON.stringify(shares));
   const expected = cpuUs / 1e6 / shares.seconds;

@@ -1,4 +1,4 @@
-/** Processes of a layer that the kernel does not run, and that end. */
+/** Processes of a layer that are stopped, and that end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
@@ -6,14 +6,14 @@ import { ProcessWatch } from '../../../plugin/samplers/index.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
 
-test('reports a process from its stop until it goes on, and its end', async (t) => {
+test('reports a process while it is stopped, and its end', async (t) => {
   const { child, pid } = startProcess(t, 'sleep', ['1000']);
   await once(child, 'spawn');
   const watch = new ProcessWatch();
   t.after(() => watch.close());
   watch.add({ redis: [pid] });
   child.kill('SIGSTOP');
-  await eventually('it stands still', () => watch.halted().length > 0);
+  await eventually('it is stopped', () => watch.halted().length > 0);
   const [open] = watch.halted();
   assert.deepEqual([open?.pid, open?.layer, open?.state, open?.untilUs], [pid, 'redis', 'T', undefined]);
   child.kill('SIGCONT');
@@ -22,7 +22,7 @@ test('reports a process from its stop until it goes on, and its end', async (t) 
   child.kill('SIGKILL');
   await eventually('it ended', () => watch.ended().length > 0);
   assert.deepEqual(
-    watch.ended().map((one) => [one.pid, one.layer]),
+    watch.ended().map(({ pid, layer }) => [pid, layer]),
     [[pid, 'redis']],
   );
 });

@@ -1,4 +1,4 @@
-/** Pages of metrics: of a real prom-client, and those that others write. Of real exporters: exporters.test.ts. */
+/** Metrics of a real prom-client, and pages in the format of others. Real exporters are in exporters.test.ts. */
 
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -25,7 +25,7 @@ async function serve(t: TestContext, page: Page): Promise<string> {
 
 const open = (urls: string[], labels: Labels = {}) => PrometheusTargets.open(urls.map((url) => ({ url, labels })));
 
-/** The pages of one source. */
+/** Opens all pages as one source. */
 async function serveAll(t: TestContext, ...pages: Page[]): Promise<PrometheusTargets> {
   return open(await Promise.all(pages.map((page) => serve(t, page))));
 }
@@ -34,7 +34,7 @@ const samplerOf = (prometheus: SamplerSources['prometheus'], more: Partial<Sampl
   new Sampler({ prometheus, pids: () => ({}), connections: () => 0, ...more });
 
 describe("a server's metrics", () => {
-  it('of prom-client are RSS, heap, external memory and CPU, with their source', async (t) => {
+  it('give RSS, heap, external memory and CPU of prom-client, with their source', async (t) => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     const sampler = samplerOf({ worker: await serveAll(t, () => register.metrics()) });
@@ -49,7 +49,7 @@ describe("a server's metrics", () => {
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
 
-  it('are the sum of the samples with the labels, and those of containers without their total', async (t) => {
+  it('are summed over the samples with the labels, without the totals of containers', async (t) => {
     const url = await serve(t, () =>
       [
         'container_memory_working_set_bytes{pod="chat-1",container=""} 350',
@@ -63,7 +63,7 @@ describe("a server's metrics", () => {
     assert.deepEqual(figures, { workingSetBytes: 300, cpuSeconds: 15 });
   });
 
-  it('show a process that has started anew, by whatever tells: its start, its counters, the run of Redis', async (t) => {
+  it('show a restarted process by its start time, its counters, or the run id of Redis', async (t) => {
     const rss = 'process_resident_memory_bytes 5\n';
     const cases = [
       ['process_start_time_seconds 1000', 'process_start_time_seconds 2000'],
@@ -91,7 +91,7 @@ describe("a server's metrics", () => {
     }
   });
 
-  it("are nobody's where processes answer in turn, as their start times or their CPU times tell", async (t) => {
+  it('are rejected if several processes answer in turn, recognized by start times or CPU times', async (t) => {
     const starts = [1000, 2000];
     const [first, second] = [0.5, 3.5];
     for (const started of [true, false]) {
@@ -107,7 +107,7 @@ describe("a server's metrics", () => {
     }
   });
 
-  it('that never end are failures, and soon cost no more time', async (t) => {
+  it('that never end are failures, and stop costing time', async (t) => {
     let asked = 0;
     const http = createServer((_request, response) => {
       response.write('process_resident_memory_bytes 5\n');
@@ -123,21 +123,21 @@ describe("a server's metrics", () => {
     assert.equal(prometheus.failures, 6);
   });
 
-  it('that are old, no numbers, or gone are absent with the reason, and counted', async (t) => {
+  it('that are old, invalid or gone are absent with the reason, and counted', async (t) => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
     const sampler = samplerOf({ worker: await serveAll(t, () => page) });
-    const why = async (next: ReturnType<Page>) => {
+    const absenceFor = async (next: ReturnType<Page>) => {
       page = next;
       return (await readAll(sampler)).absent.workerRss ?? '';
     };
-    assert.match(await why(`process_resident_memory_bytes 5 ${Date.now() - 90_000}\n`), /they are 90 s old/);
-    assert.match(await why('process_resident_memory_bytes NaN\n'), /process_resident_memory_bytes/);
-    assert.match(await why(503), /HTTP 503/);
+    assert.match(await absenceFor(`process_resident_memory_bytes 5 ${Date.now() - 90_000}\n`), /they are 90 s old/);
+    assert.match(await absenceFor('process_resident_memory_bytes NaN\n'), /process_resident_memory_bytes/);
+    assert.match(await absenceFor(503), /HTTP 503/);
     assert.equal(sampler.health().failures.prometheus, 3);
-    assert.equal(await why('process_resident_memory_bytes 5\n'), '');
+    assert.equal(await absenceFor('process_resident_memory_bytes 5\n'), '');
   });
 
-  it('are read with the user info of their URL, which is in no message', async (t) => {
+  it('are read with the user info of their URL, which appears in no message', async (t) => {
     const url = await serve(t, ({ authorization }) =>
       authorization === `Basic ${btoa('ann:p@ss')}` ? 'process_resident_memory_bytes 5e7' : 401,
     );
@@ -148,22 +148,22 @@ describe("a server's metrics", () => {
     await assert.rejects(open([withUser('ann:other')]), refused);
   });
 
-  it('are refused before the load where nothing answers, or no memory is among them, with what is', async (t) => {
-    const nobody = `http://127.0.0.1:${await freePort()}/metrics`;
-    const none = await serve(t, () => 404);
+  it('are refused before the load if no server answers or memory is missing, with the names of the found metrics', async (t) => {
+    const closedPort = `http://127.0.0.1:${await freePort()}/metrics`;
+    const notFound = await serve(t, () => 404);
     const other = await serve(t, () => 'jvm_threads 5\njvm_classes 6\n');
     const labelled = await serve(t, () => 'process_resident_memory_bytes{app="shop"} 5\n');
-    for (const url of [nobody, none]) await assert.rejects(open([url]), { code: 'SOURCE_UNREACHABLE' });
+    for (const url of [closedPort, notFound]) await assert.rejects(open([url]), { code: 'SOURCE_UNREACHABLE' });
     await assert.rejects(open([other]), { code: 'METRICS_MISSING', message: /jvm_threads, jvm_classes/ });
     await assert.rejects(open([labelled], { app: 'chat' }), { code: 'METRICS_MISSING' });
     await assert.rejects(open([labelled, other]), { code: 'METRICS_MISSING' });
   });
 
-  it('that rise by more CPU time than there is are refused from then on, with the likely unit', async (t) => {
+  it('that report impossible CPU time are refused from then on, with the likely unit', async (t) => {
     let cpuMs = 0;
     let asked = 0;
     const pages = await serveAll(t, () => {
-      // A server is busy in the ramps, and idle in the pauses between them.
+      // Busy in the ramps, idle in the pauses between them.
       cpuMs += asked++ % 2 === 0 ? 20_000 : 0;
       return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuMs}\n`;
     });
@@ -218,14 +218,14 @@ describe('the page of an exporter', () => {
     },
   };
   for (const [name, page] of Object.entries(pages)) {
-    it(`${name} has the figures of others, and not those of its own process`, async (t) => {
+    it(`of ${name} gives the figures of the observed processes, not of itself`, async (t) => {
       const url = await serve(t, () => page.lines.join('\n'));
       const pages = await open([url], 'labels' in page ? page.labels : {});
       assert.deepEqual((await pages.read()).figures, page.figures);
     });
   }
 
-  it('is added up with those of its kind, and stands beside those of others', async (t) => {
+  it('is summed with pages of its kind, and kept beside pages of other kinds', async (t) => {
     const all = [group('nginx', 60), group('nginx', 40), pages.node_exporter.lines];
     const nginx = await serveAll(t, ...all.map((lines) => () => lines.join('\n')));
     const sampler = samplerOf({ nginx }, { layers: layersFor({ nginx: { prometheus: [] } }) });
@@ -234,7 +234,7 @@ describe('the page of an exporter', () => {
     assert.equal((await sampler.cpu()).nginx, 3e6);
   });
 
-  it('is refused before the load if nothing of it can be meant', async (t) => {
+  it('is refused before the load if it is ambiguous or has no usable figure', async (t) => {
     const refused: [lines: string[], message: RegExp][] = [
       [[...EXPORTER, 'nginxexporter_build_info 1', 'nginx_connections_active 5'], /has no memory .* it has/],
       [[...group('nginx', 60), ...group('node', 70)], /several groups of processes: nginx, node/],
@@ -244,7 +244,7 @@ describe('the page of an exporter', () => {
           'process_cpu_seconds_total 5e+6',
           `process_start_time_seconds ${Date.now() / 1000 - 60}`,
         ],
-        // A busy machine takes more than the half of a second that is rounded off.
+        // Tolerates delays of a busy machine beyond the rounding of half a second.
         /5000000 s of CPU time in 1[2-9]\d s/,
       ],
     ];
@@ -258,14 +258,14 @@ describe('the page of an exporter', () => {
 });
 
 describe('metrics of several workers', () => {
-  const of = (rssBytes: number, more = '') => `process_resident_memory_bytes ${rssBytes}\n${more}`;
+  const pageOf = (rssBytes: number, more = '') => `process_resident_memory_bytes ${rssBytes}\n${more}`;
 
-  it('are added up, those figures that all of them have', async (t) => {
+  it('are summed if all workers have them', async (t) => {
     const heap = 'nodejs_heap_size_used_bytes 7\n';
     const prometheus = await serveAll(
       t,
-      () => of(100, heap),
-      () => of(20),
+      () => pageOf(100, heap),
+      () => pageOf(20),
     );
     assert.deepEqual((await prometheus.read()).figures, { rssBytes: 120 });
     const sampler = samplerOf({ worker: prometheus });
@@ -274,9 +274,9 @@ describe('metrics of several workers', () => {
     assert.match(absent.workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
   });
 
-  it('have no sum where one of them does not answer, which is named', async (t) => {
-    let second: ReturnType<Page> = of(20);
-    const urls = [await serve(t, () => of(100)), await serve(t, () => second)];
+  it('have no sum if one worker does not answer, which is reported', async (t) => {
+    let second: ReturnType<Page> = pageOf(20);
+    const urls = [await serve(t, () => pageOf(100)), await serve(t, () => second)];
     const prometheus = await open(urls);
     const sampler = samplerOf({ worker: prometheus });
     second = 503;

@@ -23,7 +23,7 @@ async function readerOf(t: TestContext, url: string): Promise<RedisReader> {
   return reader;
 }
 
-test('memory of a Redis, and of those who subscribe', async (t) => {
+test('reads memory of Redis, and of its subscribers', async (t) => {
   const redis = await startRedis(t);
   const subscriber = await connectedTo(t, redis);
   await subscriber.subscribe('a', () => {});
@@ -37,14 +37,14 @@ test('memory of a Redis, and of those who subscribe', async (t) => {
   assert.equal(reader.failures, 0);
 });
 
-const MAY_NOT: Record<string, [rules: string[], refusal?: RegExp]> = {
+const MISSING_PERMISSIONS: Record<string, [rules: string[], refusal?: RegExp]> = {
   'run dangerous commands': [['+@all', '-@dangerous'], /NOPERM/],
   'run anything but PING': [['-@all', '+ping'], /NOPERM/],
   'run anything': [['-@all'], /NOPERM/],
   'list clients': [['+@all', '-client|list']],
 };
-for (const [what, [rules, refusal]] of Object.entries(MAY_NOT)) {
-  test(`a user who may not ${what} sees that Redis runs, and that it has ended`, async (t) => {
+for (const [action, [rules, refusal]] of Object.entries(MISSING_PERMISSIONS)) {
+  test(`a user who may not ${action} sees whether Redis runs`, async (t) => {
     const redis = await startRedis(t);
     const admin = await connectedTo(t, redis);
     await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', ...rules]);
@@ -59,7 +59,7 @@ for (const [what, [rules, refusal]] of Object.entries(MAY_NOT)) {
   });
 }
 
-test('traffic of a Redis, without that of the reader', async (t) => {
+test('reads traffic of Redis without the reader’s own', async (t) => {
   const redis = await startRedis(t);
   const [subscriber, publisher] = await Promise.all([connectedTo(t, redis), connectedTo(t, redis)]);
   await subscriber.subscribe('a', () => {});
@@ -71,9 +71,9 @@ test('traffic of a Redis, without that of the reader', async (t) => {
   const [before] = (await reader.traffic('é')) ?? [];
   for (let reading = 0; reading < 5; reading++) await reader.read();
   const [idle] = (await reader.traffic('é')) ?? [];
-  const ofWire = (traffic?: RedisTraffic) => [traffic?.inBytes, traffic?.outBytes];
-  assert.deepEqual(ofWire(idle), ofWire(before), 'five readings of some kilobytes each');
-  assert.ok(before && idle && idle.cpuUs > before.cpuUs, 'CPU, which the reader cannot tell apart');
+  const bytesOf = (traffic?: RedisTraffic) => [traffic?.inBytes, traffic?.outBytes];
+  assert.deepEqual(bytesOf(idle), bytesOf(before), 'five readings of some kilobytes each');
+  assert.ok(before && idle && idle.cpuUs > before.cpuUs, 'CPU includes the reader’s own');
   assert.deepEqual([idle.streamEntries, (await reader.traffic())?.[0]?.streamEntries], [1, null]);
   assert.ok(idle.usedMemoryBytes > 500_000, JSON.stringify(idle));
   await publisher.publish('a', 'x'.repeat(10_000));
@@ -88,24 +88,19 @@ test('traffic of a Redis, without that of the reader', async (t) => {
 
 const described = ({ name, absence }: RedisReader) => absence && describeAbsence(name, absence, 0);
 
-/** Addresses at which no reading is possible from the start, what the run says of them, and its fix. */
-const NEVER: [what: string, url: (t: TestContext) => Promise<string> | string, words: RegExp, fix: RegExp][] = [
+/** Addresses that never can be read, the message of the run, and its fix. */
+const NEVER: [fault: string, url: (t: TestContext) => Promise<string> | string, cause: RegExp, fix: RegExp][] = [
+  ['a closed port', async () => `redis://127.0.0.1:${await freePort()}`, /never answered: ECONNREFUSED/, /start Redis/],
+  ['a missing password', (t) => startLocked(t, ''), /may not be read: NOAUTH/, /password/],
+  ['a wrong password', (t) => startLocked(t, ':x@'), /may not be read: WRONGPASS/, /correct user/],
   [
-    'nobody listens',
-    async () => `redis://127.0.0.1:${await freePort()}`,
-    /never answered: ECONNREFUSED/,
-    /start Redis/,
-  ],
-  ['a password is missing', (t) => startLocked(t, ''), /may not be read: NOAUTH/, /password/],
-  ['the password is wrong', (t) => startLocked(t, ':x@'), /may not be read: WRONGPASS/, /correct user/],
-  [
-    'TLS is spoken to one without',
+    'TLS to a server without TLS',
     async (t) => (await startRedis(t)).url.replace('redis:', 'rediss:'),
     /never answered/,
     /rediss:/,
   ],
   [
-    'nothing comes',
+    'a silent server',
     async (t) =>
       `redis://127.0.0.1:${await listen(
         t,
@@ -114,19 +109,24 @@ const NEVER: [what: string, url: (t: TestContext) => Promise<string> | string, w
     /never answered: no answer within/,
     /firewall/,
   ],
-  ['it loads its data', (t) => startSaying(t, 'LOADING Redis is loading'), /never answered: LOADING/, /has loaded/],
-  ['its master is away', (t) => startSaying(t, 'MASTERDOWN Link is down'), /never answered: MASTERDOWN/, /master/],
+  [
+    'a server that loads its data',
+    (t) => startFailing(t, 'LOADING Redis is loading'),
+    /never answered: LOADING/,
+    /has loaded/,
+  ],
+  ['a lost master', (t) => startFailing(t, 'MASTERDOWN Link is down'), /never answered: MASTERDOWN/, /master/],
 ];
 
-/** @param user in its address @returns the address of a Redis that requires a password */
+/** @param user in its URL @returns the URL of a Redis that requires a password */
 async function startLocked(t: TestContext, user: string): Promise<string> {
   const redis = await startRedis(t);
   await (await connectedTo(t, redis)).sendCommand(['CONFIG', 'SET', 'requirepass', 'secret']);
   return redis.url.replace('//', `//${user}`);
 }
 
-/** @returns the address of a Redis that answers everything but its first commands like this */
-async function startSaying(t: TestContext, error: string): Promise<string> {
+/** @returns the URL of a Redis that answers every command after the handshake with this error */
+async function startFailing(t: TestContext, error: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on('data', (data) => {
       for (const command of String(data).split(/(?=\*\d)/))
@@ -136,20 +136,20 @@ async function startSaying(t: TestContext, error: string): Promise<string> {
   return `redis://127.0.0.1:${await listen(t, server)}`;
 }
 
-for (const [what, urlOf, words, fix] of NEVER) {
-  test(`where ${what}, Redis is absent with its address, the cause and a fix`, async (t) => {
+for (const [fault, urlOf, cause, fix] of NEVER) {
+  test(`for ${fault}, Redis is absent with its address, the cause and a fix`, async (t) => {
     const url = await urlOf(t);
     const reader = await readerOf(t, url);
     assert.equal(await reader.read(), undefined);
-    assert.match(described(reader) ?? '', new RegExp(`^Redis at ${new URL(url).host} ${words.source}`));
+    assert.match(described(reader) ?? '', new RegExp(`^Redis at ${new URL(url).host} ${cause.source}`));
     assert.match(reader.absence?.fix ?? '', fix);
-    assert.equal(reader.failures, 0, 'nothing has failed that had worked');
+    assert.equal(reader.failures, 0, 'it never worked, so nothing has failed');
     reader.close();
     reader.close();
   });
 }
 
-test('a Redis that takes the permission away may not be read since then, and has not ended', async (t) => {
+test('a Redis that revokes the permission is absent from then on, and has not ended', async (t) => {
   const redis = await startRedis(t);
   const admin = await connectedTo(t, redis);
   await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all']);
@@ -161,18 +161,18 @@ test('a Redis that takes the permission away may not be read since then, and has
   assert.deepEqual([reader.failures, await reader.answers()], [0, true]);
 });
 
-test('a Redis that does not answer costs one second, not the run', async (t) => {
+test('an unresponsive Redis delays a reading by one second, not the run', async (t) => {
   const redis = await startRedis(t);
   const reader = await readerOf(t, redis.url);
   const other = await connectedTo(t, redis);
   await other.sendCommand(['CLIENT', 'PAUSE', '10000', 'ALL']);
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   assert.equal(await reader.read(), undefined);
-  assert.ok(performance.now() - beganMs < 8000);
+  assert.ok(performance.now() - startedMs < 8000);
   assert.match(reader.absence?.detail ?? '', /no answer within/);
 });
 
-test('a Redis Cluster: sums of memory, traffic by node, and each node’s own run', async (t) => {
+test('a Redis Cluster gives sums of memory, traffic per node, and the run id of each node', async (t) => {
   const redis = await startRedisCluster(t);
   const { url, nodes } = redis;
   const client = await createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }).connect();
@@ -185,7 +185,7 @@ test('a Redis Cluster: sums of memory, traffic by node, and each node’s own ru
   assert.ok(reading);
   const parts = nodes.map(({ port }) => `Redis node 127.0.0.1:${port}`).sort();
   assert.deepEqual(Object.keys(reading.runIds).sort(), parts);
-  assert.ok(reading.usedMemoryBytes > 3 * 500_000, 'of all three');
+  assert.ok(reading.usedMemoryBytes > 3 * 500_000, 'the sum of all three');
 
   const before = await reader.traffic('entries');
   for (let request = 0; request < 3; request++) await reader.traffic('entries');
@@ -208,12 +208,12 @@ test('a Redis Cluster: sums of memory, traffic by node, and each node’s own ru
   assert.equal(await reader.read(), undefined);
   assert.match(reader.absence?.detail ?? '', new RegExp(`^node 127.0.0.1:${nodes[1]?.port}: `));
   await redis.start();
-  let again = await reader.read();
+  let afterRestart = await reader.read();
   await eventually('a reading of all nodes', async () => {
-    again = await reader.read();
-    return again !== undefined;
+    afterRestart = await reader.read();
+    return afterRestart !== undefined;
   });
-  for (const part of parts) assert.notEqual(again?.runIds[part], reading.runIds[part]);
+  for (const part of parts) assert.notEqual(afterRestart?.runIds[part], reading.runIds[part]);
 });
 
 const INFO = { run_id: 'a', role: 'master', used_memory: '1000', used_memory_rss: '2000' };
@@ -222,8 +222,8 @@ const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
 const infoOf = (fields: Record<string, string>) =>
   bulk(Object.entries(fields).reduce((text, [key, value]) => `${text}${key}:${value}\r\n`, ''));
 
-/** @param info writes the answer to INFO */
-async function startLiar(t: TestContext, info: (socket: Socket) => void, subscribers = 'omem=1 tot-mem=2') {
+/** Starts a fake Redis. @param info writes the answer to INFO */
+async function startFakeRedis(t: TestContext, info: (socket: Socket) => void, subscribers = 'omem=1 tot-mem=2') {
   const server = createServer((socket) => {
     socket.on('data', (data) => {
       for (const command of String(data).split(/(?=\*\d)/)) {
@@ -239,34 +239,34 @@ async function startLiar(t: TestContext, info: (socket: Socket) => void, subscri
   return redis;
 }
 
-test('memory that cannot be is a failure, and the next reading is one', async (t) => {
+test('impossible memory fails the reading, and the next valid one succeeds', async (t) => {
   let used = '1000';
-  const redis = await startLiar(t, (socket) => socket.write(infoOf({ ...INFO, used_memory: used })));
+  const redis = await startFakeRedis(t, (socket) => socket.write(infoOf({ ...INFO, used_memory: used })));
   for (used of ['1e400', '-5', '', '0x10', '9'.repeat(30), 'NaN', '1 2']) {
     assert.equal(await redis.read(), undefined, used);
     assert.match(redis.absence?.detail ?? '', /used_memory/);
   }
   used = '1000';
   assert.equal((await redis.read())?.usedMemoryBytes, 1000);
-  const listing = await startLiar(t, (socket) => socket.write(infoOf(INFO)), `omem=${'9'.repeat(400)} tot-mem=1`);
+  const listing = await startFakeRedis(t, (socket) => socket.write(infoOf(INFO)), `omem=${'9'.repeat(400)} tot-mem=1`);
   assert.equal(await listing.read(), undefined);
 });
 
-test('an answer that does not end costs its connection, and is asked for by another one', async (t) => {
+test('an endless answer closes the connection, and the next reading uses a new one', async (t) => {
   let isEndless = true;
   let ended = 0;
-  const redis = await startLiar(t, (socket) => {
+  const redis = await startFakeRedis(t, (socket) => {
     if (!isEndless) return socket.write(infoOf(INFO));
     socket.once('close', () => ended++);
     return socket.write(`$500000000000\r\n${'x'.repeat(100_000)}`);
   });
   assert.equal(await redis.read(), undefined);
-  await eventually('the connection is given up', () => ended === 1);
+  await eventually('the connection is closed', () => ended === 1);
   isEndless = false;
   await eventually('an answer', async () => (await redis.read())?.usedMemoryBytes === 1000);
 });
 
-test('one that takes the connection and says nothing does not hold up the start', { timeout: 10_000 }, async (t) => {
+test('a silent Redis does not delay the start', { timeout: 10_000 }, async (t) => {
   const silent = createServer((socket) => socket.on('data', () => {}));
   const redis = new RedisReader(`redis://127.0.0.1:${await listen(t, silent)}`);
   t.after(() => redis.close());

@@ -13,7 +13,7 @@ import { workerResources } from '../../helpers/worker-resources.ts';
 const MB = 1024 * 1024;
 const linux = process.platform === 'linux';
 
-/** Holds 32 MB and burns a core, after it has said that it is up. */
+/** Starts a process that holds 32 MB and burns a core once it is up. */
 async function startBurner(t: TestContext): Promise<StartedProcess> {
   const program = `const held = Buffer.alloc(32 * ${MB}, 1); process.stdout.write('up', () => { while (held); });`;
   const burner = startProcess(t, process.execPath, ['-e', program]);
@@ -30,8 +30,8 @@ function startSampler(t: TestContext, sources: Partial<SamplerSources>): Sampler
 const stats = (figures: Partial<WorkerStats>) =>
   ({ rssBytes: 0, heapUsedBytes: 0, externalBytes: 0, cpuUserUs: 0, cpuSystemUs: 0, ...figures }) as WorkerStats;
 
-/** Workers that tell these statistics; without resources, they do not answer when asked for them. */
-const told = (all: WorkerStats[], resources?: WorkerResources[]) => ({
+/** Workers with fixed statistics. Without resources, `resources` rejects. */
+const workersWith = (all: WorkerStats[], resources?: WorkerResources[]) => ({
   stats: async () => all,
   resources: async () => resources ?? Promise.reject(new Error('worker is gone')),
 });
@@ -48,16 +48,16 @@ const REDIS = {
 const redis = { name: 'Redis at a:1', failures: 0, absence: undefined, read: async () => REDIS };
 const ELSEWHERE = { notShared: 'the workers run on another machine' };
 
-test('rows at which all programs were read have what others took', async (t) => {
+test('rows have the CPU of other programs if all programs were read', async (t) => {
   const cores = { seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0, pressure: null };
-  const look = (othersCores: number | null, stealCores: number) => ({
+  const sharesOf = (othersCores: number | null, stealCores: number) => ({
     ...cores,
     programs: [],
     othersCores,
     stealCores,
   });
-  const looks = [undefined, look(0.6, 0.25), look(null, 0)];
-  const sampler = startSampler(t, { machine: { tick: async () => looks.shift() } });
+  const shares = [undefined, sharesOf(0.6, 0.25), sharesOf(null, 0)];
+  const sampler = startSampler(t, { machine: { tick: async () => shares.shift() } });
   sampler.start();
   await eventually('four rows', () => sampler.samples.length >= 4);
   const rows = sampler.samples.slice(0, 4);
@@ -65,7 +65,7 @@ test('rows at which all programs were read have what others took', async (t) => 
   assertEach(rows, ({ steal }) => steal?.cpuPercent, [undefined, 25, 0, undefined]);
 });
 
-test('rows: memory and CPU of the layers that are there, connections, the machine', async (t) => {
+test('rows have memory and CPU of the existing layers, connections, and the machine', async (t) => {
   const burner = await startBurner(t);
   let connections = 0;
   const sampler = startSampler(t, {
@@ -90,14 +90,14 @@ test('rows: memory and CPU of the layers that are there, connections, the machin
   const cpuPercents = rows.slice(1).map((row) => row.worker?.cpuPercent ?? 0);
   assert.ok(Math.max(...cpuPercents) > 20, `a process that burns a core used ${cpuPercents} %`);
   assert.ok(rows.some((row) => (row.worker?.pssBytes ?? 0) > 32 * MB));
-  // Reading PSS of all rows would take too long.
+  // PSS is not read for every row, as that would take too long.
   const pss = rows.map(({ worker }) => [worker?.pssBytes, worker?.derivedPssBytes]);
   assert.ok(pss.some(([read, derived]) => read === undefined && (derived ?? 0) > 32 * MB));
   assert.ok(pss.every(([read, derived]) => (read === undefined) !== (derived === undefined)));
   assert.ok(rows.slice(1).every((row) => (row.system?.usedBytes ?? 0) > 0));
 });
 
-test('the schedule is absolute, and what it misses is counted', async (t) => {
+test('the schedule is absolute, and missed rows are counted', async (t) => {
   const time = new VirtualTime(t);
   const sampler = startSampler(t, {
     connections: () => {
@@ -107,16 +107,16 @@ test('the schedule is absolute, and what it misses is counted', async (t) => {
   });
   sampler.start();
   await time.pass(400);
-  // The third row takes until 280 ms. What was due meanwhile is missed, and the rows after it are on time.
-  const due = sampler.samples.map(({ t }) => Math.round(t * 1000));
-  assert.deepEqual(due, [0, 50, 100, 300, 350, 400]);
+  // The third row takes until 280 ms: rows due meanwhile are missed, and later rows are on time.
+  const rowTimesMs = sampler.samples.map(({ t }) => Math.round(t * 1000));
+  assert.deepEqual(rowTimesMs, [0, 50, 100, 300, 350, 400]);
   const { missed, taken, longestGapMs, failures } = sampler.health();
   assert.deepEqual({ missed, taken, longestGapMs, failures }, { missed: 3, taken: 6, longestGapMs: 200, failures: {} });
 });
 
-test('a reading names every layer or says why not', async (t) => {
+test('a reading has a value or a reason for every layer', async (t) => {
   const burner = await startBurner(t);
-  const workers = told([
+  const workers = workersWith([
     stats({ heapUsedBytes: 10, externalBytes: 1 }),
     stats({ heapUsedBytes: 20, externalBytes: 2 }),
   ]);
@@ -131,11 +131,11 @@ test('a reading names every layer or says why not', async (t) => {
   assert.equal(absent.redisRss, undefined);
   const names = LAYERS.flatMap(({ figures }) => figures.map(({ id }) => id));
   for (const name of names) {
-    assert.notEqual(name in reading, name in absent, `${name} must be either there or explained`);
+    assert.notEqual(name in reading, name in absent, `${name} must have a value or a reason`);
   }
 });
 
-test('sources that fail leave a reading of the rest', async (t) => {
+test('failing sources leave the rest of a reading', async (t) => {
   const sampler = startSampler(t, {
     pids: () => Promise.reject(new Error('no pids')),
     redis: {
@@ -144,7 +144,7 @@ test('sources that fail leave a reading of the rest', async (t) => {
       absence: { reason: 'unanswered', detail: 'ECONNREFUSED', sinceUs: undefined, fix: '' },
       read: async () => undefined,
     },
-    workers: { ...told([]), stats: () => Promise.reject(new Error('worker is gone')) },
+    workers: { ...workersWith([]), stats: () => Promise.reject(new Error('worker is gone')) },
   });
   const { bytes: reading, absent } = await readAll(sampler);
   assert.match(absent.workerHeapUsed ?? '', /worker is gone/);
@@ -153,10 +153,10 @@ test('sources that fail leave a reading of the rest', async (t) => {
   if (linux) assert.ok((reading.systemUsed ?? 0) > 0);
 });
 
-test('CPU time by difference, also over the death of a process', { skip: !linux }, async (t) => {
+test('CPU time rises while a process runs, and does not fall when it ends', { skip: !linux }, async (t) => {
   const burner = await startBurner(t);
   const sampler = startSampler(t, { pids: () => ({ worker: [burner.pid] }) });
-  const beganMs = performance.now();
+  const startedMs = performance.now();
   const before = await sampler.cpu();
   let during = before;
   await eventually('CPU time of a process that burns a core', async () => {
@@ -164,8 +164,8 @@ test('CPU time by difference, also over the death of a process', { skip: !linux 
     return (during.worker ?? 0) - (before.worker ?? 0) > 50_000;
   });
   const usedMs = ((during.worker ?? 0) - (before.worker ?? 0)) / 1000;
-  // Its garbage collector has threads of its own.
-  const mostMs = 2 * (performance.now() - beganMs) + 20;
+  // The garbage collector has its own threads.
+  const mostMs = 2 * (performance.now() - startedMs) + 20;
   assert.ok(usedMs < mostMs, `${usedMs} ms of at most ${mostMs}`);
   assert.ok((during.system ?? 0) > (before.system ?? 0));
   burner.kill();
@@ -174,7 +174,7 @@ test('CPU time by difference, also over the death of a process', { skip: !linux 
   assert.ok((after.worker ?? 0) >= (during.worker ?? 0));
 });
 
-test('close ends the rows, twice is once, and without start it is nothing', async (t) => {
+test('close ends the rows, can be called twice, and also without start', async (t) => {
   const time = new VirtualTime(t);
   const sampler = startSampler(t, {});
   sampler.start();
@@ -186,21 +186,21 @@ test('close ends the rows, twice is once, and without start it is nothing', asyn
   await startSampler(t, {}).close();
 });
 
-test("a deployment on another machine: this one's kernel is none of its layers", async (t) => {
+test('a deployment on another machine has no layer of this kernel', async (t) => {
   const sampler = startSampler(t, ELSEWHERE);
   const { bytes, absent } = await readAll(sampler);
   for (const layer of ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld']) {
     assert.equal(bytes[layer], undefined);
     assert.match(absent[layer] ?? '', /another machine/);
   }
-  if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'how busy the generator is remains of interest');
+  if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'the CPU of the generator is still read');
 });
 
-test('processes elsewhere have the RSS and the CPU that they report themselves, and PSS only if all tell', async (t) => {
+test('processes elsewhere have the RSS and CPU that they report, and PSS only if all report it', async (t) => {
   const sampler = startSampler(t, {
     ...ELSEWHERE,
     redis,
-    workers: told([stats({ rssBytes: 10, cpuUserUs: 5 }), stats({ rssBytes: 20, cpuSystemUs: 7 })]),
+    workers: workersWith([stats({ rssBytes: 10, cpuUserUs: 5 }), stats({ rssBytes: 20, cpuSystemUs: 7 })]),
   });
   const { bytes, absent } = await readAll(sampler);
   const { workerRss, redisRss, workerPss } = bytes;
@@ -209,7 +209,7 @@ test('processes elsewhere have the RSS and the CPU that they report themselves, 
   assert.equal((await sampler.cpu()).worker, 12);
 });
 
-test('the machines and containers of workers elsewhere count once each', async (t) => {
+test('machines and containers of workers elsewhere count once each', async (t) => {
   const own = workerResources();
   const resourcesOf = (pssBytes: number, used: number) => ({
     ...{ ...own, pssBytes },
@@ -220,18 +220,18 @@ test('the machines and containers of workers elsewhere count once each', async (
   const sampler = startSampler(t, {
     ...ELSEWHERE,
     layers: [...LAYERS, FURTHER_LAYERS.workerMachines],
-    workers: told([stats({}), stats({}), stats({})], resources),
+    workers: workersWith([stats({}), stats({}), stats({})], resources),
   });
   const { workerPss, workerWorkingSet, workerMachinesUsed, workerMachinesTcp } = (await readAll(sampler)).bytes;
   assert.deepEqual([workerPss, workerWorkingSet], [7000, 40]);
   assert.deepEqual([workerMachinesUsed, workerMachinesTcp], [2 ** 30 + 7, 8192]);
 });
 
-test('between two readings, PSS of workers elsewhere follows the RSS that they report', async (t) => {
+test('between two readings, PSS of workers elsewhere follows their reported RSS', async (t) => {
   let rssBytes = 10_000;
-  const workers = told([], [workerResources({ pssBytes: 8000 })]);
-  const stated = { ...workers, stats: async () => [stats({ rssBytes })] };
-  const sampler = startSampler(t, { ...ELSEWHERE, workers: stated });
+  const workers = workersWith([], [workerResources({ pssBytes: 8000 })]);
+  const reporting = { ...workers, stats: async () => [stats({ rssBytes })] };
+  const sampler = startSampler(t, { ...ELSEWHERE, workers: reporting });
   await sampler.reading();
   rssBytes = 15_000;
   sampler.start();
@@ -239,21 +239,21 @@ test('between two readings, PSS of workers elsewhere follows the RSS that they r
   assert.deepEqual(sampler.samples[0]?.worker, { rssBytes: 15_000, derivedPssBytes: 13_000 });
 });
 
-test('a row asks Redis once, and workers whose processes are here not at all', { skip: !linux }, async (t) => {
-  let asked = 0;
+test('a row queries Redis once, and local workers not at all', { skip: !linux }, async (t) => {
+  let queries = 0;
   const read = async () => {
-    asked++;
+    queries++;
     return REDIS;
   };
   const sampler = startSampler(t, {
     redis: { ...redis, read },
     pids: () => ({ worker: [process.pid] }),
-    workers: { ...told([]), stats: () => assert.fail('a worker was asked') },
+    workers: { ...workersWith([]), stats: () => assert.fail('a worker was queried') },
   });
   sampler.start();
   await eventually('two rows', () => sampler.samples.length >= 2);
   await sampler.close();
   const rows = sampler.samples;
   assert.deepEqual(rows[0]?.redisServer, { usedMemoryBytes: 1, outputBufferBytes: 4 });
-  assert.equal(asked, rows.length);
+  assert.equal(queries, rows.length);
 });

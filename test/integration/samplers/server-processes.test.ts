@@ -1,4 +1,4 @@
-/** A server's processes in /proc: by id, command line and control group, with what they have started; and who uses its port. */
+/** Processes of a server in /proc by id, command line and control group, with their children; and the processes that use its port. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ const PARENT = `
   const child = spawn(process.execPath, ['-e', ${JSON.stringify(IDLE)}]);
   child.once('spawn', () => console.log(process.pid, child.pid));`;
 
-/** A server with a process of its own. */
+/** Starts a server process with a child. */
 async function startServer(t: TestContext, name: string) {
   const { pids, end } = await startOrphan(t, '-e', PARENT, name);
   const [parent = 0, child = 0] = pids;
@@ -30,16 +30,16 @@ async function startServer(t: TestContext, name: string) {
 }
 
 describe('the processes of a server', linux, () => {
-  it('are those named by id, and what they have started', async (t) => {
+  it('are those given by id, and their children', async (t) => {
     const { parent, child } = await startServer(t, 'by-id');
     const processes = new ServerProcesses({ pids: [parent] });
     assert.deepEqual((await processes.pids()).sort(), [parent, child].sort());
   });
 
-  it('are those whose command line matches, but not the generator and its own', async (t) => {
+  it('are those whose command line matches, except the generator and its children', async (t) => {
     const name = `chat-${process.pid}`;
     const { parent, child } = await startServer(t, name);
-    // Its command line names the server, too.
+    // Its command line contains the name, too.
     const own = startProcess(t, process.execPath, ['-e', IDLE, name]);
     await once(own.child, 'spawn');
     const found = await new ServerProcesses({ match: `node.* ${name}$` }).pids();
@@ -56,7 +56,7 @@ describe('the processes of a server', linux, () => {
     assert.deepEqual((await new ServerProcesses({ cgroup: folder }).pids()).sort(), [parent, child].sort());
   });
 
-  it('are identified: one that ends is noticed, and stays in a sum that it is missing from', async (t) => {
+  it('have an identity that changes when one ends, and the ended one stays in the sum', async (t) => {
     const { parent, child, end } = await startServer(t, 'ends');
     const processes = new ServerProcesses({ pids: [parent, child] });
     const before = processes.identity();
@@ -66,7 +66,7 @@ describe('the processes of a server', linux, () => {
     assert.ok((await processes.pids()).includes(parent));
   });
 
-  it('are neither helpers that come and go, nor lost with them', async (t) => {
+  it('include short-lived helpers, but the identity ignores them', async (t) => {
     const script = `${PARENT}
       child.once('spawn', () => {
         const helper = spawn('cat');
@@ -82,19 +82,19 @@ describe('the processes of a server', linux, () => {
     assert.deepEqual(before.split(',').map(Number).sort(), [parent, child].sort());
     process.kill(parent, 'SIGUSR2');
     assert.equal(await line(), 'helped');
-    assert.equal(processes.identity(), before, 'it was none of the workers');
+    assert.equal(processes.identity(), before, 'the helper is not part of the identity');
     assert.deepEqual((await processes.pids()).sort(), [parent, child].sort());
     process.kill(child, 'SIGKILL');
     await eventually('the worker has ended', () => processes.identity() !== before);
   });
 
-  it('have files open, which show their connections', async (t) => {
+  it('have open files, which include their connections', async (t) => {
     const { parent } = await startServer(t, 'with-files');
     const files = await new ServerProcesses({ pids: [parent] }).openFiles();
     assert.ok(files !== undefined && files > 6, String(files));
   });
 
-  it('can be at the limit of open files', async (t) => {
+  it('are checked for the limit of open files', async (t) => {
     const files = `
       const { openSync } = require('node:fs');
       const open = () => { try { openSync('/dev/null'); open(); } catch { console.log(process.pid); setInterval(() => {}, 1e6); } };
@@ -109,7 +109,7 @@ describe('the processes of a server', linux, () => {
     assert.deepEqual([await fullestOf([]), await fullestOf([4_194_305])], [undefined, undefined]);
   });
 
-  it('are named by what they are started with, if that is theirs alone', async (t) => {
+  it('are described by their start command, if only they match it', async (t) => {
     const folder = tempFolder(t, 'query(1)-');
     const script = join(folder, 'app+1.js');
     writeFileSync(script, `${IDLE}; console.log('up')`);
@@ -132,7 +132,7 @@ describe('the processes of a server', linux, () => {
     assert.equal(queryFor([]), undefined);
   });
 
-  it('are an error at once where there are none, with what was looked for', () => {
+  it('are an error at once if none is found, with the query', () => {
     const refused = (query: object, message: RegExp) =>
       assert.throws(() => new ServerProcesses(query), { code: 'PROCESS_NOT_FOUND', message });
     refused({ pids: [process.ppid, 4_194_305] }, /there is no process 4194305/);
@@ -145,16 +145,16 @@ const CLIENT = `const [port, host] = process.argv.slice(1);
   require('node:net').connect(port, host, () => console.log('connected'));`;
 
 for (const host of ['127.0.0.1', '::1']) {
-  it(`counts connections to a port from ${host}, but none of this process`, {
+  it(`counts connections to a port from ${host}, except those of this process`, {
     skip: process.platform !== 'linux',
   }, async (t) => {
     const port = await listen(t, createServer(), '::');
     assert.equal(await connectionsTo(port), 0);
     await once(connect(port, host), 'connect');
-    const others = [1, 2].map(() => startProcess(t, process.execPath, ['-e', CLIENT, String(port), host]));
-    await Promise.all(others.map((one) => one.said(/connected/)));
+    const clients = [1, 2].map(() => startProcess(t, process.execPath, ['-e', CLIENT, String(port), host]));
+    await Promise.all(clients.map((client) => client.said(/connected/)));
     await eventually('two', async () => (await connectionsTo(port)) === 2);
-    for (const one of others) one.kill();
+    for (const client of clients) client.kill();
     await eventually('none', async () => (await connectionsTo(port)) === 0);
   });
 }
@@ -165,7 +165,7 @@ const PROXY = `const net = require('node:net');
   net.createServer((one) => one.on('error', () => {}).pipe(net.connect(Number(process.argv[1]))).on('error', () => {}))
     .listen(0, function () { console.log(this.address().port); });`;
 
-it('names the processes that hold connections, behind the proxy that passes them on', {
+it('finds the processes that hold connections, and the proxy in front of them', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const server = startProcess(t, process.execPath, ['-e', LISTENER]);
@@ -175,7 +175,7 @@ it('names the processes that hold connections, behind the proxy that passes them
   const pids = [server.pid, proxy.pid, process.pid];
   assert.deepEqual(await holdingsOf(pids, Number(proxied)), []);
   const clients = Array.from({ length: 20 }, () => connect(Number(proxied), '127.0.0.1'));
-  t.after(() => clients.forEach((one) => void one.destroy()));
+  t.after(() => clients.forEach((client) => void client.destroy()));
   const isThrough = async () => ((await holdingsOf(pids, Number(proxied)))?.[1]?.[0]?.connections ?? 0) === 20;
   await eventually('the proxy has passed them on', isThrough);
   const hop = (pid: number, passesOn: boolean) => [{ pid, connections: 20, passesOn }];
@@ -183,11 +183,11 @@ it('names the processes that hold connections, behind the proxy that passes them
   assert.deepEqual(await holdingsOf([proxy.pid], Number(proxied)), [hop(proxy.pid, true)]);
 });
 
-it('is unknown where the kernel lists none', async () => {
+it('the number of connections is unknown if the kernel lists none', async () => {
   assert.equal(await connectionsTo(1, ['/nowhere']), undefined);
 });
 
-it('names the processes that listen on a port, but none of the generator’s own', {
+it('finds the processes that listen on a port, except the generator’s own', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const script = `const server = require('node:net').createServer();
@@ -203,7 +203,7 @@ const MB = 2 ** 20;
 const KEPT = 64 * MB;
 
 const CHILD = `const kept = Buffer.alloc(${KEPT}, 1); console.log('kept'); setInterval(() => kept, 1e6)`;
-/** Some tenths of a second. */
+/** Takes some tenths of a second. */
 const BURN = 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done';
 const SERVER = `
   const { spawn, spawnSync } = require('node:child_process');
@@ -214,7 +214,7 @@ const SERVER = `
     console.log('burnt');
   });`;
 
-it('memory and CPU of a worker are those of its process tree', { skip }, async (t) => {
+it('memory and CPU of a worker are the sum of its process tree', { skip }, async (t) => {
   const { pids, line } = await startOrphan(t, '-e', SERVER);
   const [worker = 0, child = 0] = pids;
   const found = await withChildren({ worker: [worker], nginx: [1] });
@@ -226,8 +226,8 @@ it('memory and CPU of a worker are those of its process tree', { skip }, async (
     workerChildrenPss > KEPT && workerPss > workerChildrenPss,
     JSON.stringify({ workerPss, workerChildrenPss }),
   );
-  const one = new Sampler({ pids: () => ({ worker: [worker] }), connections: () => 0 });
-  const { bytes: alone } = await readAll(one);
+  const withoutChildren = new Sampler({ pids: () => ({ worker: [worker] }), connections: () => 0 });
+  const { bytes: alone } = await readAll(withoutChildren);
   assert.equal(alone.workerChildrenPss, 0);
   assert.ok((alone.workerPss ?? 0) < workerPss - KEPT / 2);
 
@@ -235,10 +235,10 @@ it('memory and CPU of a worker are those of its process tree', { skip }, async (
   process.kill(worker, 'SIGUSR2');
   assert.equal(await line(), 'burnt');
   const { worker: afterUs = 0 } = await sampler.cpu();
-  assert.ok(afterUs - beforeUs > 100_000, `${afterUs - beforeUs} us of a child that nobody saw`);
+  assert.ok(afterUs - beforeUs > 100_000, `${afterUs - beforeUs} us of an unobserved child`);
 });
 
-it('the generator is no worker’s, whoever has started it', { skip }, async () => {
+it('the generator never counts as a worker’s child', { skip }, async () => {
   const { workerChildren } = await withChildren({ worker: [process.ppid] });
   assert.ok(!workerChildren?.includes(process.pid));
 });

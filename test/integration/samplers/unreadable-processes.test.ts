@@ -1,4 +1,4 @@
-/** Processes of another user: what may not be read of them is absent with its reason, and they have not ended. */
+/** Processes of another user: figures that may not be read are absent with a reason, and the processes have not ended. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,15 +7,15 @@ import { execa } from 'execa';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { startProcess } from '../../helpers/process.ts';
 
-/** A `/proc` of its own, since the option of a mounted one would change for the whole machine. */
+/** A private `/proc`, since the option of the mounted one would change for the whole machine. */
 const HIDING = 'mount -t proc -o hidepid=2 proc /proc';
 const canHide = attempt(() => execFileSync('unshare', ['-m', 'sh', '-c', HIDING], { stdio: 'ignore' })) !== undefined;
 const NOBODY = 65_534;
 
 const module = (name: string) => JSON.stringify(new URL(`../../../plugin/${name}`, import.meta.url).href);
 
-/** @returns what a run sees of the process: as root, then as another user in the same mount namespace */
-async function seen(pid: number, mount: string) {
+/** @returns what a run reads of the process, first as root, then as another user in the same mount namespace */
+async function readAsOtherUser(pid: number, mount: string) {
   const script = `
     import { absencesOf, ProcessWatch, roleOf, Sampler, ServerProcesses, valuesOf } from ${module('samplers/index.ts')};
     import { describeProcesses } from ${module('run/target/measured-processes.ts')};
@@ -63,9 +63,9 @@ async function startIdle(t: Parameters<typeof startProcess>[0]): Promise<number>
   return pid;
 }
 
-test('a process that /proc begins to hide is absent, and has not ended', { skip: !canHide }, async (t) => {
+test('a process that /proc starts to hide is absent, and has not ended', { skip: !canHide }, async (t) => {
   const pid = await startIdle(t);
-  const found = await seen(pid, HIDING);
+  const found = await readAsOtherUser(pid, HIDING);
   assert.deepEqual([found.ended, found.isSame, found.pids, found.openFiles], [0, true, [pid], null]);
   assert.deepEqual(found.incompleteCpu, ['worker']);
   assert.match(found.absent.workerRss, /1 of its 1 processes may not be read: .*hidepid/);
@@ -74,9 +74,9 @@ test('a process that /proc begins to hide is absent, and has not ended', { skip:
   assert.match(found.dead, /^there is no process 4194304 /);
 });
 
-test('a process of another user has RSS, and a reason for what may not be read', { skip: !canHide }, async (t) => {
+test('a process of another user has RSS, and a reason for each unreadable figure', { skip: !canHide }, async (t) => {
   const pid = await startIdle(t);
-  const found = await seen(pid, 'true');
+  const found = await readAsOtherUser(pid, 'true');
   assert.deepEqual([found.ended, found.isSame, found.openFiles, found.holds], [0, true, null, [null]]);
   assert.ok(found.rss > 0);
   assert.deepEqual(found.incompleteCpu, []);

@@ -1,4 +1,4 @@
-/** Control ports of workers: what they answer, over TLS, and behind one name. */
+/** Control ports of workers: their answers, TLS, and several workers behind one name. */
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
@@ -24,7 +24,7 @@ async function controlOf(t: TestContext, urls: string[], options = {}): Promise<
   return control;
 }
 
-test('statistics, garbage collection, members, broadcast and time of two workers', async (t) => {
+test('control clients read and command two workers: statistics, garbage collection, members, broadcasts, clocks', async (t) => {
   const apps = await Promise.all([startApp(t), startApp(t)]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
   const clients = await Promise.all(apps.flatMap((app) => [connectClient(app.url), connectClient(app.url)]));
@@ -34,10 +34,10 @@ test('statistics, garbage collection, members, broadcast and time of two workers
   assert.deepEqual(column(await control.resources(), 'worker'), column(await control.stats(), 'worker'));
   await control.gc();
 
-  const arrived = new Promise<Broadcast>((resolve) => clients[2]?.once('broadcast', resolve));
+  const received = new Promise<Broadcast>((resolve) => clients[2]?.once('broadcast', resolve));
   const sent = await control.broadcast({ room: 'r', bytes: 10, seq: 7 }, 1);
   assert.equal(sent.seq, 7);
-  const message = await arrived;
+  const message = await received;
   assert.equal(message.seq, 7);
   assert.equal(message.worker, sent.worker);
   await assert.rejects(control.broadcast({ room: 'r', bytes: 10, seq: 8 }, 2), RangeError);
@@ -48,32 +48,32 @@ test('statistics, garbage collection, members, broadcast and time of two workers
   }
 });
 
-test('a worker that does not collect is told from one that does, whatever it confirms', async (t) => {
+test('a worker that confirms a collection without collecting is detected', async (t) => {
   const apps = await Promise.all([startApp(t), startApp(t, { CAPACITY_DROP_REQUEST: 'off' })]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
   const sampler = { reading: async () => readingsOf({ workerRss: 1 }) };
   const { layers, readings, uncollected } = await readAtRest(control, sampler);
   assert.deepEqual([layers, uncollected], [{ workerRss: 1 }, []]);
-  // On a busy machine there may be no time for all three.
+  // A busy machine may have no time for all three.
   assert.ok(readings.length > 0 && readings.every(({ workerRss }) => workerRss === 1));
   const confirming = { gc: async () => {}, stats: () => control.stats() };
   assert.deepEqual((await readAtRest(confirming, sampler)).uncollected, ['w0', 'w0']);
   assertEach(await control.stats(), ({ server }) => server.tunings.dropRequest, ['on', 'off']);
 });
 
-test('who is not there, or not what it should be, is an error by its code, with the worker', async (t) => {
+test('a missing or wrong worker is an error with a code and its URL', async (t) => {
   const app = await startApp(t);
-  const nobody = `http://127.0.0.1:${await freePort()}`;
+  const closedPort = `http://127.0.0.1:${await freePort()}`;
   const connect = (urls: string[], token = TOKEN) => ControlClients.connect(urls, token);
   await assert.rejects(connect([app.controlUrl], 'wrong'), { code: 'BAD_TOKEN' });
-  await assert.rejects(connect([app.controlUrl, nobody]), {
+  await assert.rejects(connect([app.controlUrl, closedPort]), {
     code: 'SOURCE_UNREACHABLE',
-    message: new RegExp(`${nobody}.*ECONNREFUSED`),
+    message: new RegExp(`${closedPort}.*ECONNREFUSED`),
   });
   await assert.rejects(connect([(await startChat(t)).url]), { code: 'CONTROL_MISSING' });
 });
 
-test('a refused request keeps its code, and one without an answer in time has its own', async (t) => {
+test('a refused request keeps its code, and an unanswered one gets CONTROL_TIMEOUT', async (t) => {
   const { url } = await startChat(t, (io) =>
     io.of(CONTROL_NAMESPACE).on('connection', (socket) => {
       socket.on('gc', (reply) => reply({ ok: false, code: 'NO_GC', message: 'no' }));
@@ -84,7 +84,7 @@ test('a refused request keeps its code, and one without an answer in time has it
   await assert.rejects(control.stats(), { code: 'CONTROL_TIMEOUT', message: new RegExp(url) });
 });
 
-test('a connection lost under a request, and back again', async (t) => {
+test('a lost connection fails the pending request, and is restored', async (t) => {
   const { io, url } = await startChat(t, (server) =>
     server.of(CONTROL_NAMESPACE).on('connection', (socket) => {
       socket.on('stats', () => socket.conn.close());
@@ -94,13 +94,13 @@ test('a connection lost under a request, and back again', async (t) => {
     }),
   );
   const control = await controlOf(t, [url]);
-  const back = once(io.of(CONTROL_NAMESPACE), 'connection');
+  const reconnected = once(io.of(CONTROL_NAMESPACE), 'connection');
   await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
   const order = { room: 'r', bytes: 1, seq: 1 };
   await assert.rejects(control.broadcast(order, 0), { code: 'SOURCE_UNREACHABLE' });
-  await back;
-  // The server is connected a moment before the client knows.
-  await eventually('the connection is back', async () => {
+  await reconnected;
+  // The server is connected a moment before the client is.
+  await eventually('the connection is restored', async () => {
     const sent = await control.broadcast(order, 0).catch(() => undefined);
     return sent?.expected === 3;
   });
@@ -113,7 +113,7 @@ async function startControl(t: TestContext): Promise<string> {
   return `https://localhost:${controlPort}`;
 }
 
-test('it is measured by a run that trusts the authority', async (t) => {
+test('a run whose process trusts the authority connects over TLS', async (t) => {
   const url = await startControl(t);
   const workers = new URL('../../../plugin/samplers/control/control-workers.ts', import.meta.url).href;
   const code = `
@@ -128,7 +128,7 @@ test('it is measured by a run that trusts the authority', async (t) => {
   assert.equal(stdout, 'w7 200');
 });
 
-test('a run that is given the authority measures it, whatever its process trusts', async (t) => {
+test('a run with the option `tls` connects over TLS, whatever its process trusts', async (t) => {
   const url = (await startControl(t)).replace('localhost', '127.0.0.1');
   const tls = { ca: PEM.cert };
   for (const options of [{ ...tls, servername: 'localhost' }, { rejectUnauthorized: false }]) {
@@ -138,7 +138,7 @@ test('a run that is given the authority measures it, whatever its process trusts
   }
 });
 
-test('a control port that speaks TLS, not trusted, or asked without, and the other way round', async (t) => {
+test('a TLS port without trust, and a mismatch of http and https, are unreachable', async (t) => {
   const url = await startControl(t);
   const plain = await startApp(t);
   for (const wrong of [url, url.replace('https', 'http'), plain.controlUrl.replace('http', 'https')]) {
@@ -149,17 +149,17 @@ test('a control port that speaks TLS, not trusted, or asked without, and the oth
 const four = (address: string): LookupAddress => ({ address, family: 4 });
 const six = (address: string): LookupAddress => ({ address, family: 6 });
 
-test('each address of a name is a worker, and other addresses are noticed', async (t) => {
+test('each address of a name is a worker, and address changes are detected', async (t) => {
   const first = await startApp(t, { CAPACITY_CONTROL_HOST: '127.0.0.2', CAPACITY_WORKER: 'w2' });
   const port = `${first.controlPort}`;
   const environment = { CAPACITY_CONTROL_HOST: '127.0.0.3', CAPACITY_CONTROL_PORT: port, CAPACITY_WORKER: 'w3' };
   await startApp(t, environment);
   let addresses = [four('127.0.0.3'), four('127.0.0.2'), six('::1')];
-  const look = async (name: string) => {
+  const resolve = async (name: string) => {
     assert.equal(name, 'app-headless');
     return addresses;
   };
-  const control = await ControlClients.connect([`http://app-headless:${port}`], TOKEN, { look });
+  const control = await ControlClients.connect([`http://app-headless:${port}`], TOKEN, { look: resolve });
   t.after(() => control.close());
   const stats = await control.stats();
   assert.deepEqual(column(stats, 'worker'), ['w2', 'w3']);
@@ -168,22 +168,22 @@ test('each address of a name is a worker, and other addresses are noticed', asyn
   assert.deepEqual(await control.addresses(), { 'the workers at app-headless': '127.0.0.2, 127.0.0.3' });
   addresses = [four('127.0.0.3'), four('127.0.0.4')];
   assert.deepEqual(await control.addresses(), { 'the workers at app-headless': '127.0.0.3, 127.0.0.4' });
-  const failing = await ControlClients.connectEach([`http://app-headless:${port}`], TOKEN, { look });
-  assertEach(failing, (one) => ('error' in one ? one.error.code : one.control.close()), [
+  const failing = await ControlClients.connectEach([`http://app-headless:${port}`], TOKEN, { look: resolve });
+  assertEach(failing, (attempt) => ('error' in attempt ? attempt.error.code : attempt.control.close()), [
     undefined,
     'SOURCE_UNREACHABLE',
   ]);
   assert.match(failing[1]?.url ?? '', /app-headless:\d+ \(127\.0\.0\.4\)/);
 });
 
-test('one address of each kind is one host; addresses themselves and unknown names are left as they are', async () => {
-  const looking = (...found: LookupAddress[]) => addressesOf('http://h:1', async () => found);
-  assert.equal((await looking(four('10.0.0.1'), six('fd00::1'))).length, 1);
-  assert.deepEqual(await looking(six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);
-  assert.deepEqual(await looking(four('10.0.0.1'), four('10.0.0.1')), [four('10.0.0.1')]);
-  const never = () => Promise.reject(new Error('asked'));
+test('one address of each family is one host; literal addresses and unknown names stay as they are', async () => {
+  const addressesFor = (...found: LookupAddress[]) => addressesOf('http://h:1', async () => found);
+  assert.equal((await addressesFor(four('10.0.0.1'), six('fd00::1'))).length, 1);
+  assert.deepEqual(await addressesFor(six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);
+  assert.deepEqual(await addressesFor(four('10.0.0.1'), four('10.0.0.1')), [four('10.0.0.1')]);
+  const noLookup = () => Promise.reject(new Error('asked'));
   for (const url of ['http://127.0.0.1:1', 'http://[::1]:1', 'http://localhost:1', 'http://unknown.invalid:1'])
-    assert.deepEqual(await addressesOf(url, never), []);
+    assert.deepEqual(await addressesOf(url, noLookup), []);
 });
 
 test('the number of servers is that of the cluster adapter, or one', async (t) => {
