@@ -72,9 +72,7 @@ test('a target that refuses connections is reported as by the probe', async (t) 
 
 test('a refusal of the server is quoted', async (t) => {
   const { url, io } = await startServer(t);
-  io.use((_socket, answerIndex) =>
-    answerIndex(Object.assign(new Error('bad token\x07'), { data: { hint: 'ask Ali' } })),
-  );
+  io.use((_socket, next) => next(Object.assign(new Error('bad token\x07'), { data: { hint: 'ask Ali' } })));
   const message = /the server refused it: bad token\\u\{7\} \{"hint":"ask Ali"\}/;
   await assert.rejects(start(t, url), { code: 'TARGET_UNREACHABLE', message });
 });

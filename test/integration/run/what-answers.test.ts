@@ -229,12 +229,12 @@ test('each cause has its own message and fix', () => {
   const chains = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
   const statuses = [400, 401, 402, 403, 404, 405, 407, 408, 410, 421, 425, 426, 429, 431, 451];
   const errors = [500, 501, 502, 503, 504, 505, 520];
-  const response = [
+  const outcomes = [
     ...[...codes, ...certificates, ...chains, 'ETIMEDOUT', 'ECONNRESET'].map((code) => ({ error: { code } })),
     { error: { code: 'ETIMEDOUT' }, isAccepted: true },
     ...[...statuses, ...errors, 302].map((status) => ({ status, location: status === 302 ? '/login' : undefined })),
   ];
-  const answers = response.map((outcome) =>
+  const answers = outcomes.map((outcome) =>
     targetProblem({ asked: 'polling', url: 'http://a', path: '/socket.io/', ...outcome }),
   );
   for (const key of ['found', 'fix'] as const) {
