@@ -1,4 +1,4 @@
-/** `npx socketio-capacity compare | check | report`, as a user or a CI job types them, on results that are there already. */
+/** `npx socketio-capacity compare | check | report` on existing results, as typed by a user or a CI job. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ function writeRun(parent: string, name: string, change: (result: Result) => unkn
   writeFileSync(join(parent, name, 'result.json'), JSON.stringify(result));
 }
 
-/** Repeats whose one-way p50 is what is given; those of several settings take turns. */
+/** Writes a series with these one-way p50s; several settings take turns. */
 function writeSeries(parent: string, name: string, p50s: number[], vary: Study['plan']['vary'] = {}): void {
   const [[key = '', values = ['']] = []] = Object.entries(vary);
   const { length: sides } = values;
@@ -39,7 +39,7 @@ function writeSeries(parent: string, name: string, p50s: number[], vary: Study['
 }
 
 describe('npx socketio-capacity', { concurrency: 2 }, () => {
-  for (const [args, code, says = /./] of [
+  for (const [args, code, message = /./] of [
     ['--help', 0],
     ['study --help', 0],
     ['repeat a.yml', 2, /^error: `repeat` is now `npx socketio-capacity study .*`$/],
@@ -53,15 +53,15 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ['compare a nowhere', 2],
     ['report nowhere', 2],
   ] as [string, number, RegExp?][]) {
-    it(`"${args}" ends with ${code}`, async (t) => {
+    it(`"${args}" exits with ${code}`, async (t) => {
       const found = await cli(tempFolder(t), ...args.split(' ').filter(Boolean));
       assert.equal(found.code, code);
-      assert.match(found.said, says);
+      assert.match(found.said, message);
     });
   }
 
-  it('stack: all wrong options are refused at once', async (t) => {
-    const cases: [args: string, ...named: RegExp[]][] = [
+  it('stack refuses all wrong options at once', async (t) => {
+    const cases: [args: string, ...messages: RegExp[]][] = [
       ['up --port many --profile half', /--port/, /--profile/, /stack up --help/],
       ['up --tls --profile embedded', /--tls/],
       ['up --redis-nodes 2', /--redis-nodes: .* 3 to 16/],
@@ -69,14 +69,14 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['up --bogus', /--bogus/],
       ['sideways', /sideways/],
     ];
-    for (const [args, ...named] of cases) {
+    for (const [args, ...messages] of cases) {
       const { code, stderr } = await cli(tempFolder(t), 'stack', ...args.split(' '));
       assert.equal(code, 2, args);
-      for (const name of named) assert.match(stderr, name);
+      for (const message of messages) assert.match(stderr, message);
     }
   });
 
-  it('check: thresholds of one’s own, told apart by exit code, and the outcome of the run without any', async (t) => {
+  it('check tests thresholds, or without any the outcome of the run, and reports by exit code', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'good');
     writeRun(cwd, 'doubtful', (result) => {
@@ -101,7 +101,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(said, /CONFIG_INVALID[\s\S]*delivery\.coverage[\s\S]*"latency"/);
   });
 
-  it('compare: series against series, in words and as JSON', async (t) => {
+  it('compare reports differences of two series, as text and as JSON', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'before', [50, 51, 49]);
     writeSeries(cwd, 'after', [90, 91, 89]);
@@ -117,7 +117,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     );
   });
 
-  it('compare: a series of two settings is two sides, of which one can be named', async (t) => {
+  it('compare treats a series of two settings as two sides, each of which can be addressed', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
     writeSeries(cwd, 'third', [50, 51, 49]);
@@ -136,7 +136,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     }
   });
 
-  it('compare: runs against a saved baseline, with an exit code for each outcome', async (t) => {
+  it('compare tests runs against a saved baseline, with an exit code for each outcome', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'good', [50, 51, 49, 50]);
     writeRun(cwd, 'one');
@@ -159,7 +159,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['broken --save b.json', 2, /^BASELINE_INVALID/],
       ['one --save b.json --against b.json', 2, /not both/],
       ['same --against b.json --name none', 2, /main, single/],
-      // Of a single run, what is missing is seen, and about the rest nothing can be told.
+      // A single run shows missing copies and failures, but no differences of noisy figures.
       ['one --against b.json --name single', 5, /^B against A: inconclusive[\s\S]*study\s+<scenario>/],
       ['one --against b.json --margin 0', 2, /such as 20%/],
       ['half --against b.json --name single', 1, /worse in Connections failed/],
@@ -174,7 +174,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.deepEqual([answer, worse], ['worse', ['latency.oneWayMs.p50']]);
   });
 
-  it('report: the files of a run once more', async (t) => {
+  it('report writes the files of a run again', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'run');
     const names = REPORT_FILES.map(([name]) => name);
@@ -185,7 +185,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.deepEqual(readdirSync(join(cwd, 'public/here')).sort(), names.toSorted());
   });
 
-  it('compare: a file that is damaged is named', async (t) => {
+  it('compare reports which file is damaged', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'run');
     writeFileSync(join(cwd, 'b.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');

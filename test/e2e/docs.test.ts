@@ -1,4 +1,4 @@
-/** The site as a reader has it: built, served, opened in a browser. A page of each kind; test/unit/docs has all of them. */
+/** The site as a reader sees it: built, served, opened in a browser. One page of each kind; test/unit/docs has all pages. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -19,11 +19,11 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
 };
-/** Whatever takes longer is killed here: a hook that times out goes on, and would leave its browser behind. */
+/** Kills the build on a time-out: a hook that times out keeps running, and would leave its browser behind. */
 const BUILD_TIMEOUT_MS = 300_000;
 
 const REPORT = '/reports/5k.html';
-/** The theme's search button is named by half of what it shows. */
+/** The accessible name of the theme's search button contains only part of its text. */
 const SEARCH_BUTTON = '.DocSearch-Button';
 
 const PAGES: Record<string, { charts?: true; axe?: 'light' | 'dark' }> = {
@@ -60,13 +60,13 @@ describe('the site in a browser', { skip: noChromium }, () => {
     openPage(t, browser, origin + path, origin, { colorScheme });
 
   for (const [path, { charts: hasCharts, axe }] of Object.entries(PAGES)) {
-    it(`shows ${path} whole, without a complaint and without others`, async (t) => {
+    it(`shows ${path} without errors and without requests to other hosts`, async (t) => {
       const { page, complaints } = await open(t, path, axe);
       assert.ok((await page.locator('h1').first().textContent())?.trim());
       const broken = await page.evaluate(
         '[...document.images].filter(({ naturalWidth }) => naturalWidth === 0).length',
       );
-      assert.equal(broken, 0, 'images that do not load');
+      assert.equal(broken, 0, 'images that did not load');
       const charts = await chartsOf(page);
       assert.ok(charts.length > 0 || !hasCharts, 'there are charts');
       for (const { name, marks, height } of charts) assert.ok(marks > 0 && height > 50, `${name}: ${marks} marks`);
@@ -75,7 +75,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     });
   }
 
-  it("leads from a report's page to the run's whole report", async (t) => {
+  it('links a report page to the full report of the run', async (t) => {
     const { page, complaints } = await open(t, REPORT);
     await page.getByRole('link', { name: 'The full report of this run' }).click();
     await page.waitForURL('**/report.html');
@@ -83,12 +83,12 @@ describe('the site in a browser', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('fits a phone: what is wide scrolls by itself', async (t) => {
+  it('fits a phone: only wide elements scroll sideways', async (t) => {
     const { page } = await open(t, '/studies/');
     await page.setViewportSize({ width: 390, height: 800 });
-    const [wide, room] = await page.evaluate<[number, number]>(
+    const [contentWidth, viewWidth] = await page.evaluate<[number, number]>(
       '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
     );
-    assert.ok(wide <= room, `${wide} px on ${room}`);
+    assert.ok(contentWidth <= viewWidth, `${contentWidth} px on ${viewWidth}`);
   });
 });

@@ -1,4 +1,4 @@
-/** report.html as a reader has it: opened from a file. */
+/** report.html as a reader opens it: from a file. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { reportHtml } from '../helpers/report-text.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { sample } from '../helpers/zod-sample.ts';
 
-// Text, since these run in the page, whose types the tests do not have.
+// Strings, since they are evaluated in the page, whose types the tests do not have.
 const BACKGROUND = 'getComputedStyle(document.body).backgroundColor';
 const LINE_COLOR = `getComputedStyle(document.querySelector('.chart path[stroke="var(--blue)"]')).stroke`;
 const folder = tempFolder({ after });
@@ -32,10 +32,10 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     return openPage(t, browser, url, url, options);
   }
 
-  it('draws marks in every chart, asks for nothing and complains of nothing', async (t) => {
+  it('draws marks in every chart, without requests or errors', async (t) => {
     const { page, complaints } = await open(t);
-    assert.ok((await page.locator('.chart:visible').count()) >= 5, 'those that make the case');
-    assert.ok((await page.evaluate<number>('document.documentElement.scrollHeight')) < 8000, 'somebody scrolls it');
+    assert.ok((await page.locator('.chart:visible').count()) >= 5, 'the main charts');
+    assert.ok((await page.evaluate<number>('document.documentElement.scrollHeight')) < 8000, 'a reader scrolls it');
     await unfold(page);
     const charts = await chartsOf(page);
     assert.ok(charts.length >= 6, `${charts.length} charts`);
@@ -46,19 +46,19 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.deepEqual(await seriousFindings(page), []);
   });
 
-  it('follows the system into the dark', async (t) => {
+  it('follows the system’s dark mode', async (t) => {
     const { page } = await open(t, { colorScheme: 'light' });
-    const colours = () => Promise.all([BACKGROUND, LINE_COLOR].map((what) => page.evaluate<string>(what)));
+    const colours = () => Promise.all([BACKGROUND, LINE_COLOR].map((expression) => page.evaluate<string>(expression)));
     const [light, lightLine] = await colours();
     await page.emulateMedia({ colorScheme: 'dark' });
     const [dark, darkLine] = await colours();
     assert.notEqual(dark, light);
-    assert.notEqual(darkLine, lightLine, 'charts change with it');
+    assert.notEqual(darkLine, lightLine, 'charts change, too');
     await unfold(page);
     assert.deepEqual(await seriousFindings(page), []);
   });
 
-  it('unfolds its tables by keyboard, and leads from a figure to its definition', async (t) => {
+  it('unfolds its tables by keyboard, and links a figure to its definition', async (t) => {
     const { page } = await open(t);
     const fold = page.locator('details').filter({ hasText: 'Table: Copies of all broadcasts' });
     await fold.locator('summary').press('Enter');
@@ -94,7 +94,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     await unfold(page);
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     const tallest = 'Math.max(...[...document.querySelectorAll("tbody th")].map((cell) => cell.offsetHeight))';
-    assert.ok((await page.evaluate<number>(tallest)) < 150, 'no name of a row has a line for each letter');
+    assert.ok((await page.evaluate<number>(tallest)) < 150, 'row names do not wrap at every letter');
     assert.ok((await page.locator('.chart.narrow:visible').count()) > 5);
     assert.equal(await page.locator('.chart.wide:visible').count(), 0);
     assert.deepEqual(await seriousFindings(page), []);
@@ -113,7 +113,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.equal(await page.locator('details:not([open])').count(), folded);
   });
 
-  it('runs nothing that came in with the result', async (t) => {
+  it('runs no script from the result', async (t) => {
     const attack = `"'><img src=x onerror=alert(1)><script>alert(2)</script>`;
     let count = 0;
     const result = resultSchema.parse(sample(resultSchema, () => `${attack}${count++}`));
@@ -128,6 +128,6 @@ describe('report.html in a browser', { skip: noChromium }, () => {
 
 function unfold(page: Page): Promise<void> {
   return page.locator('details').evaluateAll((all) => {
-    for (const one of all) one.setAttribute('open', '');
+    for (const element of all) element.setAttribute('open', '');
   });
 }

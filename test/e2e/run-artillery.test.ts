@@ -1,4 +1,4 @@
-/** What a run takes from Artillery itself: its users' data, the arrivals that it skips, its checks, and the terminal. */
+/** Features of Artillery in a run: users' data, skipped arrivals, checks, and the terminal. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,13 +15,13 @@ import { urlOf } from '../helpers/raw-listen.ts';
 import { goodResult, quickScript, reasonsOfServer, startRun } from '../helpers/run.ts';
 import { Screen } from '../helpers/screen.ts';
 
-/** What the live line ends with. */
+/** Ends each update of the live line. */
 const BACK_UP = '\x1b[1A\r';
 const VERDICT = /^Measurement: (VALID|SUSPECT)/m;
 const LIVE = / · (\d+ \/ 10 connected|broadcast \d)/;
 const COLUMNS = 100;
 
-/** Asks each user for a token in the handshake. @param isKnown who is let in */
+/** Runs against a server that checks a token in the handshake. @param isKnown whether the token is accepted */
 async function startLogin(
   t: TestContext,
   isKnown: (token: string) => boolean,
@@ -42,12 +42,12 @@ async function startLogin(
 }
 
 describe('a run', { concurrency: 2 }, () => {
-  it('logs in, shows itself live, ends in a screenful, and leaves all files, with its thresholds in them', async (t) => {
+  it('logs in, updates its live view, prints one screen, and writes all files, with its thresholds', async (t) => {
     const ensure = {
       thresholds: [{ 'connections.failed': 1 }],
       conditions: [{ expression: 'connections.peak > 100', strict: false }],
     };
-    // With the lines of a file; so do its warm-up, probe and reference receiver.
+    // Tokens come from a file, also for the warm-up, the probe and the reference receiver.
     const run = await startLogin(t, (token) => token.startsWith('token-'), { ensure }, { live: true });
     const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1], 60_000);
     const connected = /^socketio_capacity_connections\{[^}]*\} (\d+)$/m;
@@ -70,12 +70,12 @@ describe('a run', { concurrency: 2 }, () => {
       ['connections.failed < 1', true, true, 0],
       ['connections.peak > 100', false, false, 10],
     ]);
-    // The verdict is one of them, and a busy machine makes a run suspect.
+    // The verdict is one test case; a busy machine makes a run suspect.
     const failures = verdict.status === 'VALID' ? 0 : 1;
     assert.match(read('junit.xml'), new RegExp(`tests="7" failures="${failures}" errors="0" skipped="1"`));
     assert.equal(read('samples.csv').trim().split('\n').length, 1 + samples.length);
 
-    // Artillery's metrics are in a file.
+    // Artillery's own metrics are in a file.
     const kept = read('artillery.log');
     for (const part of ['Phase started: ', 'Summary report', 'vusers.created: ']) assert.ok(kept.includes(part), part);
     assert.doesNotMatch(run.output(), /vusers\.created|Phase started/);
@@ -85,12 +85,12 @@ describe('a run', { concurrency: 2 }, () => {
       lines.every(({ length }) => length <= 80),
       run.output(),
     );
-    // How long it takes depends on the machine, and so do the reasons to doubt it.
-    const most = 35 + 5 * (run.result()?.findings.length ?? 0);
-    assert.ok(lines.filter((line) => !LIVE.test(line)).length < most, run.output());
+    // The number of findings depends on the machine.
+    const maxLines = 35 + 5 * (run.result()?.findings.length ?? 0);
+    assert.ok(lines.filter((line) => !LIVE.test(line)).length < maxLines, run.output());
   });
 
-  it('lets in nobody without the token that `before` fetched: users and clients of the run have it', async (t) => {
+  it('uses the token that `before` fetched for users and for its own clients', async (t) => {
     const chat = await startChat(t, (io) => {
       io.use(({ handshake }, next) => next(handshake.auth.token === 'fetched' ? undefined : new Error('no token')));
       io.on('connection', (socket) => socket.on('say', (message) => io.emit('said', message)));
@@ -114,7 +114,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([result.latency.from, result.latency.oneWayMs?.count], ['publisher', 30]);
   });
 
-  it('counts the arrivals that Artillery skips, with --quiet without a live line, and does not wait for them', async (t) => {
+  it('counts the arrivals that Artillery skips, does not wait for them, and prints no live line with --quiet', async (t) => {
     const { url: target, control } = await startApp(t);
     const ramp = { duration: 1, arrivalRate: 5, rampTo: 5, maxVusers: 6 };
     const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }];
@@ -130,10 +130,10 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([connections.skipped, connections.peak, connections.failed], [4, 6, 0]);
     assert.ok(findings.some(({ code }) => code === 'USERS_SKIPPED'));
     const missed = findings.find(({ code }) => code === 'TARGET_NOT_REACHED');
-    assert.doesNotMatch(missed?.message ?? '', /after the ramp/, 'it does not wait for them');
+    assert.doesNotMatch(missed?.message ?? '', /after the ramp/, 'it does not wait for skipped arrivals');
   });
 
-  it('is measured without its own clients where the server knows the users of the load only; a terminal has one live line', {
+  it('is measured without its own clients if the server refuses them, and a terminal has one live line', {
     skip: noTerminal,
   }, async (t) => {
     const env = { TERM: 'xterm', CI: '', NO_COLOR: '1', COLUMNS: String(COLUMNS) };
@@ -144,16 +144,16 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([result?.delivery?.coverage, result?.latency.sentinelMs ?? null], [1, null]);
 
     const screen = new Screen(COLUMNS);
-    let most = 0;
+    let maxLines = 0;
     const stages = new Set<string>();
-    // As if somebody looked whenever the cursor came to rest.
+    // Reads the screen whenever the cursor comes to rest.
     for (const part of run.output().split(BACK_UP)) {
       screen.write(part + BACK_UP);
       const live = screen.lines().filter((line) => LIVE.test(line));
-      most = Math.max(most, live.length);
+      maxLines = Math.max(maxLines, live.length);
       for (const line of live) stages.add(line.trim().split(' ')[0] ?? '');
     }
-    assert.equal(most, 1);
+    assert.equal(maxLines, 1);
     for (const stage of ['baseline', 'ramp', 'plateau']) assert.ok(stages.has(stage), `${stage} in ${[...stages]}`);
     const left = screen.lines().join('\n');
     assert.doesNotMatch(left, LIVE);

@@ -1,4 +1,4 @@
-/** Servers that refuse or close the connections of a run: its first finding says why, in the words of the server. */
+/** Servers that refuse or close the connections of a run: the first finding quotes the reason from the server. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
@@ -16,7 +16,7 @@ interface Case {
   engineOptions?: object;
   code: string;
   about?: string;
-  says: RegExp;
+  message: RegExp;
   fix?: RegExp;
 }
 
@@ -24,37 +24,37 @@ const refusing = (message: string) => (t: TestContext) =>
   endingServer(t, (io) => io.use((_, next) => next(new Error(message))));
 const large = (t: TestContext) => endingServer(t, () => {});
 const TOO_LARGE = { flow: BLOB, code: 'MESSAGES_TOO_LARGE', fix: /maxHttpBufferSize/ };
-const TAKEN = /^10 of 10 were closed .*the flow sends 1,200,0\d\d bytes, the server takes 1,000,000/;
+const SIZES_MESSAGE = /^10 of 10 were closed .*the flow sends 1,200,0\d\d bytes, the server takes 1,000,000/;
 const PAGE = '<!DOCTYPE html><html><head><title>Blocked by Acme WAF</title></head><body><h1>No</h1></body></html>';
 
 const CASES: Record<string, Case> = {
-  'a message above maxHttpBufferSize': { ...TOO_LARGE, serve: large, says: TAKEN },
+  'a message above maxHttpBufferSize': { ...TOO_LARGE, serve: large, message: SIZES_MESSAGE },
   'a message above maxHttpBufferSize of the official client': {
     ...TOO_LARGE,
-    ...{ serve: large, engineOptions: { client: 'official' }, says: TAKEN },
+    ...{ serve: large, engineOptions: { client: 'official' }, message: SIZES_MESSAGE },
   },
   'a message above maxHttpBufferSize by polling': {
     ...TOO_LARGE,
-    ...{ serve: large, engineOptions: { transports: ['polling'] }, says: TAKEN },
+    ...{ serve: large, engineOptions: { transports: ['polling'] }, message: SIZES_MESSAGE },
   },
-  'middleware that refuses everybody': {
+  'middleware that refuses all': {
     ...{ serve: refusing('tenant is suspended'), code: 'CONNECTIONS_FAILED' },
-    says: /^the server refused: tenant is suspended: 10 of 10 failed/,
+    message: /^the server refused: tenant is suspended: 10 of 10 failed/,
   },
-  'allowRequest that refuses everybody': {
+  'allowRequest that refuses all': {
     serve: (t) => endingServer(t, () => {}, { allowRequest: (_, done) => done('origin not allowed', false) }),
-    ...{ code: 'CONNECTIONS_FAILED', says: /^the server answered 40\d [^,]*, origin not allowed: 10 of 10/ },
+    ...{ code: 'CONNECTIONS_FAILED', message: /^the server answered 40\d [^,]*, origin not allowed: 10 of 10/ },
   },
   'a rate limit with a body': {
     serve: (t) => answeringServer(t, 429, 'slow down: 5 connects per minute', 'text/plain'),
     ...{
       code: 'CONNECTIONS_FAILED',
-      says: /^the server answered 429 [^,]*, slow down: 5 connects per minute: 10 of 10/,
+      message: /^the server answered 429 [^,]*, slow down: 5 connects per minute: 10 of 10/,
     },
   },
   'a page of a firewall': {
     serve: (t) => answeringServer(t, 403, PAGE),
-    ...{ code: 'CONNECTIONS_FAILED', says: /^the server answered 403 [^,]*, Blocked by Acme WAF: No: 10 of 10/ },
+    ...{ code: 'CONNECTIONS_FAILED', message: /^the server answered 403 [^,]*, Blocked by Acme WAF: No: 10 of 10/ },
   },
   'an application that closes after a second': {
     serve: (t) =>
@@ -67,7 +67,8 @@ const CASES: Record<string, Case> = {
         }),
       ),
     ...{ code: 'CONNECTIONS_DROPPED', about: 'application' },
-    says: /^the application itself closed 10 of 10 connections, after (0\.\d+ to )?1\.\d( to 1\.\d)? s; the last event before: kick "Last heartbeat was 1 s ago"/,
+    message:
+      /^the application itself closed 10 of 10 connections, after (0\.\d+ to )?1\.\d( to 1\.\d)? s; the last event before: kick "Last heartbeat was 1 s ago"/,
   },
   'an application that closes after 20 messages': {
     serve: (t) =>
@@ -81,7 +82,7 @@ const CASES: Record<string, Case> = {
       ),
     flow: [{ connect: {} }, { loop: [{ emit: ['say', 1] }, { think: 0.05 }], count: 30 }, { hold: true }],
     ...{ code: 'CONNECTIONS_DROPPED', about: 'application' },
-    says: /^the application itself closed 10 of 10 connections, after 21 messages each/,
+    message: /^the application itself closed 10 of 10 connections, after 21 messages each/,
   },
   'a close code of the application': {
     serve: (t) =>
@@ -91,31 +92,35 @@ const CASES: Record<string, Case> = {
           setTimeout(() => socket.close(1012, 'deploy of v2'), 500);
         }),
       ),
-    ...{ code: 'CONNECTIONS_DROPPED', says: /10 with 1012 \(the server restarts: "deploy of v2"\)/, fix: /deployment/ },
+    ...{
+      code: 'CONNECTIONS_DROPPED',
+      message: /10 with 1012 \(the server restarts: "deploy of v2"\)/,
+      fix: /deployment/,
+    },
   },
 };
 
-/** A busy machine has findings of its own. */
+/** Ignores findings about a busy machine. */
 const isOfServer = ({ about }: { about: string }) => about === 'deployment' || about === 'application';
 
-describe('the first finding names the cause of', { concurrency: 3 }, () => {
+describe('the first finding reports the cause for', { concurrency: 3 }, () => {
   for (const [
-    what,
-    { serve, flow = HOLD, engineOptions = {}, code, about = 'deployment', says, fix },
+    situation,
+    { serve, flow = HOLD, engineOptions = {}, code, about = 'deployment', message, fix },
   ] of Object.entries(CASES)) {
-    it(what, async (t) => {
+    it(situation, async (t) => {
       const target = await serve(t);
       const script = inProcessScript({ target }, { warmUp: 0, hold: 2 }, engineOptions, flow, USERS / 2);
       const { result, exitCode, output } = await startInProcess(script).ended;
       const [first, ...others] = leadingFindings(result.findings).filter(isOfServer);
       assert.equal(first?.code, code, output);
-      assert.match(first.message, says);
+      assert.match(first.message, message);
       assert.equal(first.about, about);
       if (fix) assert.match(first.fix, fix);
       assert.deepEqual([result.outcome.status, exitCode], ['FAILED', EXIT_CODES.worse], output);
-      // The ramp of a slow machine can be too slow, too.
+      // On a slow machine, the ramp can be too slow as well.
       assert.deepEqual(
-        others.filter((one) => one.code !== 'RATE_NOT_REACHED'),
+        others.filter(({ code }) => code !== 'RATE_NOT_REACHED'),
         [],
         output,
       );

@@ -1,4 +1,4 @@
-/** A generator that loses a part of itself: what the run then shows of the deployment is unknown, and exit code 4 reports it. */
+/** A generator that loses one of its processes: the result shows nothing about the deployment, and the exit code is 4. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';

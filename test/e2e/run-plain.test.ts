@@ -1,4 +1,4 @@
-/** Servers into which nothing was put. */
+/** Uninstrumented servers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { judge } from '../../report/search/judge.ts';
@@ -6,11 +6,11 @@ import { goodInProcess, inProcessScript as script, startInProcess } from '../hel
 import { startPlainServer } from '../helpers/plain-server.ts';
 
 const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
-/** What the server keeps for each connection. */
+/** Memory that the server keeps for each connection. */
 const KEPT_BYTES = 2 ** 20;
 
-describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
-  it('measures connections and generator without a control port, and nothing else', async (t) => {
+describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
+  it('measures only connections and generator without a control port', async (t) => {
     const { url } = await startPlainServer(t);
     const { result, output, page } = await goodInProcess(script({ target: url }, {}, {}, HELLO));
     const { run, connections, generator, delivery, absent, memory } = result;
@@ -23,7 +23,7 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     for (const text of [output, page]) assert.match(text, /option .*delivery.*instrument\(io\)/s);
   });
 
-  it('measures RSS per connection by process ids, as it was', async (t) => {
+  it('measures RSS per connection by process ids, without collecting garbage', async (t) => {
     const { url, pid } = await startPlainServer(t);
     const ramp = { duration: 1, arrivalRate: 50, rampTo: 50 };
     const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }, ramp, { pause: 2 }];
@@ -32,10 +32,10 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     const { memory, cpu, capacity, absent } = result;
     assert.equal(memory.collected, false);
     assert.equal(memory.sources.workerRss, '/proc of its processes');
-    assert.deepEqual(memory.residualBytes, {}, 'nothing at rest is claimed');
+    assert.deepEqual(memory.residualBytes, {}, 'without collections, there is no memory at rest');
     const { slope = 0, doubt } = memory.perConnectionBytes.workerRss ?? {};
     assert.equal(doubt, undefined);
-    // And some more for its connection.
+    // Plus some memory of the connection itself.
     assert.ok(slope > KEPT_BYTES && slope < 1.2 * KEPT_BYTES, String(slope));
     assert.ok((cpu.worker?.rampSecondsPerThousandConnects ?? 1) > 0);
     assert.ok((capacity.memoryLimited?.connections ?? 0) > 1000);
@@ -45,23 +45,23 @@ describe('a run on a server of somebody else’s', { concurrency: 3 }, () => {
     for (const text of [output, page]) assert.ok(text.includes(kilobytes), `${kilobytes} KB in\n${output}`);
   });
 
-  it('adds up the metrics of two servers, and says whose figures they are', async (t) => {
-    const [one, other] = await Promise.all([startPlainServer(t), startPlainServer(t)]);
-    const prometheus = [one, other].map(({ url }) => ({ url: `${url}/metrics` }));
-    const own = script({ target: one.url }, { warmUp: 0, workers: { prometheus } }, {}, HELLO);
+  it('adds up the metrics of two servers, and reports their source', async (t) => {
+    const [first, second] = await Promise.all([startPlainServer(t), startPlainServer(t)]);
+    const prometheus = [first, second].map(({ url }) => ({ url: `${url}/metrics` }));
+    const own = script({ target: first.url }, { warmUp: 0, workers: { prometheus } }, {}, HELLO);
     const { memory, absent } = (await goodInProcess(own)).result;
     assert.equal(memory.sources.workerRss, 'Prometheus metrics');
     assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
-    const first = memory.plateaus[0]?.workerRss ?? 0;
-    // Each process of Node alone takes more than half of that.
-    assert.ok(first > 60 * 2 ** 20, String(first));
-    assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= first + 8 * KEPT_BYTES);
+    const firstBytes = memory.plateaus[0]?.workerRss ?? 0;
+    // Each Node process alone takes more than half of that.
+    assert.ok(firstBytes > 60 * 2 ** 20, String(firstBytes));
+    assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= firstBytes + 8 * KEPT_BYTES);
   });
 
-  it('falls behind at a rate that the server does not keep up with, although all copies arrive', async (t) => {
-    // 50 broadcasts per second, whose time is stamped when their turn has come.
+  it('reports a growing queue at a rate above the server’s, although all copies arrive', async (t) => {
+    // The server handles 50 broadcasts per second, and stamps each when its turn comes.
     const { url } = await startPlainServer(t, { workMs: 20 });
-    // A shorter window tells nothing on a busy machine.
+    // A shorter window proves nothing on a busy machine.
     const [perSec, count] = [80, 800];
     const publish = { emit: ['say', '$id'], every: 1 / perSec, count };
     const options = { delivery: { event: 'said', id: '$.0.id', sentAt: '$.0.at', publish } };

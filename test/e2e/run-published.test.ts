@@ -1,4 +1,4 @@
-/** What leaves a run while Artillery works: publish-metrics to three receivers, and `--record` to a stand-in of Artillery Cloud. */
+/** Data that a run publishes through Artillery: publish-metrics to three receivers, and `--record` to a fake Artillery Cloud. */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const CLOUD: Record<string, object> = {
   '/api/events': {},
 };
 
-/** @param status of the load test, as its page in the Cloud has it */
+/** @param status of the load test, as its Cloud page reports it */
 async function startReceivers(t: TestContext, status: () => object = () => ({ status: 'RUNNING' })) {
   const events: Event[] = [];
   const received = { pushgateway: '', otlp: '', statsd: '' };
@@ -53,10 +53,10 @@ async function script(t: TestContext, options: object = {}) {
 }
 
 describe('a run', { concurrency: 2 }, () => {
-  it('sends its metrics to all receivers, each once, and its exit code', async (t) => {
+  it('sends its metrics to each receiver once, and its exit code', async (t) => {
     const { received, events, last, publishers, env } = await startReceivers(t);
     const { config, scenarios } = await script(t);
-    // Before ours, so that it hears Artillery's events first.
+    // Loaded before this plugin, so it receives Artillery's events first.
     const plugins = { 'publish-metrics': publishers, ...config.plugins };
     const run = startRun(t, { script: { config: { ...config, plugins }, scenarios }, env, args: ['--record'] });
     const { latency } = await goodResult(run);
@@ -67,7 +67,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.match(pushgateway, RegExp(`metric="socketio_broadcast_latency_p99"[^}]*\\} ${p99 ?? max}\n`));
     assert.match(otlp, /socketio\.delivery\.coverage/);
     assert.match(statsd, /socketio\.delivery\.expected:30\|c/);
-    // Artillery's own counters, once each.
+    // Artillery's own counters are sent once each.
     let created = 0;
     for (const [, count] of statsd.matchAll(/vusers\.created:(\d+)\|c/g)) created += Number(count);
     assert.equal(created, 10);
@@ -79,14 +79,14 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([end?.isEarlyStop, end?.exitCode ?? 0], [false, await run.ended]);
   });
 
-  it('that is stopped in the Cloud ends as one that is stopped by Ctrl-C', async (t) => {
-    let stops = false;
+  it('ends as by Ctrl-C if it is stopped in the Cloud', async (t) => {
+    let isStopRequested = false;
     const { last, env } = await startReceivers(t, () =>
-      stops ? { status: 'CANCELLATION_REQUESTED', cancelledBy: 'someone' } : { status: 'RUNNING' },
+      isStopRequested ? { status: 'CANCELLATION_REQUESTED', cancelledBy: 'someone' } : { status: 'RUNNING' },
     );
     const run = startRun(t, { script: await script(t, { hold: 60 }), env, args: ['--record'] });
     await run.reached('hold');
-    stops = true;
+    isStopRequested = true;
     assert.notEqual(await run.ended, 0);
     const result = run.result();
     assert.deepEqual([result?.run.complete, result?.verdict.status], [false, 'INVALID']);

@@ -1,4 +1,4 @@
-/** Runs that cannot begin: one clear message with the way out, exit code 2, and nothing left. */
+/** Runs that cannot start: one clear message with the fix, exit code 2, and no files or processes left. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -20,15 +20,15 @@ const answering = (t: TestContext, status: number) =>
     createServer((_request, response) => response.writeHead(status).end('hello')),
   );
 
-const nobody = async () => `http://127.0.0.1:${await freePort()}`;
+const closedPort = async () => `http://127.0.0.1:${await freePort()}`;
 
 const ownServer = (target: string, options: object = {}) =>
   quickScript({ target }, { control: app.control, ...options });
 
 interface Refusal {
   code: ErrorCode;
-  /** What the message names. */
-  names?: RegExp[];
+  /** Patterns that the message matches. */
+  messages?: RegExp[];
   script: object;
   env?: Record<string, string>;
   args?: string[];
@@ -37,94 +37,98 @@ interface Refusal {
 
 type Refusals = Record<string, (t: TestContext) => Promise<Refusal>>;
 
-/** The run itself says so. What the parts of it say, their own tests have. */
-const HERE: Refusals = {
+/** Refusals by the run itself; refusals by its parts are tested with the parts. */
+const IN_PROCESS: Refusals = {
   'the target answers 502': async (t) => ({
-    ...{ code: 'TARGET_UNREACHABLE', names: [/answered 502/, /workers behind/] },
+    ...{ code: 'TARGET_UNREACHABLE', messages: [/answered 502/, /workers behind/] },
     script: ownServer(await answering(t, 502)),
   }),
   'the target accepts connections and does not respond': async (t) => ({
-    ...{ code: 'TARGET_UNREACHABLE', names: [/10 s/] },
+    ...{ code: 'TARGET_UNREACHABLE', messages: [/10 s/] },
     script: ownServer(await rawServer(t)),
   }),
-  'the server does not open the room of the scenario': async (t) => {
+  'the server refuses the room of the scenario': async (t) => {
     const { url, control } = await startInstrumented(t, () => {});
     const script = quickScript({ target: url }, { control, room: 'lobby' });
-    return { code: 'JOIN_REFUSED', names: [/"lobby/], script };
+    return { code: 'JOIN_REFUSED', messages: [/"lobby/], script };
   },
-  'nobody listens on the control port': async () => {
-    const script = ownServer(app.url, { control: { ...app.control, urls: [await nobody()] } });
-    return { code: 'SOURCE_UNREACHABLE', names: [/ECONNREFUSED/], script };
+  'the control port is closed': async () => {
+    const script = ownServer(app.url, { control: { ...app.control, urls: [await closedPort()] } });
+    return { code: 'SOURCE_UNREACHABLE', messages: [/ECONNREFUSED/], script };
   },
-  'the port of the live view is taken': async () => ({
+  'the port of the live view is in use': async () => ({
     code: 'PORT_UNAVAILABLE',
     script: ownServer(app.url, { live: { port: app.port } }),
   }),
 };
 
-/** Depends on Artillery, on the process, or on what may be left. */
-const WHOLE: Refusals = {
+/** Refusals that depend on Artillery, on the process, or on the files that may be left. */
+const WITH_ARTILLERY: Refusals = {
   'a control token is missing': async () => ({
-    ...{ code: 'CONFIG_INVALID', names: [/CAPACITY_TOKEN/] },
+    ...{ code: 'CONFIG_INVALID', messages: [/CAPACITY_TOKEN/] },
     script: quickScript({ target: app.url }),
     env: { CAPACITY_CONTROL: app.controlUrl },
   }),
-  'nobody listens at the target of a scenario of the user’s own, on a port that is free': async () => {
-    const target = await nobody();
-    const names = [new RegExp(`ECONNREFUSED at ${new URL(target).host}: nothing listens there\\n.*start your server`)];
-    return { code: 'TARGET_UNREACHABLE', names, script: quickScript({ target }) };
+  'the target of a user’s own scenario is a closed port': async () => {
+    const target = await closedPort();
+    const messages = [
+      new RegExp(`ECONNREFUSED at ${new URL(target).host}: nothing listens there\\n.*start your server`),
+    ];
+    return { code: 'TARGET_UNREACHABLE', messages, script: quickScript({ target }) };
   },
-  'another program has the port of the bundled deployment': async (t) => {
+  'another program uses the port of the bundled deployment': async (t) => {
     const target = await answering(t, 200);
     const { port } = new URL(target);
-    const names = [new RegExp(`port ${port} .*pid ${process.pid}\\)\\n.*TARGET=${target};`)];
-    return { code: 'PORT_UNAVAILABLE', names, script: quickScript({ target }, { stack: { port: Number(port) } }) };
+    const messages = [new RegExp(`port ${port} .*pid ${process.pid}\\)\\n.*TARGET=${target};`)];
+    return { code: 'PORT_UNAVAILABLE', messages, script: quickScript({ target }, { stack: { port: Number(port) } }) };
   },
-  'nobody listens at the target of the environment': async () => {
-    const TARGET = await nobody();
-    const names = [new RegExp(`ECONNREFUSED at ${new URL(TARGET).host}: nothing listens there\\n.*start your server`)];
-    return { code: 'TARGET_UNREACHABLE', names, script: ownServer('http://127.0.0.1:1'), env: { TARGET } };
+  'the target of the environment is a closed port': async () => {
+    const TARGET = await closedPort();
+    const messages = [
+      new RegExp(`ECONNREFUSED at ${new URL(TARGET).host}: nothing listens there\\n.*start your server`),
+    ];
+    return { code: 'TARGET_UNREACHABLE', messages, script: ownServer('http://127.0.0.1:1'), env: { TARGET } };
   },
-  'an external engine drives the load, and no worker is known that counts its connections': async () => ({
-    ...{ code: 'CONTROL_MISSING', names: [/instrument\(io\)/] },
+  'an external engine drives the load, and no control port counts its connections': async () => ({
+    ...{ code: 'CONTROL_MISSING', messages: [/instrument\(io\)/] },
     script: {
       ...quickScript({ target: app.url }),
       scenarios: [{ engine: 'socketio-v3', flow: [{ hold: true }] }],
     },
   }),
   'the open-file limit is very low': async () => ({
-    ...{ code: 'LIMIT_TOO_LOW', names: [/256 files/, /ulimit -n/] },
+    ...{ code: 'LIMIT_TOO_LOW', messages: [/256 files/, /ulimit -n/] },
     ...{ script: ownServer(app.url), before: 'ulimit -n 256' },
   }),
   'results cannot be written': async () => ({
-    ...{ code: 'FILE_UNWRITABLE', names: [/quick\.yml\/results/] },
+    ...{ code: 'FILE_UNWRITABLE', messages: [/quick\.yml\/results/] },
     script: quickScript({ target: app.url }, { results: 'quick.yml/results' }),
   }),
 };
 
-function assertSaid(output: string, { code, names = [] }: Refusal): void {
+function assertReported(output: string, { code, messages = [] }: Refusal): void {
   assert.equal(output.split(`${code}: `).length, 2, `reported once: ${code}\n${output}`);
-  for (const name of names) assert.match(output, name);
+  for (const message of messages) assert.match(output, message);
   assert.match(output, /\n {2}fix: \S/);
 }
 
-describe('a run cannot begin when', { concurrency: 3 }, () => {
-  for (const [why, refusal] of Object.entries(HERE)) {
+describe('a run cannot start when', { concurrency: 3 }, () => {
+  for (const [why, refusal] of Object.entries(IN_PROCESS)) {
     it(why, async (t) => {
       const refused = await refusal(t);
       const { output, exitCode } = await startInProcess(refused.script as ReturnType<typeof quickScript>).failed;
-      assertSaid(output, refused);
+      assertReported(output, refused);
       assert.equal(exitCode, EXIT_CODES.refused);
     });
   }
 
-  for (const [why, refusal] of Object.entries(WHOLE)) {
+  for (const [why, refusal] of Object.entries(WITH_ARTILLERY)) {
     it(why, async (t) => {
       const refused = await refusal(t);
       const run = startRun(t, refused);
       const exitCode = await run.ended;
       const output = run.output();
-      assertSaid(output, refused);
+      assertReported(output, refused);
       assert.equal(exitCode, EXIT_CODES.refused, output);
       assert.doesNotMatch(output, /TypeError|\n\s+at |Phase started|Unhandled|Warning/i);
       assert.deepEqual(strays(run), []);
@@ -133,7 +137,7 @@ describe('a run cannot begin when', { concurrency: 3 }, () => {
     });
   }
 
-  it('its YAML is invalid, which Artillery says itself', async (t) => {
+  it('its YAML is invalid, which Artillery itself reports', async (t) => {
     const run = startRun(t, { script: 'config:\n  target: [\n scenarios: }' });
     assert.equal(await run.ended, 1, run.output());
     assert.match(run.output(), /quick\.yml|YAML|flow|collection/i);

@@ -1,4 +1,4 @@
-/** What the guide says of a server on another machine, followed to the letter: here, that machine is another address. */
+/** The guide for a server on another machine, followed word for word. Here, that machine is another address. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,18 +14,18 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 const [, part = ''] = page('docs/guide/own-server.md').split('\n### 2. Point the run at it\n');
 const block = (language: string) => codeBlocks(part, language)[0] ?? '';
 
-test('a server at another address is measured', async (t) => {
+test('a run by the guide measures a server at another address', async (t) => {
   const [port, controlPort] = (await freePorts(2)) as [number, number];
-  const here = (code: string) =>
+  const adapt = (code: string) =>
     code.replaceAll('10.0.0.11', '127.0.0.2').replaceAll('3000', `${port}`).replaceAll('3200', `${controlPort}`);
   const installed: Record<string, string> = {
     'socket.io': import.meta.resolve('socket.io'),
     'socketio-capacity-instrument': pathToFileURL(join(ROOT, 'server/instrument.ts')).href,
   };
-  const server = here(block('js')).replace(/from '([\w.-]+)'/g, (whole, name) =>
+  const server = adapt(block('js')).replace(/from '([\w.-]+)'/g, (whole, name) =>
     installed[name] ? `from '${installed[name]}'` : whole,
   );
-  const commands = here(block('sh')).trim().split('\n');
+  const commands = adapt(block('sh')).trim().split('\n');
   assert.equal(commands.at(-1), 'npx artillery run scenarios/smoke.yml');
   const exports = commands.slice(0, -1);
   const CAPACITY_TOKEN = /CAPACITY_TOKEN=(\S+)/.exec(exports.join('\n'))?.[1] ?? '';

@@ -1,4 +1,4 @@
-/** A run whose scenario, environment and payload are full of secrets, against a server that repeats them in its errors. */
+/** A run with secrets in its scenario, environment and payload, against a server that repeats them in its errors. */
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -8,34 +8,38 @@ import type { Server } from 'socket.io';
 import { startChat } from '../helpers/chat-server.ts';
 import { quickScript, startRun } from '../helpers/run.ts';
 
-let planted = 0;
-/** Each place has its own, so that a leak names its place. */
-const canary = (place: string) => `Canary${++planted}x-${place}-${'q7'.repeat(4)}`;
+let canaries = 0;
+/** Creates a distinct secret, so that a leak identifies its place. */
+const canary = (place: string) => `Canary${++canaries}x-${place}-${'q7'.repeat(4)}`;
 
 const METRICS = () => `process_resident_memory_bytes ${process.memoryUsage().rss}
 process_cpu_seconds_total ${process.cpuUsage().user / 1e6}
 process_start_time_seconds 1700000000
 `;
 
-test('no file, stream or command line of a run has a credential or a content that it sends', async (t) => {
+test('no file, stream or command line of a run contains credentials or message contents', async (t) => {
   let refusals = 0;
-  const heard: string[] = [];
+  const requests: string[] = [];
   const setUp = (io: Server) => {
     io.use((socket, next) => {
       const { auth, query, headers } = socket.handshake;
-      const said = JSON.stringify({ auth, query, headers });
-      heard.push(said);
-      // Once the run's own clients are there, so that it goes on.
+      const message = JSON.stringify({ auth, query, headers });
+      requests.push(message);
+      // Waits until the run's own clients are connected, so that the run goes on.
       if (io.engine.clientsCount > 6 && refusals++ < 1) {
-        next(Object.assign(new Error(`refused ${auth.token} ${auth.fromEnv} ${auth.fromRow} ${said}`), { data: said }));
+        next(
+          Object.assign(new Error(`refused ${auth.token} ${auth.fromEnv} ${auth.fromRow} ${message}`), {
+            data: message,
+          }),
+        );
       } else next();
     });
     io.on('connection', (socket) => {
       socket.on('login', (...args) => {
-        heard.push(JSON.stringify(args));
+        requests.push(JSON.stringify(args));
         args.at(-1)({ error: `wrong: ${JSON.stringify(args)}` });
       });
-      socket.on('say', (said) => io.emit('said', said));
+      socket.on('say', (message) => io.emit('said', message));
     });
   };
   const onRequest = (request: IncomingMessage, response: ServerResponse) => {
@@ -46,7 +50,7 @@ test('no file, stream or command line of a run has a credential or a content tha
       body += part;
     });
     request.on('end', () => {
-      heard.push(`${request.url} ${JSON.stringify(request.headers)} ${body}`);
+      requests.push(`${request.url} ${JSON.stringify(request.headers)} ${body}`);
       response.writeHead(401, { 'content-type': 'text/plain' }).end(`no: ${request.url} ${body}`);
     });
   };
@@ -89,7 +93,7 @@ test('no file, stream or command line of a run has a credential or a content tha
     extraHeaders: { cookie: `session=${canary('cookie')}` },
     acknowledge: [canary('acknowledge')],
   };
-  // Artillery picks scenarios at random: of so many users, some play each of the two.
+  // Artillery picks scenarios at random: with this many users, both are played.
   const ramp = { duration: 1, arrivalRate: 10, rampTo: 10 };
   const script = quickScript(
     {
@@ -134,9 +138,9 @@ test('no file, stream or command line of a run has a credential or a content tha
   const result = run.result();
   assert.ok(result, run.output());
   const examples = JSON.stringify(result.connections);
-  assert.match(run.output() + examples, /refused|401|login/, 'the run reports what the server refused');
-  assert.ok(heard.join('').includes(sent.password), 'the values themselves are sent');
-  assert.ok(heard.join('').includes(row) && heard.join('').includes(env.RUN_LOGIN));
+  assert.match(run.output() + examples, /refused|401|login/, 'the run reports the refusals');
+  assert.ok(requests.join('').includes(sent.password), 'the real values are sent');
+  assert.ok(requests.join('').includes(row) && requests.join('').includes(env.RUN_LOGIN));
   const files = globSync('results/**/*', { cwd: run.directory, withFileTypes: true })
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name));
@@ -160,7 +164,7 @@ test('no file, stream or command line of a run has a credential or a content tha
   assert.deepEqual(leaks, []);
 });
 
-/** Of all processes that a user of this machine sees. */
+/** @returns the command lines of all processes that this user sees */
 function commandLines(): string[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];

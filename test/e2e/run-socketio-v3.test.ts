@@ -1,4 +1,4 @@
-/** A load that artillery-engine-socketio-v3 drives, measured from the server's side. */
+/** A load driven by artillery-engine-socketio-v3, measured on the server. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { column } from '../helpers/columns.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { goodResult, hasAllPlateaus, startRun, TOO_SLOW_TO_READ } from '../helpers/run.ts';
 
-it('scenarios/socketio-v3.yml measures the deployment without a ledger, and reports that', async (t) => {
+it('scenarios/socketio-v3.yml measures the deployment without a ledger, and the output says so', async (t) => {
   const script = readFileSync(join(ROOT, 'scenarios/socketio-v3.yml'), 'utf8');
   const port = String(randomInt(PORT_RANGE.low, PORT_RANGE.high));
   const env = { PROFILE: 'embedded', STACK_PORT: port, RATE: '50', HOLD: '0.5', BROADCASTS: '2' };
   const run = startRun(t, { script, env });
-  // So few connections cost less than what a young process still allocates by itself.
+  // So few connections cost less than a new process allocates by itself.
   const result = await goodResult(run, ['MEMORY_NOT_LINEAR', ...TOO_SLOW_TO_READ]);
   assert.deepEqual([result.run.engine, result.run.complete, result.delivery], ['socketio-v3', true, null]);
   assert.equal(result.connections.peak, 250);
@@ -22,7 +22,7 @@ it('scenarios/socketio-v3.yml measures the deployment without a ledger, and repo
     assert.deepEqual(column(result.memory.plateaus, 'connections'), [0, 50, 100, 150, 200, 250]);
     assert.ok(result.memory.perConnectionBytes.workerRss);
   }
-  assert.ok(result.memory.residualBytes.workerRss !== undefined, 'they leave when they are released');
+  assert.ok(result.memory.residualBytes.workerRss !== undefined, 'connections close when they are released');
   assert.equal(result.latency.roundTripHalfMs.underLoad?.count, 2, 'BROADCASTS is honoured');
   assert.equal(result.environment.settings.hold, 0.5, 'HOLD is honoured');
   assert.match(run.output(), /this engine does not report which broadcasts arrive/);

@@ -1,4 +1,4 @@
-/** Runs through the stack: by each transport, with compression and TLS, on a Redis Cluster, and while a worker or Redis restarts. */
+/** Runs through the stack: each transport, compression, TLS, a Redis Cluster, and restarts of a worker or Redis. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,10 +8,9 @@ import { findTool } from '../../server/stack/tools.ts';
 import { assertAsObserved, observeSockets } from '../helpers/observed-sockets.ts';
 import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 
-/** Broadcasts. */
 const COUNT = 20;
 const COUNTS = { websocket: 0, upgraded: 0, polling: 0, upgradeFailures: {} };
-/** Whose worker is killed. */
+/** Connections of the run whose worker is killed. */
 const CONNECTIONS = 60;
 
 interface Case {
@@ -21,19 +20,19 @@ interface Case {
 }
 
 const cases: Record<string, Case> = {
-  'by polling and then WebSocket, with compression': {
+  'upgrades from polling to WebSocket, with compression': {
     env: { TRANSPORTS: 'default', COMPRESSION: 'on' },
     transports: { configured: 'default', ...COUNTS, upgraded: 10 },
     compression: { asked: true, granted: 10, byServer: true },
   },
-  'by WebSocket and TLS, without the compression that the server gives to browsers': {
+  'uses WebSocket and TLS, without the compression that the server grants to browsers': {
     env: { TLS: 'on', CAPACITY_PER_MESSAGE_DEFLATE: 'on' },
     transports: { configured: 'websocket', ...COUNTS, websocket: 10 },
     compression: { asked: false, granted: 0, byServer: true },
   },
 };
 
-/** Two workers, one of which, or whose Redis, is away for a while. */
+/** Two workers, with a fault of one of them or of Redis. */
 function faultScript(connections: number, broadcasts: object, fault: object) {
   const phases = [{ duration: 2, arrivalRate: connections / 2, rampTo: connections / 2 }, { pause: 2 }];
   const options = { workers: 2, broadcasts, fault, drain: { quiet: 0.3, deadline: 3 } };
@@ -51,7 +50,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
       assert.equal(connections.stagesMs.change?.count, transports?.upgraded || undefined);
       assert.ok(Object.keys(connections.perWorker).length > 1, 'several workers');
       assert.equal(delivery?.coverage, 1);
-      assert.equal(latency.sentinelMs?.count, COUNT, 'the reference receiver connects likewise');
+      assert.equal(latency.sentinelMs?.count, COUNT, 'the reference receiver uses the same transport');
       assert.deepEqual(connections.compression, compression);
       assert.equal(environment.server?.tunings.perMessageDeflate, 'on');
       if (env.TLS) {
@@ -59,12 +58,12 @@ describe('a run through the stack', { concurrency: 2 }, () => {
         assert.deepEqual(connections.tlsHandshakes, { full: 10, resumed: 0 });
         assert.equal(connections.stagesMs.tls?.count, 10);
       }
-      // Each broadcast of a thousand characters goes to the other workers.
+      // Each broadcast of a thousand characters crosses Redis.
       assert.ok((redis?.inBytes ?? 0) > 1000 * COUNT, JSON.stringify(redis));
     });
   }
 
-  it('on a Redis Cluster, whose one node has the channel of the room', async (t) => {
+  it('uses a Redis Cluster, one node of which has the channel of the room', async (t) => {
     const script = quickScript({}, { workers: 2, broadcasts: { count: 10, interval: 0.1 } });
     const run = startRun(t, { script, env: { REDIS_NODES: '3', CAPACITY_ADAPTER: 'redis-sharded-dynamic' } });
     const { redis, delivery, memory } = await goodResult(run);
@@ -79,12 +78,12 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     );
     // Each broadcast of a thousand characters goes to the other worker.
     assert.ok(outBytes > 10_000 && busiestNodeShare > 0.9, JSON.stringify(redis));
-    // Of all three processes.
+    // The sum of all three processes.
     assert.ok((memory.plateaus[0]?.redisRss ?? 0) > 3 * 5e6, JSON.stringify(memory.plateaus[0]));
     assert.match(run.output(), /Starting a Redis Cluster of 3 nodes, PM2 workers and nginx/);
   });
 
-  it('with a restart of Redis: the account has each copy that it kept from somebody, and nothing else is missing', async (t) => {
+  it('counts exactly the copies lost by a restart of Redis', async (t) => {
     const [connections, count] = [20, 200];
     // Redis can be back within a tenth of a second.
     const script = faultScript(connections, { count, interval: 0.02 }, { kind: 'restart-redis', at: 1.05 });
@@ -94,45 +93,45 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     assert.deepEqual([fault.replaced, fault.stayed, fault.dropped], [['Redis'], connections, 0]);
     const { sent, notSent, unknown, due, received, missed, absent } = fault.broadcasts;
     assert.deepEqual([due, received + missed, absent], [sent * connections, due, 0]);
-    // What a worker was to send in the very moment in which its Redis went.
+    // The worker's broadcast at the moment of the restart may fail.
     assert.equal(delivery.broadcasts + notSent + unknown, count);
-    // Whoever is on the worker that publishes gets it without Redis.
-    const away = delivery.batches.map(({ received: got }) => connections - got).filter((lost) => lost > 0);
-    assert.ok(away.length > 0, JSON.stringify(fault.broadcasts));
+    // Members on the publishing worker receive the broadcast without Redis.
+    const losses = delivery.batches.map(({ received }) => connections - received).filter((lost) => lost > 0);
+    assert.ok(losses.length > 0, JSON.stringify(fault.broadcasts));
     assert.ok(
-      away.every((lost) => lost === connections / 2),
-      away.join(),
+      losses.every((lost) => lost === connections / 2),
+      losses.join(),
     );
-    assert.equal(missed, (away.length * connections) / 2);
+    assert.equal(missed, (losses.length * connections) / 2);
     assert.equal(delivery.lostConnected, missed);
     assert.equal(delivery.batches.at(-1)?.received, connections);
   });
 });
 
-// By itself: times are compared with those of an observer.
-it('a run with a planned crash of a worker, whose cost is in the result, and no doubt in the verdict', async (t) => {
+// Alone, since its times are compared with those of an observer.
+it('a run with a planned crash of a worker reports its cost, without a doubt in the verdict', async (t) => {
   const script = faultScript(CONNECTIONS, { count: 30, interval: 0.2 }, { kind: 'kill-worker', at: 1.1 });
   const run = startRun(t, { script });
-  const looks = findTool('ss') ? observeSockets(t, new URL(script.config.target).port) : [];
+  const observations = findTool('ss') ? observeSockets(t, new URL(script.config.target).port) : [];
   const { fault, connections, delivery } = await goodResult(run);
   assert.ok(fault && delivery, run.output());
   assert.deepEqual([fault.kind, fault.replaced, fault.connections], ['kill-worker', ['w0'], CONNECTIONS]);
-  // nginx has spread them over both workers; those of the other one notice nothing.
+  // nginx has spread the connections over both workers; the other worker's stay connected.
   assert.deepEqual([fault.stayed, fault.dropped, fault.back, fault.notBack], [30, 30, 30, {}]);
   assert.deepEqual([fault.drops, fault.returns], [30, 30]);
   assert.equal(connections.held, CONNECTIONS);
   const { p50, all } = fault.backMs;
-  // Not before the first attempt, of which a half is random.
+  // Not before the first attempt, half of whose delay is random.
   assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
-  if (looks.length > 0) assertAsObserved(looks, fault);
+  if (observations.length > 0) assertAsObserved(observations, fault);
   assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);
   assert.equal(fault.curve.at(-1)?.connected, CONNECTIONS);
   assert.equal(fault.perWorker.before.w0, 30);
-  // The broadcasts while they were away: whoever was no member then missed it.
+  // Clients that were disconnected during a broadcast missed it.
   const { broadcasts } = fault;
   assert.ok(broadcasts && broadcasts.sent > 0);
   assert.equal(broadcasts.due, broadcasts.received + broadcasts.missed);
-  // One of them, at least: or it is the one that the dying worker was to send.
+  // At least one broadcast was missed, unless it was the one that the dying worker should send.
   const { missed, sent } = broadcasts;
   const notSent = broadcasts.notSent + broadcasts.unknown;
   assert.ok(missed + 30 * notSent >= 30 && missed <= 30 * (sent + 1), JSON.stringify(broadcasts));

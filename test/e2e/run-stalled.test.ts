@@ -1,4 +1,4 @@
-/** A generator that stands still, or has little CPU: the run reports what caused the delay, and ends with exit code 3. */
+/** A generator that stalls, or has little CPU: the run reports the cause of the delay, and exits with code 3. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,13 +7,13 @@ import { startApp } from '../helpers/app.ts';
 import { cpuGroup, whyNoCpuGroup } from '../helpers/cpu-group.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
 
-/** Several broadcasts fall into it. */
+/** Long enough for several broadcasts. */
 const STALL_MS = 1000;
 /** Hardly more than a tenth of the broadcasts: the p99 of the event loops does not show it. */
 const FREEZE_MS = 400;
 
-/** A run against a worker of its own, in which the processes stand still while it broadcasts. @returns its result */
-async function stalled(
+/** Stops processes of a run while it broadcasts. @returns its result */
+async function runStalled(
   t: TestContext,
   broadcasts: { count: number; interval: number },
   pidOf: (run: StartedRun) => number,
@@ -22,7 +22,7 @@ async function stalled(
   const app = await startApp(t);
   const options = { control: app.control, live: true, broadcasts };
   const run = startRun(t, { script: quickScript({ target: app.url }, options) });
-  // The stage begins with questions to the fleet, which would wait for a stopped process before anything is sent.
+  // The stage starts with requests to the fleet, which would wait for a stopped process before anything is sent.
   await run.broadcast();
   const pid = pidOf(run);
   process.kill(pid, 'SIGSTOP');
@@ -37,40 +37,40 @@ async function stalled(
   return { result, message: late?.message ?? run.output() };
 }
 
-describe('a run whose generator is', { concurrency: true }, () => {
-  it('one fleet process short for a while is SUSPECT, and names the process', async (t) => {
+describe('a run', { concurrency: true }, () => {
+  it('is SUSPECT and reports the process if a fleet process stops for a while', async (t) => {
     const fleetOf = (run: StartedRun) => {
       const fleet = strays(run).find((process) => /fleet.process/.test(process));
       return Number.parseInt(fleet ?? assert.fail(strays(run).join('\n')), 10);
     };
-    const { result, message } = await stalled(t, { count: 10, interval: 0.3 }, fleetOf, STALL_MS);
+    const { result, message } = await runStalled(t, { count: 10, interval: 0.3 }, fleetOf, STALL_MS);
     assert.match(message, /queued in the generator/);
     assert.ok((result.latency.behindSentinelMs?.max ?? 0) > STALL_MS / 2);
     assert.equal(result.delivery?.coverage, 1, 'late is not lost');
   });
 
-  it('frozen for a while, with the reference receiver, is SUSPECT', async (t) => {
-    // As a container that is frozen: all processes of its group.
-    const { result, message } = await stalled(t, { count: 60, interval: 0.05 }, ({ pid }) => -pid, FREEZE_MS);
+  it('is SUSPECT if the whole generator is frozen for a while, with the reference receiver', async (t) => {
+    // All processes of its group, as in a frozen container.
+    const { result, message } = await runStalled(t, { count: 60, interval: 0.05 }, ({ pid }) => -pid, FREEZE_MS);
     // A machine without idle CPU explains every delay.
     if (!result.findings.some(({ code }) => code === 'MACHINE_SATURATED'))
       assert.match(message, /(stood still|late) .*during the broadcasts|queued in the generator/);
     assert.ok((result.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });
 
-  it('throttled, reports the cores that it may use', {
+  it('reports the cores that it may use if its CPU is throttled', {
     skip: whyNoCpuGroup(),
   }, async (t) => {
     const { url: target, control } = await startApp(t);
-    // The ramp has little; the start of Artillery and the end of the run need not wait for it.
+    // Only the ramp has little CPU; the start of Artillery and the end of the run need not wait for it.
     const group = cpuGroup(t, 1.5);
     const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
     const script = quickScript({ target, phases }, { control, broadcasts: { count: 0 } });
     const run = startRun(t, { script, before: group.enter });
     await run.reached('ramp');
-    // Less than 100 connects cost, on a fast machine, too.
+    // Less than 100 connects cost, even on a fast machine.
     group.allow(0.04);
-    // By then, the window of the ramp has ended.
+    // The window of the ramp has ended by then.
     await run.reached('hold');
     group.allow(1.5);
     await run.ended;

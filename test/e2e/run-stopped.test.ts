@@ -13,14 +13,14 @@ import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.t
 
 const app = await startApp({ after });
 
-/** On a server that is up, with time to stop it. */
+/** Starts a run on a running server, long enough to stop it. */
 function slowRun(t: TestContext): StartedRun {
   const broadcasts = { count: 30, interval: 0.2 };
   const options = { live: true, control: app.control, room: `stopped-${Math.random()}`, broadcasts };
   return startRun(t, { script: quickScript({ target: app.url }, options) });
 }
 
-/** With a stack of its own, broadcasts for long enough to break it. */
+/** Starts a run with its own stack, whose broadcasts last long enough to break it. */
 function stackRun(t: TestContext, env: Record<string, string> = {}): StartedRun {
   const options = { live: true, broadcasts: { count: 20, interval: 0.2 }, drain: { quiet: 0.3, deadline: 2 } };
   return startRun(t, { script: quickScript({}, options), env });
@@ -46,20 +46,20 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
   return result;
 }
 
-describe('a run that ends early', { concurrency: 2 }, () => {
-  it('by Ctrl-C during the start of the stack leaves nothing but one line of output', async (t) => {
+describe('a run', { concurrency: 2 }, () => {
+  it('stopped by Ctrl-C during the start of the stack prints one line and leaves nothing', async (t) => {
     const run = stackRun(t);
     await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]?.pid);
     run.interrupt();
     assert.equal(await run.ended, 130, run.output());
-    assert.deepEqual(strays(run), [], 'also the stack is gone when the prompt comes back');
+    assert.deepEqual(strays(run), [], 'the stack has ended when the prompt appears');
     assert.match(run.output(), /Stopped before anything was measured/);
     assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
     assert.deepEqual(filesIn(run.stateDir), []);
   });
 
   for (const stage of ['ramp', 'broadcasts'] as const) {
-    it(`by Ctrl-C during ${stage} keeps what was measured until then`, async (t) => {
+    it(`stopped by Ctrl-C during ${stage} keeps its measurements`, async (t) => {
       const run = slowRun(t);
       await run.reached(stage);
       if (stage === 'broadcasts') await run.broadcast();
@@ -78,12 +78,12 @@ describe('a run that ends early', { concurrency: 2 }, () => {
     });
   }
 
-  it('because the terminal was closed leaves its result, without secrets, and takes the stack along', async (t) => {
+  it('whose terminal is closed writes its result, without secrets, and ends the stack', async (t) => {
     const run = stackRun(t);
     await run.reached('broadcasts');
     const { token, redisUrl = '' } = run.stack() ?? {};
     assert.ok(token && redisUrl);
-    // To everything in the terminal's process group.
+    // Signals everything in the terminal's process group.
     process.kill(-(run.child.pid ?? 0), 'SIGHUP');
     await run.ended;
     assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts\)/);
@@ -106,19 +106,19 @@ describe('a run that ends early', { concurrency: 2 }, () => {
       names: ['w0', 'Redis'],
     },
   };
-  for (const [what, { break: processesOf, names }] of Object.entries(broken)) {
-    it(`in which ${what} says so`, async (t) => {
+  for (const [event, { break: processesOf, names }] of Object.entries(broken)) {
+    it(`reports that ${event}`, async (t) => {
       const run = stackRun(t, { WORKERS: '2' });
-      // The stage begins with questions to the workers, which would end the run if they went unanswered.
+      // The stage starts with requests to the workers, which would end the run if they were not answered.
       await run.broadcast();
       const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
-      // A run that can go on without the part has failed; one that cannot is incomplete.
-      const known: number[] = [EXIT_CODES.worse, EXIT_CODES.invalid];
-      assert.ok(known.includes((await run.ended) ?? -1), run.output());
-      const said = column(run.result()?.findings ?? [], 'message').join();
-      for (const name of names) assert.ok(said.includes(name), `${name}: ${run.output()}`);
+      // A run that can go on without the part has failed; another one is incomplete.
+      const expected: number[] = [EXIT_CODES.worse, EXIT_CODES.invalid];
+      assert.ok(expected.includes((await run.ended) ?? -1), run.output());
+      const messages = column(run.result()?.findings ?? [], 'message').join();
+      for (const name of names) assert.ok(messages.includes(name), `${name}: ${run.output()}`);
       assert.doesNotMatch(run.output(), /TypeError|\n\s+at |Unhandled/);
       await assertNothingLeft(run);
     });

@@ -1,4 +1,4 @@
-/** Runs that need no Artillery, side by side: settings, engine, fleet and result are real, and they mostly wait. */
+/** Runs without Artillery, concurrently: settings, engine, fleet and result are real. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
@@ -10,16 +10,16 @@ import { PEM } from '../helpers/pem.ts';
 import { lacks, startNginx, UPGRADE } from '../helpers/proxies.ts';
 
 const CONNECTIONS = 10;
-/** Before any virtual user, the run connects its probe, asks for compression, and connects its reference receiver. */
+/** Connections of the run itself, before the virtual users: the probe, the test of compression, and the reference receiver. */
 const OF_RUN = 3;
 const EVENTS_AT_ONCE = 3;
 const PATH = '/private/';
 const FLOW = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
-// The address is not the name that is asked for.
+// The address differs from the name of the certificate.
 const TLS = { ca: PEM.cert, servername: 'localhost' };
 
 describe('a run', { concurrency: 3 }, () => {
-  it('connects everybody with a private certificate, a path of its own, header, query and auth', async (t) => {
+  it('connects all clients with a private certificate, a path, header, query and auth', async (t) => {
     const refused: string[] = [];
     const admit = (io: Server) => {
       io.use(({ handshake: { headers, query, auth } }, next) => {
@@ -31,7 +31,7 @@ describe('a run', { concurrency: 3 }, () => {
     };
     const options = { path: PATH, tls: PEM };
     const { url, control } = await startInstrumented(t, admit, options);
-    // Each in one of the places that a scenario can set it in.
+    // Each setting is at one of the places where a scenario can have it.
     const config = { target: url, tls: TLS, socketio: { path: PATH, query: { version: 2 } } };
     const where = { ...config, engines: { 'socketio-capacity': { headers: { 'X-Tenant': 'blue' } } } };
     const own = script(where, { control }, {}, [{ connect: { auth: { user: 'load' } } }, ...FLOW]);
@@ -43,7 +43,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.deepEqual(refused, []);
   });
 
-  it('quotes a server that refuses some of the load, in console and result', async (t) => {
+  it('quotes a server that refuses part of the load, in console and result', async (t) => {
     let users = 0;
     const { url, control } = await startInstrumented(t, (io) => {
       io.use(({ handshake: { auth } }, next) => {
@@ -51,7 +51,7 @@ describe('a run', { concurrency: 3 }, () => {
         next(isTooMany ? Object.assign(new Error('full\x1b[2J'), { data: { free: 0 } }) : undefined);
       });
     });
-    // A template, so that the receivers of the run and the warm-up have no such user.
+    // A template, so that only users of the load have this name.
     const flow = [{ connect: { auth: { user: '{{ user }}' } } }, ...FLOW];
     const own = script({ target: url, engines: {} }, { control }, {}, flow);
     const { result, output } = await startInProcess(own, [{ user: 'load' }]).ended;
@@ -61,7 +61,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.match(output, /namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
   });
 
-  it('times the acknowledgement of every message that connections send, and all counts foot', async (t) => {
+  it('times the acknowledgement of every message that connections send, with consistent counts', async (t) => {
     const message = { channel: 'event_batch', data: { n: 1 } };
     const every = { seconds: 0.5, emit: message, events: EVENTS_AT_ONCE, acknowledge: true };
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
@@ -73,17 +73,17 @@ describe('a run', { concurrency: 3 }, () => {
     assert.equal(messages.connections, CONNECTIONS);
     assert.deepEqual([due, notSent.disconnected], [sent + notSent.missed, 0]);
     assert.deepEqual([acknowledged, messages.answered, connections.unknownAcks], [sent, 1, 0]);
-    // Two a second from each connection; the hold ends up to a period early or late for some.
+    // Two a second from each connection; for some, the hold ends up to a period early or late.
     const expected = 2 * (window?.seconds ?? 0) * CONNECTIONS - notSent.missed;
-    const most = 2 * CONNECTIONS + notSent.missed;
-    assert.ok(Math.abs((window?.sent ?? 0) - expected) <= most, `${window?.sent} messages in the hold`);
+    const tolerance = 2 * CONNECTIONS + notSent.missed;
+    assert.ok(Math.abs((window?.sent ?? 0) - expected) <= tolerance, `${window?.sent} messages in the hold`);
     assert.equal(ackMs?.count, window?.acknowledged);
     assert.equal((ackMs?.count ?? 0) + (outsideAckMs?.count ?? 0), acknowledged);
-    assert.ok((ackMs?.p50 ?? 0) >= (sendDelayMs?.p50 ?? Infinity), 'the delay of the send is part of it');
+    assert.ok((ackMs?.p50 ?? 0) >= (sendDelayMs?.p50 ?? Infinity), 'the delay of the send is included');
     const [only, ...others] = workers;
     assert.ok(only && others.length === 0);
-    // The worker is asked at both ends of the window, and on a busy machine answers later than that.
-    assert.ok(only.batches >= expected - most && only.batches <= sent, `${only.batches} batches at the worker`);
+    // The worker is queried at both ends of the window, and answers late on a busy machine.
+    assert.ok(only.batches >= expected - tolerance && only.batches <= sent, `${only.batches} batches at the worker`);
     assert.equal(only.events, only.batches * EVENTS_AT_ONCE);
     assert.ok((only.handlerMs?.p95 ?? 0) > 0);
     assert.ok(generator.some((loop) => loop.window === 'messages' && loop.part === 'fleet'));
@@ -91,14 +91,14 @@ describe('a run', { concurrency: 3 }, () => {
     assert.match(output, /messages of clients acknowledged/);
   });
 
-  it('counts every drop, every return and every copy when all connections drop at once, and their sessions are restored', async (t) => {
+  it('counts every drop, return and copy when all connections drop at once and recover their sessions', async (t) => {
     const app = await startApp(t, { CAPACITY_RECOVERY_SECONDS: '60' });
     const load: Socket[] = [];
     let connected = 0;
     app.io.on('connection', (socket) => {
       if (++connected > OF_RUN) load.push(socket);
       if (load.length !== CONNECTIONS || socket.recovered || connected <= OF_RUN) return;
-      // The last one: it sees the first broadcast after all others.
+      // Listens on the last connection, which gets the first broadcast after all others.
       socket.onAnyOutgoing((event, message) => {
         if (event !== EVENTS.broadcast || message.seq !== 1) return;
         setImmediate(() => {
@@ -110,7 +110,7 @@ describe('a run', { concurrency: 3 }, () => {
       control: app.control,
       warmUp: 0,
       singleRoundTrips: 1,
-      // They drop at the first, are away at the second, and back at the third.
+      // All drop at the first broadcast, are disconnected at the second, and are back at the third.
       broadcasts: { count: 3, interval: 2.5 },
     };
     const own = script({ target: app.url }, options, { reconnection: { delay: 3.5, jitter: 0.1 } });
@@ -132,14 +132,14 @@ describe('a run', { concurrency: 3 }, () => {
         [10, 0],
       ],
     );
-    // The stack's session ids name the worker, also those of restored sessions.
+    // The stack's session ids contain the worker, also after recovery.
     assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
     const codes = findings.map(({ code }) => code);
     assert.ok(codes.includes('CONNECTIONS_DROPPED'), output);
     for (const code of ['MEMBERS_DISAGREE', 'ACCOUNTS_MISMATCH']) assert.ok(!codes.includes(code), code);
   });
 
-  it('measures an nginx that it has not started', async (t) => {
+  it('measures an nginx that it did not start', async (t) => {
     const reason = lacks('nginx');
     if (reason) return t.skip(reason);
     const { port, control } = await startApp(t, { CAPACITY_WORKER: 'w0' });

@@ -1,4 +1,4 @@
-/** Who ends a stack, and what is left of it: nothing, in every case but the one that was asked for. */
+/** Ways in which a stack ends. Nothing of it is left, except of a persistent one. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -36,7 +36,7 @@ async function assertNothingLeft(state: StackState, stateDir: string): Promise<v
   await eventually('end of the files', () => !existsSync(stateDir));
 }
 
-async function startedBy(owner: ChildProcess): Promise<StackState> {
+async function untilStarted(owner: ChildProcess): Promise<StackState> {
   const [state] = await Promise.race([
     once(owner, 'message'),
     once(owner, 'exit').then(([code]) => Promise.reject(new Error(`the owner ended with ${code}`))),
@@ -45,10 +45,10 @@ async function startedBy(owner: ChildProcess): Promise<StackState> {
   return state;
 }
 
-/** A stack whose owner was killed, and has ended. @param before what else happens to the stack */
-async function leftBy(t: TestContext, options: StackOptions, before = (_state: StackState) => {}) {
+/** Starts a stack and kills its owner. @param before further damage to the stack */
+async function leaveStack(t: TestContext, options: StackOptions, before = (_state: StackState) => {}) {
   const owner = startOwner(t, options);
-  const state = await startedBy(owner);
+  const state = await untilStarted(owner);
   before(state);
   owner.kill('SIGKILL');
   await once(owner, 'exit');
@@ -60,7 +60,7 @@ test('a stack ends when its owner is killed', async (t) => {
   const home = join(stateDir, '../home');
   mkdirSync(home);
   const owner = startOwner(t, full(stateDir), { HOME: home });
-  const state = await startedBy(owner);
+  const state = await untilStarted(owner);
   assert.equal(state.ownerPid, owner.pid);
   owner.kill('SIGKILL');
   await assertNothingLeft(state, stateDir);
@@ -79,9 +79,9 @@ test('an owner that is killed during the start leaves nothing behind', async (t)
   await assertNothingLeft(state, stateDir);
 });
 
-test('the next run waits until the stack of the last one has ended; embedded, without nginx and Redis', async (t) => {
+test('the next run waits until the previous embedded stack has ended', async (t) => {
   const stateDir = tempStateDir(t);
-  const old = await leftBy(t, embedded(stateDir));
+  const old = await leaveStack(t, embedded(stateDir));
   assert.deepEqual([old.profile, old.nginxPid, old.redisNodes, old.redisUrl], ['embedded', undefined, [], undefined]);
   assert.equal(old.workers.length, 1);
   const stack = await startStack(embedded(stateDir));
@@ -92,17 +92,17 @@ test('the next run waits until the stack of the last one has ended; embedded, wi
   assert.equal(existsSync(stateDir), false);
 });
 
-test('keeper and owner that are killed together leave a stack, which the next run at its port ends', async (t) => {
+test('a stack whose keeper and owner were killed together is ended by the next run at its port', async (t) => {
   const stateDir = tempStateDir(t);
-  const old = await leftBy(t, full(stateDir), ({ keeperPid }) => process.kill(keeperPid as number, 'SIGKILL'));
+  const old = await leaveStack(t, full(stateDir), ({ keeperPid }) => process.kill(keeperPid as number, 'SIGKILL'));
   assert.ok(living(old).length > 3, 'nginx, Redis, PM2 and a worker');
   setVariable(t, 'SOCKETIO_CAPACITY_HOME', stateDir);
   const stack = { port: Number(new URL(old.target).port) };
   const settings = hookConfig({ stack, profile: 'embedded' }, { target: old.target });
-  const said: string[] = [];
-  const target = await openTarget(settings, 10, (text) => said.push(text), new AbortController().signal);
-  assert.deepEqual([target.profile, target.url], ['embedded', old.target], 'not the old one, as somebody else’s');
-  assert.match(said.join(), /left by a killed run/);
+  const messages: string[] = [];
+  const target = await openTarget(settings, 10, (text) => messages.push(text), new AbortController().signal);
+  assert.deepEqual([target.profile, target.url], ['embedded', old.target], 'a new stack, not the old one');
+  assert.match(messages.join(), /left by a killed run/);
   assert.deepEqual(living(old), []);
   const now = readState(stateDir);
   assert.ok(typeof now === 'object' && now.token !== old.token);
@@ -111,9 +111,9 @@ test('keeper and owner that are killed together leave a stack, which the next ru
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a persistent stack outlives its starter; stale, it is cleaned up with its orphans, but for a pid that another process has', async (t) => {
+test('a persistent stack outlives its starter, and a stale one is cleaned up without a pid that another process has', async (t) => {
   const stateDir = tempStateDir(t);
-  const state = await leftBy(t, { ...full(stateDir), persistent: true });
+  const state = await leaveStack(t, { ...full(stateDir), persistent: true });
   assert.equal(state.ownerPid, undefined);
   assert.equal((await findStack(stateDir)).status, 'up');
   const response = await fetch(`${state.target}/socket.io/?EIO=4&transport=polling`);
@@ -129,7 +129,7 @@ test('a persistent stack outlives its starter; stale, it is cleaned up with its 
   process.kill(state.pm2Pid, 'SIGKILL');
   const isStale = async () => (await findStack(stateDir)).status === 'stale';
   await eventually('a stale stack', isStale);
-  // As if Redis had died, too, and the system had given its pid away.
+  // As if Redis had died as well, and its pid had been reused.
   const reused = { ...state, redisNodes: [{ port: 1, pid }], startTimes: { ...state.startTimes, [pid]: '1' } };
   writeState(stateDir, reused);
   const found = await findStack(stateDir);
@@ -139,13 +139,13 @@ test('a persistent stack outlives its starter; stale, it is cleaned up with its 
   assert.doesNotThrow(() => process.kill(pid, 0));
   assert.equal(bystander.exitCode ?? bystander.signalCode, null);
   await eventually(
-    'end of the rest, also of the Redis that the state no longer names',
+    'end of the rest, including the Redis that is no longer in the state',
     () => living(state).length === 0,
   );
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a state folder that is removed while the stack is up costs no process its end', async (t) => {
+test('a stack whose state folder was removed still ends every process', async (t) => {
   const stateDir = tempStateDir(t);
   const stack = await startStack(full(stateDir));
   const { state } = stack;
@@ -158,7 +158,7 @@ test('a state folder that is removed while the stack is up costs no process its 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a taken port is reported before anything starts', async (t) => {
+test('a port in use is reported before anything starts', async (t) => {
   const stateDir = tempStateDir(t);
   const port = await listen(t, createServer());
   const message = new RegExp(`pid ${process.pid}`);
@@ -173,7 +173,7 @@ test('a Redis that does not answer is reported without its password', async (t) 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a worker that cannot start is reported with the end of its log, and nothing is left', async (t) => {
+test('a worker that cannot start is reported with the end of its log, and leaves nothing', async (t) => {
   const stateDir = tempStateDir(t);
   setVariable(t, 'CAPACITY_PING_INTERVAL_MS', 'soon');
   const message = /CAPACITY_PING_INTERVAL_MS/;
@@ -205,13 +205,13 @@ for (const [step, isReached] of Object.entries(STEPS)) {
   });
 }
 
-for (const [what, spoil] of Object.entries({
+for (const [fault, breakDisk] of Object.entries({
   'has no room': (disk: SmallDisk) => disk.fill(),
   'is read-only': (disk: SmallDisk) => disk.makeReadOnly(),
 })) {
-  test(`a state folder that ${what} is reported before anything starts`, { skip: NO_MOUNTS }, async (t) => {
+  test(`a state folder that ${fault} is reported before anything starts`, { skip: NO_MOUNTS }, async (t) => {
     const disk = mountSmallDisk(t);
-    spoil(disk);
+    breakDisk(disk);
     const stateDir = join(disk.folder, 's');
     const message = /^The state folder \S+ cannot be (created|written to)\.$/;
     await assert.rejects(startStack(full(stateDir)), { code: 'STATE_DIR_UNUSABLE', message });
@@ -219,7 +219,7 @@ for (const [what, spoil] of Object.entries({
   });
 }
 
-test('a stack whose disk becomes full goes on, and goes down without a rest', { skip: NO_MOUNTS }, async (t) => {
+test('a stack whose disk becomes full goes on, and ends completely', { skip: NO_MOUNTS }, async (t) => {
   const disk = mountSmallDisk(t);
   const stateDir = join(disk.folder, 's');
   const stack = await startStack(full(stateDir));
@@ -231,7 +231,7 @@ test('a stack whose disk becomes full goes on, and goes down without a rest', { 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a start in which PM2’s daemon is slow and its command line fails leaves no process', async (t) => {
+test('a start in which PM2’s daemon is slow and its command fails leaves no process', async (t) => {
   const stateDir = tempStateDir(t);
   const pm2Home = join(stateDir, 'pm2');
   setVariable(t, 'NODE_OPTIONS', `--require=${FAILING_PM2}`);
@@ -242,9 +242,9 @@ test('a start in which PM2’s daemon is slow and its command line fails leaves 
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a damaged state file is stale; what runs of its stack is ended before it is removed', async (t) => {
+test('a damaged state file is stale, and its processes are ended before it is removed', async (t) => {
   const stateDir = tempStateDir(t);
-  const state = await leftBy(t, { ...full(stateDir), persistent: true });
+  const state = await leaveStack(t, { ...full(stateDir), persistent: true });
   writeFileSync(join(stateDir, 'state.json'), '{"version": 1');
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
@@ -262,7 +262,7 @@ function setVariable(t: TestContext, name: string, value: string): void {
   });
 }
 
-/** Also before PM2 has given them their names. */
+/** Finds processes even before PM2 has set their names. */
 function processesWithHome(pm2Home: string) {
   return processes()
     .filter(({ environment }) => environment.includes(`PM2_HOME=${pm2Home}`))

@@ -1,4 +1,4 @@
-/** `npx socketio-capacity stack up | status | down`; and nginx, two workers under PM2 and Redis, as clients see them. */
+/** `npx socketio-capacity stack up | status | down`, and its nginx, two workers under PM2 and Redis, as clients see them. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -43,17 +43,20 @@ suite('a full stack', () => {
   }
 
   /** Connects through nginx and joins a room. */
-  async function member(room: string, transport: 'websocket' | 'polling'): Promise<{ socket: Socket; joined: Joined }> {
+  async function connectMember(
+    room: string,
+    transport: 'websocket' | 'polling',
+  ): Promise<{ socket: Socket; joined: Joined }> {
     const socket = await connectTo(stack.state.target, { transports: [transport] });
     const joined: Joined = await socket.timeout(5_000).emitWithAck('join_room', room);
     return { socket, joined };
   }
 
-  function leaveAll(): void {
+  function disconnectAll(): void {
     for (const socket of sockets.splice(0)) socket.disconnect();
   }
 
-  test('names the processes of each layer', async () => {
+  test('lists the processes of each layer', async () => {
     const { state } = stack;
     assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', undefined]);
     assert.deepEqual(columns(state.workers, 'id', 'restarts'), { id: ['w0', 'w1'], restarts: [0, 0] });
@@ -68,11 +71,11 @@ suite('a full stack', () => {
     assert.match(status, /^Active connections: \d+/);
   });
 
-  test('keeps its secrets in two files, and all of its files from other users', () => {
+  test('keeps its secrets in two files, and hides all files from other users', () => {
     const { token, redisUrl = '' } = stack.state;
     const paths = readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).map((path) => join(stateDir, path));
     const open = [stateDir, ...paths].filter((path) => statSync(path).mode & 0o077);
-    // PM2 opens its sockets to its group; nobody else can enter their folder.
+    // PM2 opens its sockets to its group, but only this user can enter their folder.
     assert.deepEqual(
       open.sort(),
       ['pub', 'rpc'].map((name) => join(stateDir, `pm2/${name}.sock`)),
@@ -88,7 +91,7 @@ suite('a full stack', () => {
     }
   });
 
-  test('is printed without its secrets', async () => {
+  test('prints its status without secrets', async () => {
     const { token, redisUrl = '', target, workers } = stack.state;
     const { password, host } = new URL(redisUrl);
     const printed = [await command('status'), await command('status', '--json')];
@@ -105,13 +108,13 @@ suite('a full stack', () => {
     const url = `${stack.state.target}/capacity`;
     const extraHeaders = { authorization: `Bearer ${stack.state.token}` };
     await assert.rejects(connectTo(url, { extraHeaders }), /namespace/i);
-    leaveAll();
+    disconnectAll();
   });
 
   for (const transport of ['websocket', 'polling'] as const) {
-    test(`${transport}: spreads clients evenly, and a broadcast reaches those of both workers`, async () => {
+    test(`${transport}: spreads clients evenly, and a broadcast reaches clients of both workers`, async () => {
       const room = `room-${transport}`;
-      const members = await Promise.all(Array.from({ length: CLIENTS }, () => member(room, transport)));
+      const members = await Promise.all(Array.from({ length: CLIENTS }, () => connectMember(room, transport)));
       const perWorker = Object.groupBy(members, ({ joined }) => joined.worker);
       assert.deepEqual(Object.keys(perWorker).sort(), ['w0', 'w1']);
       assert.equal(perWorker.w0?.length, CLIENTS / 2);
@@ -126,11 +129,11 @@ suite('a full stack', () => {
         const { seq, worker, data } = first as Broadcast;
         assert.deepEqual([seq, worker, data.length], [7, 'w0', 1000]);
       }
-      leaveAll();
+      disconnectAll();
     });
   }
 
-  test('requests of a session reach its own worker only', async () => {
+  test('routes requests of a session to its own worker only', async () => {
     const url = `${stack.state.target}/socket.io/?EIO=4&transport=polling`;
     const open = await (await fetch(url)).text();
     const { sid } = JSON.parse(open.slice(1)) as { sid: string };
@@ -141,13 +144,13 @@ suite('a full stack', () => {
     assert.equal(close.status, 200);
   });
 
-  test('a second stack in the same place is refused', async () => {
+  test('refuses a second stack in the same folder', async () => {
     const { exitCode, stderr } = await command('up', '--profile', 'embedded', '--port', '0');
     assert.deepEqual([exitCode, /STACK_RUNNING/.test(stderr)], [2, true], stderr);
     assert.equal((await findStack(stateDir)).status, 'up');
   });
 
-  test('a worker that died is restarted, and its restart is counted', async () => {
+  test('restarts a killed worker, and counts the restart', async () => {
     const before = stack.state.workers[1]?.pid ?? 0;
     process.kill(before, 'SIGKILL');
     const worker = await eventually('restart of w1', async () => {
@@ -156,7 +159,7 @@ suite('a full stack', () => {
     });
     assert.equal(worker.restarts, 1);
     assert.equal(stack.state.workers[0]?.restarts, 0);
-    // Other processes that read the state see it, too.
+    // Other processes that read the state see the restart, too.
     const found = await findStack(stateDir);
     assert.equal(found.status === 'up' && found.stack.state.workers[1]?.restarts, 1);
     await eventually('health of w1', () =>
@@ -167,7 +170,7 @@ suite('a full stack', () => {
     );
   });
 
-  test('that goes down leaves nothing behind', async () => {
+  test('leaves nothing behind when it is stopped', async () => {
     const { state } = stack;
     for (const { exitCode, all } of [await command('down'), await command('down')]) assert.equal(exitCode, 0, all);
     assert.deepEqual(living(state), []);

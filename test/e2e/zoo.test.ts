@@ -1,4 +1,4 @@
-/** The zoo: runs against servers that lie or fail, each with its exact counts and its exact verdict. */
+/** The zoo: runs against faulty servers, each with its exact counts and verdict. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
@@ -16,7 +16,7 @@ import { messages } from '../helpers/zoo/messages.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
 import { workers } from '../helpers/zoo/workers.ts';
 
-/** Runs mostly wait. */
+/** Concurrent runs; they mostly wait. */
 const TOGETHER = 8;
 
 function scriptOf({ config, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
@@ -55,11 +55,11 @@ function assertFigures(member: Member, { connections, delivery, findings }: Resu
     return;
   }
   const none = Object.fromEntries(COUNTS.map((key) => [key, 0]));
-  // On a busy machine, a worker can send its broadcast after another has sent the next one.
-  const areLate = findings.some(({ code }) => code === 'BROADCASTS_LATE');
+  // On a busy machine, a worker can send its broadcast after another one has sent the next broadcast.
+  const isReordered = findings.some(({ code }) => code === 'BROADCASTS_LATE');
   const counted = Object.fromEntries(COUNTS.map((key) => [key, delivery?.[key]]));
   const { reordered = 0 } = member.delivery ?? {};
-  assert.deepEqual(areLate ? { ...counted, reordered } : counted, {
+  assert.deepEqual(isReordered ? { ...counted, reordered } : counted, {
     ...none,
     expected: COPIES,
     received: COPIES,
@@ -85,7 +85,7 @@ function testMember(member: Member): void {
       received < expected ||
       unanswered(result) > 0 ||
       member.reasons.some((code) => FINDINGS[code].fails !== undefined) ||
-      // A server at its limit falls behind on a slow machine.
+      // On a slow machine, a server at its limit falls behind.
       (result.outcome.status === 'FAILED' && result.findings.some(({ code }) => code === 'QUEUE_GROWS'));
     const doubted = isMissed ? EXIT_CODES.worse : status === 'VALID' ? 0 : EXIT_CODES.suspect;
     assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, output);
@@ -114,14 +114,14 @@ function testApart(member: ApartMember): void {
     const script = inProcessScript({ target: url, phases }, options, {}, [{ hold: true }]);
     const { result, output } = await startInProcess(script).ended;
     assert.equal(result.connections.held, APART_CONNECTIONS, output);
-    // Nobody collects the garbage of these servers.
+    // These servers collect no garbage at the run's request.
     const reasons = reasonsOfServer(result, ['MEMORY_UNEXPLAINED'], ['MEMORY_NOT_LINEAR']);
     assert.deepEqual(reasons, member.reasons, output);
     member.check(result, pids);
   });
 }
 
-// One after the other: each would see the memory of the others on this machine.
+// Sequential: each run would see the memory of the others on this machine.
 describe('memory beside the measured processes: a server that', () => {
   for (const member of apart) testApart(member);
 });
