@@ -1,4 +1,4 @@
-/** The Helm charts: linted, rendered, checked against the schemas of Kubernetes, and for what those cannot know. */
+/** The Helm charts: linted, rendered, checked against the schemas of Kubernetes, and against the code that they start. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -15,7 +15,7 @@ import { ROOT } from '../helpers/pages.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { missingTools } from '../helpers/tools.ts';
 
-/** The oldest that the charts accept, and the newest whose schemas we know. */
+/** The oldest version that the charts accept, and the newest with known schemas. */
 const KUBERNETES = ['1.28.0', '1.37.0'];
 
 const scenario = join(ROOT, 'scenarios/10k.yml');
@@ -33,11 +33,11 @@ function helm(...args: string[]): string {
 }
 
 function render(chart: (typeof CHARTS)[number], ...more: string[]): Manifest[] {
-  const place = ['--namespace', 'bench', '--kube-version', '1.31.0'];
-  return manifests(helm('template', 'web', join(DEPLOY, 'helm', chart), ...place, ...VALUES[chart], ...more));
+  const release = ['--namespace', 'bench', '--kube-version', '1.31.0'];
+  return manifests(helm('template', 'web', join(DEPLOY, 'helm', chart), ...release, ...VALUES[chart], ...more));
 }
 
-/** @returns the schemas that the Python package kubernetes-validate has; undefined without it */
+/** @returns the folder of schemas of the Python package kubernetes-validate; undefined without the package */
 function schemas(): string | undefined {
   try {
     const code = 'import kubernetes_validate, os; print(os.path.dirname(kubernetes_validate.__file__))';
@@ -49,8 +49,9 @@ function schemas(): string | undefined {
 }
 
 /**
- * kubeconform reads each schema from one file.
- * @param from folder of schemas that refer to the definitions beside them @param to folder for schemas with these in them
+ * Inlines definitions, since kubeconform reads each schema from one file. @param from folder of schemas that refer to definitions beside
+ * them
+ * @param to folder for the complete schemas
  */
 function standalone(from: string, all: Manifest[], to: string): void {
   const { $defs } = JSON.parse(readFileSync(join(from, '_definitions.json'), 'utf8'));
@@ -63,7 +64,7 @@ function standalone(from: string, all: Manifest[], to: string): void {
 }
 
 const byKind = (all: Manifest[], kind: string, name?: string): Manifest =>
-  all.find((one) => one.kind === kind && (name === undefined || one.metadata.name === name));
+  all.find((manifest) => manifest.kind === kind && (name === undefined || manifest.metadata.name === name));
 const environmentOf = (container: Manifest): Record<string, Manifest> =>
   Object.fromEntries(container.env.map(({ name, value, valueFrom }: Manifest) => [name, value ?? valueFrom]));
 const podsOf = (all: Manifest[]): Manifest[] =>
@@ -99,7 +100,7 @@ for (const chart of CHARTS) {
         const own = { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
         for (const { securityContext, resources } of pod.containers) {
           assert.partialDeepStrictEqual(securityContext, own, pod.name);
-          // CPU limits throttle what is measured; memory limits are what a worker's capacity is computed for.
+          // CPU limits would throttle what is measured; a worker's capacity is computed for its memory limit.
           assert.deepEqual(Object.keys(resources.limits), ['memory'], pod.name);
         }
       }
@@ -108,7 +109,7 @@ for (const chart of CHARTS) {
 }
 
 describe('the deployment under test, rendered', { skip: missingTools('helm') }, () => {
-  it('gives each worker an environment that the server accepts, and nginx the way to it', () => {
+  it('gives each worker a valid environment, and nginx an upstream for each', () => {
     const all = render('deployment-under-test', '--set', 'workers=3');
     const worker = byKind(all, 'StatefulSet');
     const environment = environmentOf(worker.spec.template.spec.containers[0]);
@@ -126,14 +127,14 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
     assert.ok(byKind(all, 'Service', worker.spec.serviceName));
   });
 
-  it('gives nginx a place for both sides of each connection, and a quarter more', () => {
+  it('gives nginx places for both sides of each connection, and a quarter more', () => {
     const all = render('deployment-under-test', '--set', 'nginx.connections=1000000', '--set', 'nginx.workers=16');
     assert.match(byKind(all, 'ConfigMap').data['nginx.conf'], /worker_connections 156506;/);
   });
 });
 
 describe('the load, rendered', { skip: missingTools('helm') }, () => {
-  it('is one conductor, and as many agents as hosts, each with its index', () => {
+  it('has one conductor, and one agent per host, each with its index', () => {
     const all = render('load');
     const { spec } = byKind(all, 'Job', 'web-agents');
     assert.partialDeepStrictEqual(spec, { completionMode: 'Indexed', completions: 5, parallelism: 5, backoffLimit: 0 });
@@ -159,7 +160,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     }
   });
 
-  it('gives the way to the workers to nobody but the conductor', () => {
+  it('gives control ports, token and Redis to the conductor only', () => {
     const all = render('load', '--set', 'redisUrl=redis://r:6379');
     const [conductor = {}, agent = {}] = ['web-conductor', 'web-agents'].map((name) =>
       environmentOf(byKind(all, 'Job', name).spec.template.spec.containers[0]),
@@ -173,12 +174,12 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     assert.deepEqual(Object.keys(agent).sort(), own);
   });
 
-  it('starts the conductor with options that it has, and the files that they name', () => {
+  it('starts the conductor with existing options, and mounts the files that they name', () => {
     const { containers, volumes } = byKind(render('load'), 'Job', 'web-conductor').spec.template.spec;
     const [program, command, ...args] = containers[0].args;
     assert.equal(program, 'socketio-capacity');
     const options = createProgram()
-      .commands.find((one) => one.name() === command)
+      .commands.find((subcommand) => subcommand.name() === command)
       ?.options.map(({ long }) => long);
     const [scenarioFile, ...given] = args.toReversed();
     for (const option of given) assert.ok(options?.includes(option.split('=')[0]), option);
@@ -190,7 +191,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     assert.ok(volumes.some(({ secret }: Manifest) => secret?.secretName === 'web-join'));
   });
 
-  it('ends its pod with the exit code of the conductor, which also gets its signals', async () => {
+  it('ends its pod with the exit code of the conductor, and passes signals to it', async () => {
     const [shell, flag, script] = byKind(render('load'), 'Job', 'web-conductor').spec.template.spec.containers[0]
       .command;
     const run = (seconds: string, command: string) =>
@@ -199,14 +200,14 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
         reject: false,
       });
     assert.equal((await run('0', 'exit 3')).exitCode, 3);
-    // It does not stay for its results if somebody has ended it.
+    // A stopped pod does not stay for its results.
     const stopped = run('60', 'trap "exit 7" TERM; echo ready; while :; do sleep 0.05; done');
     await once(stopped.stdout, 'data');
     stopped.kill('SIGTERM');
     assert.equal((await stopped).exitCode, 7);
   });
 
-  it('makes a certificate for the conductor, and a line for the agents with its fingerprint', () => {
+  it('makes a certificate for the conductor, and a join token with its fingerprint for the agents', () => {
     const all = render('load');
     const { token, line, ...tls } = byKind(all, 'Secret').stringData;
     const certificate = new X509Certificate(tls['tls.crt']);
@@ -220,14 +221,14 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
 });
 
 describe('a chart refuses', { skip: missingTools('helm') }, () => {
-  for (const [chart, what, message, ...values] of [
+  for (const [chart, problem, message, ...values] of [
     ['deployment-under-test', 'no token', /set token/, '--set', 'token='],
     ['deployment-under-test', 'a short token', /token/, '--set', 'token=short'],
-    ['deployment-under-test', 'values that it does not know', /replicas/, '--set', 'replicas=2'],
-    ['load', 'values that it does not know', /replicas/, '--set', 'replicas=2'],
+    ['deployment-under-test', 'unknown values', /replicas/, '--set', 'replicas=2'],
+    ['load', 'unknown values', /replicas/, '--set', 'replicas=2'],
     ['load', 'no scenario', /set the scenario/, '--set-file', 'scenario=/dev/null'],
     ['load', 'control ports without a token', /control needs tokenSecret/, '--set', 'tokenSecret='],
   ] as const) {
-    it(`${what}: ${chart}`, () => assert.throws(() => render(chart, ...values), message));
+    it(`${problem}: ${chart}`, () => assert.throws(() => render(chart, ...values), message));
   }
 });

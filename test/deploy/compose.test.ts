@@ -1,6 +1,6 @@
 /**
- * The Compose files, read by the parser that Docker Compose uses. It is built by
- * `go install github.com/compose-spec/compose-go/v2/cmd@latest`, and must be renamed from `cmd` to `compose-spec`.
+ * The Compose files, read by the parser of Docker Compose: `go install github.com/compose-spec/compose-go/v2/cmd@latest`, renamed from
+ * `cmd` to `compose-spec`.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -27,9 +27,8 @@ describe('the Compose specification', { skip: missingTools('compose-spec') }, ()
   });
 });
 
-/** @throws Error if the parser does */
 async function servicesOf(path: string): Promise<string[]> {
-  // Alone, the parser reads no environment.
+  // Run alone, the parser reads no environment.
   const args = ['-no-interpolation', '-format', 'json', path];
   const { exitCode, stdout, all } = await execa('compose-spec', args, { reject: false, all: true });
   assert.equal(exitCode, 0, all);

@@ -1,4 +1,4 @@
-/** The image as its Dockerfile makes it, in namespaces in place of a container runtime. */
+/** The image as built by its Dockerfile, run in namespaces instead of a container runtime. */
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
   });
   after(() => image?.remove());
 
-  it('has what runs, and nothing that develops or browses', () => {
+  it('has the programs to run, and no development tools or browsers', () => {
     const modules = readdirSync(join(image.root, 'app/node_modules'));
     const expected = ['artillery', 'artillery-engine-socketio-capacity', 'artillery-plugin-socketio-capacity'];
     assert.deepEqual(
@@ -36,14 +36,14 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     assert.deepEqual(readdirSync(join(image.root, 'app')).sort(), ['make-join.mjs', 'node_modules', 'scenarios']);
   });
 
-  it('runs as nobody special, who can write nowhere but in /tmp and /results', async () => {
+  it('runs as an unprivileged user, who can write only to /tmp and /results', async () => {
     const script =
       'exec 2>&1; id -u; touch /tmp/a /results/a && echo may; for f in /app/a /a; do touch $f || echo must not; done';
     const { all } = await enter(image, ['sh', '-c', script], { tmpfs: ['/tmp:mode=1777', '/results:mode=1777'] });
     assert.match(all, /^1000\nmay\n.*Read-only.*\nmust not\n.*Read-only.*\nmust not$/s);
   });
 
-  it('has a folder for results of which any runc makes a tmpfs that this user may write to', () => {
+  it('has a results folder with permissions that any runc passes on to a tmpfs', () => {
     assert.equal(statSync(join(image.root, 'results')).mode & 0o7777, 0o1777);
   });
 
@@ -58,7 +58,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     });
   }
 
-  it('is both sides of a run by the commands of both Compose files, together', {
+  it('runs both sides of a run with the commands of both Compose files together', {
     skip: NO_DEPLOYMENT,
     timeout: 180_000,
   }, async (t) => {
@@ -73,7 +73,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
       const { exitCode, all } = await deployment.ended(name);
       assert.equal(exitCode, 0, all);
     });
-    // An agent that fails would let the conductor wait.
+    // If an agent failed, the conductor would wait.
     const [{ exitCode, all }] = await Promise.all([deployment.ended('conductor'), ...agents]);
     const result = latestResult(deployment.volume('results')) ?? assert.fail(all);
     assertGood(result, exitCode ?? null, all);
