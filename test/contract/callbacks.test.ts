@@ -1,6 +1,6 @@
 /**
- * A promise that nobody waits for ends the process when it is rejected. Biome finds those that a statement drops; here are those
- * that a callback returns to an emitter or a timer, which drop them.
+ * A rejected promise without a handler ends the process. Biome finds promises that a statement drops; this test finds those that a
+ * callback returns to an emitter or a timer.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { sourceFiles } from '../helpers/imports.ts';
 import { ROOT } from '../helpers/pages.ts';
 
-/** They call what they are given, and ignore what it returns. */
+/** Methods and functions that ignore what their callback returns. */
 const METHODS = /^(on|once|onAny|use|addListener|prependListener|addEventListener|nextTick)$/;
 const FUNCTIONS = /^(createServer|createTlsServer|setTimeout|setInterval|setImmediate|queueMicrotask)$/;
 
 type Node = { type: string; start: number } & Record<string, unknown>;
 
-/** @returns `line: text` of each call with a callback whose promise nobody would look at */
+/** @returns `path:line` of each call with a callback whose promise is dropped */
 function droppedPromises(path: string, text: string): string[] {
   const { program, errors } = parseSync(path, text);
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`);
@@ -49,12 +49,12 @@ function nameOf(node: unknown): string | undefined {
   return type === 'PrivateIdentifier' ? `#${name}` : name;
 }
 
-it('no emitter and no timer is given a function whose promise could be rejected', () => {
+it('no callback of an emitter or a timer returns a promise', () => {
   const read = (path: string) => droppedPromises(path, readFileSync(join(ROOT, path), 'utf8'));
   assert.deepEqual(sourceFiles('{ts,js}').flatMap(read), []);
 });
 
-it('finds them however they are written', () => {
+it('dropped promises are found in every form', () => {
   const text = `
     emitter.on('a', async () => {});
     async function named() {}

@@ -1,4 +1,4 @@
-/** Locks pages to the code: the reference, which is generated, and tables that say what the code or its tests have. */
+/** Compares pages with the code: the generated reference, and tables of what the code or its tests have. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ function assertSame(documented: Iterable<string>, existing: Iterable<string>): v
 describe('the reference', () => {
   const pages = referencePages();
 
-  it('is that of this version', () => {
+  it('is generated from this version', () => {
     const written = globSync('docs/reference/*.md', { cwd: ROOT });
     assertSame(
       written.map((path) => join(ROOT, path)),
@@ -42,7 +42,7 @@ it('the method page lists every expectation, with the metrics that replace it', 
   assert.deepEqual(Object.fromEntries(listed), EXPECTATIONS);
 });
 
-it('a page that names the effect of a finding agrees with the catalogue', () => {
+it('every stated effect of a finding agrees with the catalogue', () => {
   const effectOf: Record<string, (code: keyof typeof FINDINGS) => boolean> = {
     failed: (code) => 'fails' in FINDINGS[code],
     INVALID: (code) => (FINDINGS[code].invalidates as readonly string[]).includes('run'),
@@ -91,7 +91,7 @@ describe('a key of a schema', () => {
 });
 
 describe('the method', () => {
-  it('has figures of the samplers in its table of layers', () => {
+  it('has only figures of the samplers in its table of layers', () => {
     const figures = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap((layer) => column(layer.figures, 'id'));
     const documented = firstColumn(section(page('docs/method/memory.md'), 'Layers'));
     assert.ok(documented.length > 0);
@@ -127,14 +127,14 @@ it('guide/writing-scenarios.md has a test for each difference from other engines
 
 describe('result.schema.json', () => {
   const published = JSON.parse(readFileSync(RESULT_SCHEMA, 'utf8'));
-  // Read back: another implementation's validator would be a dependency for this test alone.
+  // Converted back to zod: another validator would be a dependency for this test alone.
   const schema = z.fromJSONSchema(published);
 
-  it('is that of this version: npm run docs:reference', () => {
+  it('is generated from this version: npm run docs:reference', () => {
     assert.deepEqual(published, resultJsonSchema());
   });
 
-  it('accepts results of this version, older ones as they are read, and newer ones with further keys', () => {
+  it('accepts results of this version, migrated older ones, and newer ones with further keys', () => {
     const written = globSync('docs/reports/*/result.json', { cwd: ROOT }).map((path) => readResult(join(ROOT, path)));
     const results: object[] = [perfectResult(), ...written];
     assert.ok(results.length > 3);
@@ -144,7 +144,7 @@ describe('result.schema.json', () => {
     }
   });
 
-  it('refuses what is none', () => {
+  it('refuses a document that is no result', () => {
     const { connections, ...rest } = perfectResult();
     assert.ok(!schema.safeParse(rest).success);
     assert.ok(!schema.safeParse({ ...rest, connections: { ...connections, failed: 'none' } }).success);

@@ -1,4 +1,4 @@
-/** A figure is declared once, at its key in the schema of the result; whatever shows it takes it from there. */
+/** Each figure is declared once, at its key in the schema of the result, and is shown from there everywhere. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -63,17 +63,17 @@ describe('a number with a unit or an interval is a declared figure', () => {
   });
 });
 
-describe('a figure is declared in one place', () => {
+describe('figures', () => {
   const repeated = (names: string[]) => names.filter((name, index) => names.indexOf(name) !== index);
 
-  it('so no two have the same title, threshold or series', () => {
+  it('have unique titles, thresholds and series', () => {
     const series = FIGURES.flatMap(({ live }) => (live ? JSON.stringify([live.series, live.labels]) : []));
     assert.deepEqual(repeated(FIGURES.flatMap(({ title }) => title ?? [])), []);
     assert.deepEqual(repeated(runMetrics().map(({ name }) => name)), []);
     assert.deepEqual(repeated(series), []);
   });
 
-  it('so no other file has its threshold or series, or says which quantity a figure is', () => {
+  it('have their threshold, series and quantity in no other file', () => {
     const thresholds = runMetrics().filter(({ name, path }) => name !== path);
     const names = [...thresholds, ...SERIES].map(({ name }) => name);
     const files = globSync('{plugin,protocol,report,docs,server}/**/*.{ts,js}').filter(
@@ -83,9 +83,9 @@ describe('a figure is declared in one place', () => {
     const found = files.flatMap((file) => {
       const text = readFileSync(file, 'utf8');
       const second = names.filter((name) => text.includes(`'${name}'`));
-      return [...second, ...(text.match(/\bquantity: '\w+'/g) ?? [])].map((one) => `${file}: ${one}`);
+      return [...second, ...(text.match(/\bquantity: '\w+'/g) ?? [])].map((match) => `${file}: ${match}`);
     });
-    // A threshold that takes the place of an expectation is named by it; usable runs are no key of a result.
+    // Expectations name the threshold that replaces them. Usable runs are no key of a result.
     assert.deepEqual(found.sort(), [
       'protocol/codes/expectations.ts: connections.rate',
       'protocol/codes/expectations.ts: socketio.delivery.coverage',

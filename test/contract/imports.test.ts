@@ -1,12 +1,12 @@
-/** Which room can import which; the picture and the table of CONTRIBUTING.md show the same. */
+/** Imports that are allowed between rooms; CONTRIBUTING.md has the same as a diagram and a table. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { column } from '../helpers/columns.ts';
 import { importsOf, inCycles, readImports, sourceFiles } from '../helpers/imports.ts';
 import { firstColumn, page, section } from '../helpers/pages.ts';
 
-/** What each room may import, by the last part of the name, beside `protocol`. */
-const LAW: Record<string, string> = {
+/** Rooms that each room may import, by the last part of the name, besides `protocol`. */
+const ALLOWED: Record<string, string> = {
   protocol: '',
   'plugin/script': '',
   'plugin/fleet': '',
@@ -29,9 +29,9 @@ const LAW: Record<string, string> = {
 
 const nameOf = (room: string) => room.split('/').at(-1) as string;
 const MAP = new Map(
-  Object.entries(LAW).map(([room, names]) => [
+  Object.entries(ALLOWED).map(([room, names]) => [
     room,
-    Object.keys(LAW).filter((other) => other !== room && ['protocol', ...names.split(' ')].includes(nameOf(other))),
+    Object.keys(ALLOWED).filter((other) => other !== room && ['protocol', ...names.split(' ')].includes(nameOf(other))),
   ]),
 );
 
@@ -51,19 +51,19 @@ test('every room of the map has sources', () => {
   assert.deepEqual([...rooms].sort(), [...MAP.keys()].sort());
 });
 
-test('no room imports one that the map does not allow', () => {
+test('no room imports a room that the map does not allow', () => {
   assert.ok(crossing.length > 0);
   const violations = crossing.filter(({ from, to }) => !MAP.get(from)?.includes(to));
   assert.deepEqual(violations, []);
 });
 
-test('CONTRIBUTING.md lists every room, and its arrows lead to what a room may import, and to nothing else', () => {
+test('CONTRIBUTING.md lists every room, and its arrows show exactly the allowed imports', () => {
   const contributing = page('CONTRIBUTING.md');
   assert.deepEqual(firstColumn(section(contributing, 'Rooms')), [...MAP.keys()]);
   const [, picture = ''] = /```mermaid\n([\s\S]*?)```/.exec(contributing) ?? [];
   const arrows = picture.split('\n').flatMap((line) => {
     const [from = [], to = []] = line.split('-->').map((side) => side.trim().split(' & '));
-    return from.flatMap((one) => to.map((other) => ({ from: one, to: other })));
+    return from.flatMap((source) => to.map((other) => ({ from: source, to: other })));
   });
   const reachedFrom = (room: string): string[] =>
     arrows.flatMap(({ from, to }) => (from === room ? [to, ...reachedFrom(to)] : []));
@@ -89,7 +89,7 @@ test('imports between rooms, and between files, have no cycle, type-only imports
   assert.deepEqual(inCycles(imports), []);
 });
 
-test('imports of every kind are found, and cycles', () => {
+test('imports of every kind and cycles are found', () => {
   const text = `
     import { a } from './a.ts';
     import type { B } from '../b.ts';

@@ -1,6 +1,6 @@
 /**
- * `socketio-capacity-instrument` as users get it: packed, installed into an empty project, and run there by every Node that it
- * supports. The other Nodes come from the npm package `node`, through npm's cache.
+ * `socketio-capacity-instrument` as users get it: packed, installed into an empty project, and run by every supported Node version. These
+ * Nodes come from the npm package `node`, through npm's cache.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,16 +20,16 @@ import { startProcess } from '../helpers/process.ts';
 const { INSTRUMENT } = packages;
 
 const KB = 1024;
-/** What the application keeps for each connection, and what it allocates and drops. */
+/** Memory that the application keeps for each connection, and memory that it allocates and drops. */
 const KEPT_BYTES = 64 * KB;
 const GARBAGE_BYTES = 64 * KB;
-/** What Socket.IO itself keeps in V8's heap for a connection: 4 KB with Node 26, up to 15 KB with Node 18, and code that V8 compiles. */
+/** Heap that Socket.IO itself keeps for a connection: 4 KB with Node 26, up to 15 KB with Node 18, and compiled code. */
 const OF_SOCKET_IO = { least: 2 * KB, most: 20 * KB };
 const PLATEAUS = 4;
 const CONNECTIONS_OF_EACH = 40;
 
 const OLDEST = { node: '18.2.0', socketIo: '4.6.0' };
-/** The one that runs this test is among them. */
+/** Includes the version that runs this test. */
 const NODES = [OLDEST.node, '18', '20', '22', '24', '26'];
 
 const SERVING = `
@@ -68,7 +68,7 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('instrument in a project', () => {
-  it('needs two libraries, and names the oldest Node and Socket.IO that it is tested with', () => {
+  it('has two dependencies, and declares the oldest tested Node and Socket.IO', () => {
     const path = join(newest(), 'node_modules', INSTRUMENT, 'package.json');
     const { dependencies, engines, peerDependencies } = JSON.parse(readFileSync(path, 'utf8'));
     assert.deepEqual(Object.keys(dependencies).sort(), ['prom-client', 'zod']);

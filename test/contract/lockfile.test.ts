@@ -1,5 +1,6 @@
 /**
- * `npm install` in a checkout is quiet on every Node that npm runs on, and what it installs runs on the Node it brings.
+ * `npm install` in a checkout prints no warnings on any Node that npm supports, and the installed packages run on the Node that it
+ * installs.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -25,7 +26,7 @@ function accepts({ engines }: Manifest, node: string): boolean {
   return satisfies(node, engines?.node ?? '*');
 }
 
-it('npm prints no warning, from Node 20.19 on', () => {
+it('npm prints no warning from Node 20.19 on', () => {
   const own = globSync(['package.json', 'plugin/*/package.json', 'server/*/package.json'], { cwd: ROOT });
   const manifests = [...locked, ...own.map((path): [string, Manifest] => [path, read(path)])];
   const warned = manifests.filter(([, manifest]) => !manifest.optional && !accepts(manifest, '20.19.0'));
@@ -46,11 +47,12 @@ it('`npm ci` finds the binaries of every platform', () => {
   const missing = locked.flatMap(([, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter((name) => !names.has(name)),
   );
-  const message = 'npm leaves out what its registry does not have: add version, cpu, os and libc of these by hand';
+  const message =
+    'npm leaves out packages that its registry does not have: add version, cpu, os and libc of these by hand';
   assert.deepEqual(missing, [], message);
 });
 
-it('packages come from the registry of whoever installs them', () => {
+it('the lockfile names no registry, so that packages come from the user’s own', () => {
   const elsewhere = locked.filter(([, { resolved }]) => resolved?.includes(':'));
   assertEach(elsewhere, ([path]) => path, []);
 });

@@ -18,7 +18,7 @@ const manifestOf = (name: string) => JSON.parse(readFileSync(join(installed(name
 before(async () => {
   ({ folder, tarballs } = await packages.pack());
   for (const [name, tarball] of Object.entries(tarballs)) {
-    // The plugin depends on the engine, which only a registry could bring by itself.
+    // The plugin depends on the engine, which npm could only get from a registry.
     await packages.install(project(name), ...(name === HOOK ? [tarballs[ENGINE] as string] : []), tarball);
   }
 });
@@ -26,18 +26,18 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 for (const name of [ENGINE, HOOK, INSTRUMENT]) {
   describe(`${name}, packed`, () => {
-    it('depends on what it imports, and on nothing else', () => {
+    it('depends exactly on the packages that it imports', () => {
       const { dependencies, peerDependencies } = manifestOf(name);
       const found = globSync('dist/**/*.js', { cwd: installed(name) }).flatMap((file) =>
         packages.packagesOf(join(installed(name), file)),
       );
       const used = new Set(found.filter((imported) => !(imported in peerDependencies)));
-      // Artillery loads it.
+      // Loaded by Artillery.
       if (name === HOOK) used.add(ENGINE);
       assert.deepEqual([...used].sort(), Object.keys(dependencies).sort());
     });
 
-    it('runs no install script, which could download something', () => {
+    it('runs no install script', () => {
       assert.deepEqual(packages.withInstallScripts(project(name)), []);
     });
 
@@ -46,7 +46,7 @@ for (const name of [ENGINE, HOOK, INSTRUMENT]) {
       assert.ok(files.length > 0 && files.every((file) => /\.d\.c?ts$/.test(file)), files.join());
     });
 
-    it('says what it is', () => {
+    it('has a description, a license and a README', () => {
       const { description, keywords, license, engines, exports, publishConfig } = manifestOf(name);
       assert.ok(description && keywords.length > 3 && engines.node && exports['.'], JSON.stringify(manifestOf(name)));
       assert.deepEqual([license, publishConfig], ['MIT', { access: 'public' }]);
@@ -61,7 +61,7 @@ describe('the plugin in a project', () => {
   const cli = (env: Record<string, string>, ...args: string[]) =>
     execa(process.execPath, [join(installed(HOOK), 'cli.js'), ...args], { env, reject: false });
 
-  it('installs what the stack and the scenarios need', () => {
+  it('contains the files of the stack and the scenarios', () => {
     const files = [
       ...['nginx/nginx.conf.template', 'ecosystem.config.js', 'server/main.js', 'server/stack/keeper.js'],
       ...['server/stack/setup.js', 'plugin/live/page/index.html'],
@@ -79,14 +79,14 @@ describe('the plugin in a project', () => {
     assert.deepEqual(globSync(stateDir), []);
   });
 
-  it('needs the engine of its own version, and is of the same build', () => {
+  it('requires the engine of its own version, from the same build', () => {
     assert.equal(manifestOf(HOOK).dependencies[ENGINE], manifestOf(HOOK).version);
     const builds = [HOOK, ENGINE].map((name) => readFileSync(join(installed(name), 'dist/build'), 'utf8'));
     assert.equal(builds[0], builds[1]);
     assert.match(builds[0] ?? '', /^[0-9a-f]{12}$/);
   });
 
-  it('reports a missing Artillery where it is needed', async () => {
+  it('reports a missing Artillery if a command needs it', async () => {
     const scenario = join(installed(HOOK), 'scenarios/1k.yml');
     const study = join(installed(HOOK), 'scenarios/studies/tls.yml');
     for (const [command, file] of Object.entries({ doctor: scenario, study })) {
@@ -96,7 +96,7 @@ describe('the plugin in a project', () => {
     }
   });
 
-  it('runs with all that a run needs', async (t) => {
+  it('completes a run with the installed packages', async (t) => {
     for (const name of ['artillery', 'pm2']) packages.place(project(HOOK), name);
     const run = startRun(t, {
       script: quickScript(),

@@ -1,4 +1,4 @@
-/** All pages: their links lead somewhere, their examples are accepted, and what they name exists. */
+/** All pages: their links work, their examples are accepted, and the scenarios and scripts that they name exist. */
 import assert from 'node:assert/strict';
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -12,19 +12,19 @@ import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/page
 describe('all pages', () => {
   const paths = globSync(['*.md', 'plugin/*/README.md', 'server/*/README.md', 'docs/**/*.md'], { cwd: ROOT });
 
-  it('link only to what is there', () => {
-    const isThere = (path: string, target: string) => {
+  it('have no dead links', () => {
+    const exists = (path: string, target: string) => {
       const [file = '', id] = target.split('#');
       const found = file === '' ? path : locate(path, file);
       if (!found || !id || !found.endsWith('.md')) return found !== undefined;
       return sections(page(found)).some(({ heading }) => anchor(heading) === id);
     };
     const targets = paths.flatMap((path) => links(page(path)).map((target) => [path, target] as const));
-    const dead = targets.filter(([path, target]) => !isThere(path, target));
+    const dead = targets.filter(([path, target]) => !exists(path, target));
     assert.deepEqual(dead, []);
   });
 
-  it('show only YAML that the engine, or a study, accepts', () => {
+  it('show only YAML that is valid for the engine or a study', () => {
     const problems = paths.flatMap((path) =>
       codeBlocks(page(path), 'yaml').flatMap((code) =>
         problemsOf(parse(code)).map((problem) => `${path}: ${problem.path}: ${problem.message}\n${code}`),
@@ -47,7 +47,7 @@ describe('all pages', () => {
   });
 });
 
-/** A site's absolute link, or one relative to its page, with or without its ending. */
+/** Finds the file of a link, absolute in the site or relative to its page, with or without an extension. */
 function locate(from: string, target: string): string | undefined {
   const base = target.startsWith('/') ? join('docs', target) : join(dirname(from), target);
   return [base, `${base}.md`, join(base, 'index.md'), join('docs/public', target)].find(
@@ -60,13 +60,13 @@ function problemsOf(example: unknown): Problem[] {
   return isStudy ? parsePlan(example, '').problems : mistakesIn(asScript(example) as never);
 }
 
-/** Examples show a whole script, its `config`, or the steps of a flow. */
+/** Completes an example, which may be a whole script, its `config`, or the steps of a flow. */
 function asScript(example: unknown): object {
   const base = { target: 'http://127.0.0.1:8080', processor: './processor.js' };
   const whole = Array.isArray(example) ? { scenarios: [{ flow: example }] } : (example as Record<string, object>);
   const { config = {}, scenarios = [{ flow: [] }] } = whole as { config?: object; scenarios?: object[] };
   return {
     config: { ...base, ...config },
-    scenarios: scenarios.map((one) => ({ engine: 'socketio-capacity', ...one })),
+    scenarios: scenarios.map((scenario) => ({ engine: 'socketio-capacity', ...scenario })),
   };
 }

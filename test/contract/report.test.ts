@@ -1,4 +1,4 @@
-/** No report of a published result contradicts itself, nor one of a result that was changed. */
+/** No report contradicts itself or its result, for published results and for changed ones. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -23,19 +23,19 @@ import { ROOT } from '../helpers/pages.ts';
 import { textOfPage } from '../helpers/report-text.ts';
 
 const PUBLISHED = globSync('docs/{reports/*/result.json,studies/*/runs/*.json}', { cwd: ROOT });
-/** Drawing takes a second: pages are checked of the reports, and the other forms of all. */
+/** Drawing takes a second: pages are checked for the reports only, the other forms for all results. */
 const isDrawn = (path: string) => path.startsWith('docs/reports/');
-/** Rules of the published benchmark report, which only the page that compares with it follows. */
+/** Terms of another published benchmark report, which only the page that compares with it uses. */
 const FOREIGN = /theoretical max|\bgrade\b|\(approx\)|peak ÷/i;
 const COST = 'What a connection costs this deployment';
-/** In words, as a headline or a sentence: what a table has of each layer says which layer it is. */
+/** Headlines and sentences about the cost of a connection. In tables, each cost has its layer beside it. */
 const COSTS = [
   /memory per connection[^\d]{0,12}([\d,.]+) KB/gi,
   /([\d,.]+) KB (?:per|a|each) connection/gi,
   /(?:together|layers use|connection (?:costs|takes|keeps|needs))[^\d\n]{0,30}([\d,.]+) KB/gi,
 ];
 
-/** @returns the figures that are called the cost of a connection */
+/** @returns the figures that a text calls the cost of a connection */
 function costsIn(text: string): Set<string> {
   return new Set(COSTS.flatMap((pattern) => [...text.matchAll(pattern)].map(([, cost]) => String(cost))));
 }
@@ -43,7 +43,7 @@ function costsIn(text: string): Set<string> {
 const amountOf = (cell: Table['rows'][number][number] | undefined) =>
   typeof cell === 'object' && 'quantity' in cell ? cell : null;
 
-/** @returns what the report says of the result that contradicts the result, or itself */
+/** @returns the contradictions between the report and its result, or within the report */
 function contradictionsIn(document: Document, result: Result, drawn = true): string[] {
   const { answer, sections } = document;
   const { memory, delivery, connections } = result;
@@ -67,7 +67,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   const cells = parts.map(([, cell]) => amountOf(cell));
   const total = amountOf(costs[0]?.rows.at(-1)?.[1])?.value ?? null;
   const sum = cells.reduce((all, cell) => all + (cell?.value ?? cell?.interval?.high95 ?? 0), 0);
-  // Of parts that are intervals, the lower end of them all is what there is at least.
+  // If parts are intervals, the total can only be compared with the sum of their upper ends.
   const isPoint = cells.every((cell) => !cell?.interval || cell.value !== null);
   const doubts = parts.map(([name]) => {
     const layer = { workers: 'workerRss', proxy: 'nginxRss', kernel: 'kernelSlab' }[String(name)];
@@ -91,17 +91,17 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
     'a rule of another report': forms.some((text) => FOREIGN.test(text)),
     'two costs of a connection': !memory.overTime && costsIn(forms.join('\n')).size > 1,
     'passed, with another exit code': exitCodeOfResult(result) !== 0 && /^Passed/.test(answer.title),
-    'delivered to everybody, but for some':
+    'all delivered, but copies are missing':
       delivery?.received !== delivery?.expected && said.some((text) => /^all .* delivered to everybody/.test(text)),
-    'a cost that nobody asked for': !isAsked && headline !== undefined,
+    'a cost without a measurement of it': !isAsked && headline !== undefined,
     'no headline': isAsked && shown === undefined,
     'two headlines': isKnown && !headlineSaid?.includes(amountText(shown)),
     'no answer': isKnown && shown.value === null && !shown.interval && !shown.next && !shown.why,
-    'a sum that is not that of its parts': total !== null && (isPoint ? Math.abs(total - sum) > 1 : total > sum),
-    'a part that is the generator’s': parts.some(([name]) => /generator|fleet|artillery/i.test(String(name))),
+    'a sum that differs from its parts': total !== null && (isPoint ? Math.abs(total - sum) > 1 : total > sum),
+    'a part of the generator': parts.some(([name]) => /generator|fleet|artillery/i.test(String(name))),
     'a part without a figure': doubts.includes('miscounted'),
     'a limit below what was held': maxima.some((max) => max < held),
-    'a percentile that so few broadcasts do not carry': (delivery?.broadcasts ?? 0) < 100 && hasP99,
+    'a percentile of too few broadcasts': (delivery?.broadcasts ?? 0) < 100 && hasP99,
   }).flatMap(([contradiction, isFound]) => (isFound ? [contradiction] : []));
 }
 
@@ -118,7 +118,7 @@ describe('the report of each published result', () => {
   }
 });
 
-it('the page of each report has one cost of a connection at most, and only the page of published studies has their rules', () => {
+it('the page of each report has at most one cost of a connection, and other reports’ terms are on no page', () => {
   for (const report of readReports()) {
     const page = textOfPage(reportPage(report));
     assert.ok(report.result.memory.overTime || costsIn(page).size <= 1, `${report.size}: ${[...costsIn(page)]}`);
@@ -133,12 +133,11 @@ describe('a contradiction', () => {
     'a part without a figure': ({ memory }) =>
       Object.assign(memory.perConnectionBytes.nginxRss ?? {}, { doubt: 'miscounted' }),
     'passed, with another exit code': ({ findings }) => findings.push(finding('SWAPPING')),
-    'delivered to everybody, but for some': ({ delivery }) => {
+    'all delivered, but copies are missing': ({ delivery }) => {
       for (const counts of [delivery, delivery?.batches[0]]) if (counts) counts.received--;
     },
     'a limit below what was held': ({ connections }) => Object.assign(connections, { held: 252_000 }),
-    'a percentile that so few broadcasts do not carry': ({ delivery }) =>
-      Object.assign(delivery ?? {}, { broadcasts: 20 }),
+    'a percentile of too few broadcasts': ({ delivery }) => Object.assign(delivery ?? {}, { broadcasts: 20 }),
   };
   for (const [name, change] of Object.entries(results)) {
     it(`is found, and no report of such a result has it: ${name}`, () => {
@@ -151,7 +150,7 @@ describe('a contradiction', () => {
     });
   }
 
-  /** What reports said before there was one headline. */
+  /** Sentences of reports before there was one headline. */
   const SENTENCES: [contradiction: string, text: string][] = [
     ['a rule of another report', 'Theoretical Max Connections: 8,377'],
     ['a rule of another report', 'Memory per Connection (approx): 250.3 KB'],
@@ -168,7 +167,7 @@ describe('a contradiction', () => {
     });
   }
 
-  it('is found where a budget is among the limits', () => {
+  it('is found if a budget is among the limits', () => {
     const large = readResult(`${ROOT}/docs/reports/250k/result.json`);
     const document = runDocument(large);
     const [limits] = document.sections.find(({ id }) => id === 'capacity')?.blocks ?? [];
@@ -177,7 +176,7 @@ describe('a contradiction', () => {
     assert.deepEqual(contradictionsIn(document, large, false), ['a limit below what was held']);
   });
 
-  it('limits that nobody knows keep their names', () => {
+  it('a limit without a title keeps its name', () => {
     assert.equal(limitName('nextVersion'), 'nextVersion');
   });
 });
