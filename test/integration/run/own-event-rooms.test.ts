@@ -1,4 +1,6 @@
-/** A server of somebody else's that sends to rooms, in several namespaces, or several messages in one event: who is expected. */
+/**
+ * Servers without `instrument(io)` that send to rooms, to several namespaces, or several messages in one event: which copies are expected.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server } from 'socket.io';
@@ -11,7 +13,7 @@ interface Edit {
   doc: string;
 }
 
-/** Documents that clients open, and changes that go to all who have opened one. */
+/** Documents that clients open; edits go to every client that has opened the document. */
 const documents = (onEdit: (io: Server, edit: Edit) => void) => (io: Server) =>
   io.on('connection', (socket) => {
     socket.on('open', async ({ doc }: Edit, done: () => void) => {
@@ -28,26 +30,26 @@ const EDITED = {
   audience: { event: '$.0.doc', client: '$.0.doc' },
   publish: { emit: ['edit', { doc: '$room', id: '$id' }], every: 0.05, count: 8 },
 };
-/** Four documents, of which each connection has two: six of twelve connections each. */
+/** Four documents, two for each of twelve connections: six connections each. */
 const joins = (index: number) => [0, 1].map((nth) => [{ doc: `doc ${(index + nth) % 4}` }]);
 const TWELVE = { delivery: EDITED, connections: 12, processes: 2, joins };
 const EACH = { broadcasts: 8, expected: 48, received: 48, duplicates: 0 };
 const ALL = { ...EACH, unexpected: 0, notMember: 0, outside: 0 };
 
-describe('rooms', { concurrency: 4 }, () => {
-  it('are each expected to get their own', async (t) => {
+describe('delivery to rooms', { concurrency: 4 }, () => {
+  it('expects copies for the members only', async (t) => {
     const server = documents((io, edit) => io.to(edit.doc).emit('edited', edit));
     const { delivery } = await assertOwn(t, server, TWELVE, { delivery: ALL, latency: { from: 'publisher' } });
     const rooms = new Set(delivery.batches.map(({ room }) => room));
     assert.deepEqual([...rooms].sort(), ['doc 0', 'doc 1', 'doc 2', 'doc 3']);
   });
 
-  it('lose what their members do not get, and a whole room that gets nothing', async (t) => {
-    // In one room, one of six is left out.
+  it('counts lost copies of single members, and of a whole room', async (t) => {
+    // Leaves out one of six members in one room.
     const careless = documents(async (io, edit) => {
       if (edit.doc === 'doc 3') return;
       const members = await io.in(edit.doc).fetchSockets();
-      for (const one of members.slice(edit.doc === 'doc 1' ? 1 : 0)) one.emit('edited', edit);
+      for (const member of members.slice(edit.doc === 'doc 1' ? 1 : 0)) member.emit('edited', edit);
     });
     const { delivery } = await assertOwn(t, careless, TWELVE, {
       codes: ['COPIES_LOST'],
@@ -57,7 +59,7 @@ describe('rooms', { concurrency: 4 }, () => {
     assert.deepEqual([silent.length, ...silent.map(({ received }) => received)], [2, 0, 0]);
   });
 
-  it('must be in the event that the server sends, which the run says before the load', async (t) => {
+  it('is refused before the load if the received event does not contain the room', async (t) => {
     const withoutRoom = (io: Server) =>
       io.on('connection', (socket) => {
         socket.on('open', async (doc: string, done: () => void) => {
@@ -75,13 +77,13 @@ describe('rooms', { concurrency: 4 }, () => {
     });
   });
 
-  it('show a copy that came to a connection of another room', async (t) => {
+  it('reports copies that connections of another room received', async (t) => {
     const toAll = documents((io, edit) => io.emit('edited', edit));
     const delivery = { expected: 48, received: 48, notMember: 48 };
     await assertOwn(t, toAll, TWELVE, { codes: ['WRONG_COPIES'], delivery });
   });
 
-  it('of users are known by a variable that they bring', async (t) => {
+  it('finds the rooms of users by a variable of the flow', async (t) => {
     const server = (io: Server) =>
       io.on('connection', (socket) => {
         socket.join(socket.handshake.auth.user ?? 'nobody');
@@ -97,7 +99,7 @@ describe('rooms', { concurrency: 4 }, () => {
     assert.equal(new Set(run.delivery.batches.map(({ room }) => room)).size, 10);
   });
 
-  it('can each count their own ids, and be named by the answer to the join', async (t) => {
+  it('counts ids per room, and takes the room from the acknowledgement of the join', async (t) => {
     let joined = 0;
     let seq = 0;
     const dealer = (io: Server) => {
@@ -123,19 +125,19 @@ describe('rooms', { concurrency: 4 }, () => {
     assert.equal(delivery.received, delivery.expected);
   });
 
-  it('are refused where no connection is in one', async (t) => {
+  it('is refused if no connection is in a room', async (t) => {
     const audience = { event: '$.0.doc', client: '$.0.document' };
-    const refused = assertOwn(
+    const run = assertOwn(
       t,
       documents(() => {}),
       { ...TWELVE, delivery: { ...EDITED, audience } },
     );
-    await assert.rejects(refused, { code: 'DELIVERY_UNMATCHED', message: /audience/ });
+    await assert.rejects(run, { code: 'DELIVERY_UNMATCHED', message: /audience/ });
   });
 });
 
-describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
-  /** In `/`, `/a` and `/b`, as a server with a namespace for each tenant has. @param answers what a join by event is answered */
+describe('delivery to rooms of one name in several namespaces', { concurrency: 4 }, () => {
+  /** Namespaces `/`, `/a` and `/b`, as one for each tenant. @param answers returns the acknowledgement of a join */
   const tenants = (answers: (doc: string) => unknown) => (io: Server) => {
     for (const tenant of ['/', '/a', '/b'].map((name) => io.of(name))) {
       tenant.on('connection', (socket) => {
@@ -148,7 +150,7 @@ describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
       });
     }
   };
-  /** Of twelve connections, 3 are in `/a` alone, 3 in `/b` alone, 3 in both, and 3 in the main one; `spare` is only there. */
+  /** Of twelve connections, 3 are in `/a` only, 3 in `/b` only, 3 in both, and 3 in `/` only; the room `spare` is only in `/`. */
   const OF_EACH = [['/a'], ['/b'], ['/a', '/b'], ['/']];
   const docOf = (index: number) => (index % 4 === 3 ? 'spare' : 'doc');
   const ofEach = (index: number) => ({ namespaces: OF_EACH[index % 4] as string[] });
@@ -158,13 +160,13 @@ describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
     rooms: [docOf(index)],
     overrides: { auth: { doc: docOf(index) } },
   });
-  /** Publishers are in the last one. */
+  /** Publishers are in the last namespace. */
   const twelve = { connections: 12, processes: 2, namespaces: ['/', '/a', '/b'] };
   const { join: _, ...undeclared } = EDITED;
   const audience = (client: string) => ({ audience: { event: '$.0.doc', client } });
 
   for (const client of ['light', 'official'] as const) {
-    it(`have the members that joined there, with the ${client} client`, async (t) => {
+    it(`counts members by their join events, with the ${client} client`, async (t) => {
       const run = { delivery: EDITED, client, ...twelve, ...byEvent };
       const { delivery } = await assertOwn(
         t,
@@ -176,7 +178,7 @@ describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
     });
   }
 
-  it('have the members whose variable names them', async (t) => {
+  it('counts members by their variable', async (t) => {
     const run = { delivery: { ...undeclared, ...audience('doc') }, ...twelve, brings };
     await assertOwn(
       t,
@@ -186,7 +188,7 @@ describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
     );
   });
 
-  it('have the members that the answer to the join puts there', async (t) => {
+  it('counts members by the acknowledgement of their join', async (t) => {
     const run = { delivery: { ...EDITED, ...audience('$.0.room') }, ...twelve, ...byEvent };
     await assertOwn(
       t,
@@ -197,8 +199,8 @@ describe('rooms of one name in several namespaces', { concurrency: 4 }, () => {
   });
 });
 
-describe('several messages in one event', { concurrency: 4 }, () => {
-  /** Sends four at a time. */
+describe('delivery of several messages in one event', { concurrency: 4 }, () => {
+  /** Sends four messages at a time. */
   const batches = (io: Server) => {
     let waiting: Edit[] = [];
     io.on('connection', (socket) =>
@@ -212,12 +214,12 @@ describe('several messages in one event', { concurrency: 4 }, () => {
   };
   const delivery = { event: 'edited', publish: { emit: ['edit', { id: '$id' }], every: 0.02, count: 20 } };
 
-  it('count each', async (t) => {
+  it('counts each message', async (t) => {
     const run = { delivery: { ...delivery, id: '$.0.*.id' } };
     await assertOwn(t, batches, run, { delivery: { broadcasts: 20, expected: 200, received: 200 } });
   });
 
-  it('can go to rooms of their own', async (t) => {
+  it('expects each message in its own room', async (t) => {
     const twice = documents((io, edit) => io.to(edit.doc).emit('edited', [edit, { ...edit, id: `${edit.id} again` }]));
     const own = { ...EDITED, id: '$.0.*.id', audience: { event: '$.0.*.doc', client: '$.0.doc' } };
     const figures = { expected: 48, received: 48, outside: 48 };
