@@ -1,4 +1,4 @@
-/** Calibrates memory by Node's inspector: the server itself tells what V8 counts, at the same connections. */
+/** Calibrates memory read by Node's inspector, against the server's own readings at the same connections. */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -14,18 +14,18 @@ import { emptyMeasurements, join, neverAborted } from './calibration-setup.ts';
 import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
 
 interface InspectorSize {
-  /** Connections at the last plateau, one value per row. */
+  /** Connections at the last plateau, one value per row of the calibration. */
   connections: number[];
   plateaus: number;
   bound: Bound;
-  /** Paths of other versions of Node. */
+  /** Paths of Node binaries to test; default: this one. */
   nodes?: string[];
 }
 
 const SERVER = fileURLToPath(new URL('./unchanged-server.cjs', import.meta.url));
 const CLOSE_TIMEOUT_MS = 5000;
 const LEAVE_TIMEOUT_MS = 15_000;
-/** As the run's warm-up. */
+/** Warm-up as in a run. */
 const [ROUNDS, ROUND] = [8, 50];
 
 export async function inspector({ nodes = [process.execPath], connections, plateaus, bound }: InspectorSize) {
@@ -42,7 +42,7 @@ export async function inspector({ nodes = [process.execPath], connections, plate
     title: 'Memory by the inspector',
     text:
       `An unchanged server that keeps 100 objects per connection, read by Node’s inspector at ${plateaus} plateaus. The true value is the ` +
-      'line through what the server’s own `gc()` and `process.memoryUsage()` give at the same time.',
+      'slope of the server’s own `process.memoryUsage()` after `gc()`.',
     rows,
   } satisfies Section;
 }
@@ -90,7 +90,7 @@ async function read(
     truths.push({ connections: fleet.status().connected, y });
   }
   const found = memoryFigures(measurements, sampler).perConnectionBytes.workerKept;
-  const line = fitPlateaus(withoutBaseline(truths).map((one) => ({ x: one.connections, y: one.y })));
+  const line = fitPlateaus(withoutBaseline(truths).map((truth) => ({ x: truth.connections, y: truth.y })));
   return {
     slope: known(found?.slope),
     low: known(found?.low95),

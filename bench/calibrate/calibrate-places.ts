@@ -1,4 +1,4 @@
-/** Calibrates memory and CPU by place: functions of a known server keep known amounts, and use a known CPU time. */
+/** Calibrates memory and CPU by place, with functions of a known server that keep known amounts and use a known CPU time. */
 import { cpuByPlace } from '../../plugin/result/places/cpu-places.ts';
 import { memoryPlaces } from '../../plugin/result/places/memory-places.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
@@ -40,7 +40,7 @@ async function memoryRows(setup: Setup, { connections, bound }: PlacesSize): Pro
   const last = await read(connections);
   const found = memoryPlaces({ heapProfiles: await control.takeProfiles(), plateaus: [first, last] });
   const kept = Object.entries(KEPT).map(([name, kilobytes]) => {
-    const row = found?.functions.find((one) => one.name === name);
+    const row = found?.functions.find((candidate) => candidate.name === name);
     return near(`a function that keeps ${kilobytes} KB`, 'bytes', kilobytes * 1024, known(row?.bytes), bound);
   });
   const sum = known(found?.growthBytes) - known(found?.unattributedBytes);

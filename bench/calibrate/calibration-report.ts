@@ -102,7 +102,9 @@ export function markdown({ machine, versions, sections }: Calibration): string {
     '',
     `Measured ${usual}, unless a part says otherwise.`,
     '',
-    ...sections.map((one) => `- **${one.title}.** ${one.text}${whenOf(one) === usual ? '' : ` (${whenOf(one)})`}`),
+    ...sections.map(
+      (section) => `- **${section.title}.** ${section.text}${whenOf(section) === usual ? '' : ` (${whenOf(section)})`}`,
+    ),
     '',
   ].join('\n');
 }

@@ -29,7 +29,7 @@ export interface KnownServerConfig {
   copyCpuUs?: number;
   /** Garbage in V8's heap, allocated for each connection and not kept. */
   garbageBytes?: number;
-  /** Keeps an array of doubles of 2, 8 and 32 KB, each allocated by a function of its own. */
+  /** Keeps arrays of 2, 8 and 32 KB, each allocated by a different function. */
   keepsByPlace?: boolean;
   /** A Buffer for each copy of a broadcast, kept for `forMs` after it. */
   perCopy?: { bytes: number; forMs: number };
@@ -146,11 +146,11 @@ function nothing(): KnownServerTruth {
   return { copies: [], dropped: 0 };
 }
 
-/** Spends CPU time of this thread, as the kernel counts it. */
+/** Spends CPU time of this thread, as counted by the kernel. */
 function burn(us: number): void {
   const begin = process.threadCpuUsage();
   for (let sum = 0; ; ) {
-    // Nearly all of the time is its own, and not that of the clock.
+    // Enough work per step that reading the clock takes little of the time.
     for (let step = 0; step < BURN_STEPS; step++) sum += Math.sqrt(step);
     const { user, system } = process.threadCpuUsage(begin);
     if (user + system >= us || sum < 0) return;

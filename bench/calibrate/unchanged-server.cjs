@@ -1,4 +1,4 @@
-/** A Socket.IO server without a line of ours, for any Node: keeps objects for each user, and tells what V8 counts after a collection. */
+/** An uninstrumented Socket.IO server for any version of Node. Keeps objects for each user, and reports V8's memory after a collection. */
 const { createServer } = require('node:http');
 const { Server } = require('socket.io');
 

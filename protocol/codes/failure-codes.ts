@@ -18,9 +18,9 @@ interface FailureDefinition extends Code {
   isRate?: true;
 }
 
-/** What lets a proxy pass a WebSocket on. */
+/** Remedy for a proxy that does not forward the WebSocket upgrade. */
 export const UPGRADE_HEADERS =
-  'let the proxy pass the upgrade on; in nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`';
+  'let the proxy forward the upgrade; in nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`';
 
 const BUG = { meaning: 'a bug', remedy: 'please report it with the folder of the run' };
 

@@ -1,14 +1,14 @@
-/** Which packages and functions of the workers a connection or a copy needs: memory and CPU. */
+/** Memory and CPU of a connection or a copy in the workers, by package and function. */
 import { z } from 'zod';
 import { count, object, rowsOf } from './shared-schemas.ts';
 
-/** Functions of each list, the largest. */
+/** Number of functions in each list, which has the largest. */
 export const MOST_FUNCTIONS = 20;
 
 const ERROR = z.number().describe('half of its 95 % interval, which covers the sampling');
 const PACKAGE = 'such as `engine.io`; `application`; `Node`; `native` (no JavaScript called it)';
 const FUNCTION = {
-  name: z.string().describe('of the function'),
+  name: z.string().describe('name of the function'),
   place: z.string().describe('file and line where it begins: `session.ts:88`'),
   package: z.string().describe('as in `packages`'),
 };
@@ -20,7 +20,7 @@ const bytes = {
 
 export const memoryPlacesSchema = object({
   connections: count.describe('connections that share it'),
-  growthBytes: z.number().describe('per connection: what V8 counts, heap and external, less the baseline'),
+  growthBytes: z.number().describe('memory per connection that V8 counts, heap and external, less the baseline'),
   packages: rowsOf({
     name: z.string().describe(`${PACKAGE}; or \`external\` (buffers outside the heap)`),
     ...bytes,
@@ -35,10 +35,10 @@ export const memoryPlacesSchema = object({
     url: z.string().describe('page of Socket.IO’s documentation'),
   })
     .optional()
-    .describe('documented savings, as far as these places show them'),
+    .describe('documented savings, if these places show them'),
 });
 
-const us = { us: z.number().describe('per connect or copy, without what it called'), halfWidth95: ERROR };
+const us = { us: z.number().describe('per connect or copy, without called functions'), halfWidth95: ERROR };
 
 const cpuPlacesSchema = object({
   units: count.describe('connects or copies while it was profiled'),
@@ -55,8 +55,8 @@ const cpuPlacesSchema = object({
 });
 
 export const cpuByPlaceSchema = object({
-  connect: cpuPlacesSchema.optional().describe('per connect, after the load has left'),
-  copy: cpuPlacesSchema.optional().describe('per copy of a broadcast, likewise'),
+  connect: cpuPlacesSchema.optional().describe('per connect, measured after the load'),
+  copy: cpuPlacesSchema.optional().describe('per copy of a broadcast, measured after the load'),
   absent: z.string().optional().describe('why the rest is missing'),
 });
 

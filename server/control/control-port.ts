@@ -102,10 +102,10 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, requests, guard);
-  // A run that is gone takes no profile.
-  const runs = controlIo.of(CONTROL_NAMESPACE);
-  const endUnused = guard.wrap('control', () => (runs.sockets.size === 0 ? ownProfile.end() : undefined));
-  runs.on('connection', (socket) => socket.on('disconnect', endUnused));
+  // Ends the profile once no run is connected.
+  const runConnections = controlIo.of(CONTROL_NAMESPACE);
+  const endUnused = guard.wrap('control', () => (runConnections.sockets.size === 0 ? ownProfile.end() : undefined));
+  runConnections.on('connection', (socket) => socket.on('disconnect', endUnused));
   return {
     port: listener.port,
     close: async () => {

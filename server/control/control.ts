@@ -45,7 +45,7 @@ export const REQUEST_ARGUMENTS = {
   profile: z
     .tuple([z.enum(['start', 'take', 'end']), profileKindSchema])
     .describe(
-      'where it allocates what it keeps, or uses CPU; only with `profile: true`, and while a control port is connected',
+      'profiles heap or CPU of the process; only with `profile: true`, and while a client is connected to the control port',
     ),
   time: z.tuple([]).describe('the worker’s monotonic clock'),
 } satisfies Record<ControlRequest, z.ZodType>;

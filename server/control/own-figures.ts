@@ -20,7 +20,7 @@ export function ownFigures(worker: string, counts: Counts) {
   const metrics = createMetrics(counts, worker, eventLoop);
   const guard = new Guard({ malformed: metrics.countMalformed, closed: metrics.countClosed });
   const close = () => {
-    for (const one of [eventLoop, collections, batches]) one.close();
+    for (const figure of [eventLoop, collections, batches]) figure.close();
   };
   return { worker, counts, eventLoop, collections, batches, metrics, guard, close };
 }

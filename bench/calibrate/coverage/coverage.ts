@@ -35,7 +35,9 @@ export function covers(
   intervals: (Interval | null | undefined)[],
   { mayCoverMore = false } = {},
 ): Comparison {
-  const intervalFrom = intervals.filter((one) => one && one.low <= truth && truth <= one.high).length;
+  const intervalFrom = intervals.filter(
+    (interval) => interval && interval.low <= truth && truth <= interval.high,
+  ).length;
   const percent = (100 * intervalFrom) / intervals.length;
   return {
     what: `${what}, ${intervals.length} repeats`,

@@ -29,7 +29,7 @@ describe('the profile of a worker', () => {
     const clients = await connected(t, control.urls);
     await assert.rejects(clients.startProfiles('heap'), {
       code: 'REQUEST_FAILED',
-      message: /allows no profiles: give `instrument\(io\)` the option `profile: true`/,
+      message: /does not allow profiles: set the option `profile: true` of `instrument\(io\)`/,
     });
   });
 
