@@ -4,6 +4,7 @@ import type { Difference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Figure, figureOf, intervalAt, isCounted, valueAt } from '../figures/figures.ts';
 import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNoise } from '../statistics/spread.ts';
+import { isNarrow } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
 /** Usable runs of one set, with the spread of the figure over those that have it. */
@@ -24,13 +25,34 @@ export function apart(figure: Figure, a: Side, b: Side): Apart | null {
   if (!a.spread || !b.spread || isCounted(figure)) return null;
   const hasLevels = a.levels.length > 0 && b.levels.length > 0;
   const ofLevels = hasLevels ? levelsApart(a.spread, b.spread, a.levels, b.levels) : null;
-  if (ofLevels) return { estimate: ofLevels.estimate, noise: ofLevels.isPooled ? 'study' : 'repeats' };
+  if (ofLevels) return withBias(figure, a, b, ofLevels.estimate, ofLevels.isPooled ? 'study' : 'repeats');
   const [inA, inB] = [a, b].map(({ runs }) => withinRun(runs, figure));
   const { noise = 'fit' } = figure.declared;
   // The spread of the other side's runs already includes how much broadcasts vary.
   const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
-  if (means) return { estimate: means, noise: 'repeats' };
+  if (means) return withBias(figure, a, b, means, 'repeats');
   return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
+}
+
+/**
+ * Adds the error of intervals too wide to quote, such as those of garbage, worker threads or native memory. Every run of a side has
+ * the same bias, which the deviation between its runs does not show.
+ */
+function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: Apart['noise']): Apart {
+  const errors = [a, b].flatMap(({ runs }) => widestError(runs, figure) ?? []);
+  if (errors.length === 0) return { estimate, noise };
+  const error = Math.hypot(estimate.error, ...errors.map((wide) => wide.error));
+  const degrees = Math.min(estimate.degrees, ...errors.map((wide) => wide.degrees));
+  return { estimate: { value: estimate.value, error, degrees }, noise: 'fit' };
+}
+
+/** @returns the largest error within a run whose interval is too wide to quote; undefined if all may be quoted */
+function widestError(runs: Result[], figure: Figure): Estimate | undefined {
+  if (figure.declared.noise !== 'fit') return undefined;
+  return runs
+    .flatMap((run) => withinRun([run], figure) ?? [])
+    .filter(({ value, error, degrees }) => !isNarrow(value, 2 * error * studentT(0.95, degrees)))
+    .toSorted((one, other) => other.error - one.error)[0];
 }
 
 /**

@@ -202,6 +202,24 @@ describe('the interval of a difference', () => {
     assert.equal(width(latencyOfOne(50), repeats, ONE_WAY), width(latencies(50), repeats, ONE_WAY));
   });
 
+  it('includes the error of intervals too wide to quote, however often the runs repeat', () => {
+    const cost = 'memory.perConnection.bytes';
+    const costsOf = (bytes: number, high95: number) =>
+      setOf(
+        ...[0.99, 1, 1, 1, 1.01].map((noise) =>
+          run(({ memory }) =>
+            Object.assign(memory.perConnection ?? {}, { bytes: noise * bytes, low95: 0.9 * bytes, high95 }),
+          ),
+        ),
+      );
+    const [known, wide] = [costsOf(20_000, 21_000), costsOf(20_000, 400_000)];
+    assert.equal(answer(known, known, cost), 'no-difference');
+    assert.equal(answer(known, wide, cost), 'inconclusive');
+    assert.equal(answer(wide, costsOf(10_000, 400_000), cost), 'inconclusive');
+    assert.equal(answer(costsOf(20_000, 40_000), costsOf(200_000, 220_000), cost), 'worse');
+    assert.equal(figure([known, wide], cost).differences[0]?.runsNeeded, null);
+  });
+
   it('is not narrower where a cost that cannot be less than nothing ends at zero', () => {
     const costOf = (bytes: number, low95: number) =>
       setOf(run(({ memory }) => Object.assign(memory.perConnection ?? {}, { bytes, low95, high95: bytes + 8000 })));
