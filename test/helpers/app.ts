@@ -10,19 +10,19 @@ export const TOKEN = 'token-of-the-tests';
 
 export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
-/** Starts one of our workers on free ports, until the test ends. `environment` is that of its process. */
+/** Starts a worker on free ports, until the test ends. @param environment of the worker */
 export async function startApp(t: Cleaner, environment: Record<string, string> = {}) {
   const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
   const app = await createApp(config, pino({ level: 'silent' }));
   const { port, controlPort } = await app.start();
   t.after(() => app.close());
   const controlUrl = `http://127.0.0.1:${controlPort}`;
-  /** The option. */
+  /** Value of the option `control`. */
   const control = { urls: [controlUrl], token: TOKEN };
   return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl, control };
 }
 
-/** A connected official client, with its own connection. Rejects with its `connect_error`. */
+/** Connects an official client with its own connection. Rejects with its `connect_error`. */
 export async function connectClient(
   url: string,
   options: Partial<ManagerOptions & SocketOptions> = {},
@@ -41,14 +41,14 @@ export function onceOf(emitter: object, event: string): Promise<unknown[]> {
   return once(emitter as EventEmitter, event);
 }
 
-/** A client of the control namespace; the test disconnects it. */
+/** Connects a client to the control namespace; the caller disconnects it. */
 export function connectControl(controlPort: number, token = TOKEN): Promise<Socket> {
   return connectClient(`http://127.0.0.1:${controlPort}${CONTROL_NAMESPACE}`, {
     extraHeaders: { authorization: `Bearer ${token}` },
   });
 }
 
-/** Sends a control request. @returns the value; throws `code: message` when the server refuses */
+/** Sends a control request. @returns the value @throws Error `code: message` if the server refuses */
 export async function ask<T>(control: Socket, request: string, ...args: unknown[]): Promise<T> {
   const reply: ControlReply<T> = await control.timeout(60_000).emitWithAck(request, ...args);
   if (!reply.ok) throw new Error(`${reply.code}: ${reply.message}`);

@@ -1,13 +1,13 @@
-/** A count of what a server holds, costs and sends, from /proc and a client that listens: none of the product's code. */
+/** Independent count of a server's connections, costs and messages, from /proc and a listening client, without product code. */
 import { readdirSync } from 'node:fs';
 import { processes, textOf } from './process.ts';
 
 /** Memory pages of Linux on x86 and most ARM machines. */
 const PAGE_BYTES = 4096;
 const PERIOD_MS = 200;
-/** Of the hold, before the messages. */
+/** Idle time of the hold before the messages. */
 const IDLE_MS = 5000;
-/** Until the last message is with everybody. */
+/** Time until all clients have the last message. */
 const SETTLED_MS = 800;
 
 interface Sample {
@@ -23,7 +23,7 @@ export class Beside {
   readonly #arrivals: number[] = [];
   readonly #timer: NodeJS.Timeout;
 
-  /** @param url of a server on this machine that has its port from the variable PORT, with all its processes */
+  /** @param url of a server on this machine whose processes all have its port in the variable PORT */
   constructor(url: string) {
     this.#port = new URL(url).port;
     this.#timer = setInterval(() => this.#samples.push(this.#sample()), PERIOD_MS);
@@ -34,9 +34,9 @@ export class Beside {
   }
 
   /**
-   * @param half as many connections as before the messages
-   * @returns connections when the last message came, or the most if none did; memory per connection, from half of them to all;
-   *   what all messages cost beyond the idle seconds before them, in CPU microseconds
+   * @param half about half of the connections before the messages
+   * @returns the connections at the last message (or the most, without messages); the memory per connection between half and all; the CPU
+   * microseconds of all messages, less those of the idle time before
    */
   figures(half: number) {
     const messages = this.#arrivals.length;
@@ -76,11 +76,11 @@ export class Beside {
   }
 }
 
-function cpuBetween(one: Sample, other: Sample): { us: number; ms: number } {
-  return { us: other.cpuUs - one.cpuUs, ms: other.atMs - one.atMs };
+function cpuBetween(from: Sample, to: Sample): { us: number; ms: number } {
+  return { us: to.cpuUs - from.cpuUs, ms: to.atMs - from.atMs };
 }
 
-/** @returns connections of clients to the port, by the kernel's own table */
+/** @returns client connections to the port, from the kernel's table */
 function established(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const lines = textOf('/proc/net/tcp').trim().split('\n').slice(1);
@@ -89,7 +89,7 @@ function established(port: number): number {
     .filter(([, , to, state]) => to?.endsWith(`:${hex}`) && state === '01').length;
 }
 
-/** Of all its threads. */
+/** @returns the CPU time of all threads */
 function cpuUsOf(pid: number): number {
   const tasks = list(`/proc/${pid}/task`);
   return sum(tasks.map((task) => Number(textOf(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] || 0) / 1000));

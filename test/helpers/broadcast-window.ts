@@ -15,7 +15,7 @@ export class BroadcastWindow {
   /** From the end of the last broadcast to the end of the window. */
   drainSeconds = 0;
 
-  /** Of ten members. */
+  /** A window with ten members. */
   constructor(t: TestContext, options: object = {}) {
     this.time = new VirtualTime(t);
     this.run = new FakeRun({ ...OPTIONS, ...options });
@@ -28,7 +28,7 @@ export class BroadcastWindow {
     this.run.arrive(10);
   }
 
-  /** @param onDrain called when the last broadcast is out */
+  /** @param onDrain called after the last broadcast */
   async measure(onDrain = () => {}): Promise<FakeRun['measurements']> {
     const { measurements, context } = this.run;
     let drainMs = 0;

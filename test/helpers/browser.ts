@@ -1,4 +1,4 @@
-/** Pages as a reader has them, in a browser that nobody sees. */
+/** Pages in a headless browser. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { TestContext } from 'node:test';
@@ -18,8 +18,8 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * @param origin of the only addresses that the page may ask for
- * @returns the page, and what it complained of or asked others for: has to stay empty
+ * @param origin the page may only request addresses of this origin
+ * @returns the page, and its errors and requests to other origins, which should stay empty
  */
 export async function openPage(
   t: TestContext,
@@ -50,7 +50,7 @@ export async function openPage(
   return { page, complaints };
 }
 
-/** Those that are seen, each with its marks: what is painted in a colour of the palette. */
+/** @returns the visible charts, each with the number of marks in a colour of the palette */
 export function chartsOf(page: Page) {
   return page.locator('.chart:visible').evaluateAll((all) =>
     all.map((chart) => {
@@ -65,9 +65,9 @@ export function chartsOf(page: Page) {
   );
 }
 
-/** @param exclude selector of what is not examined */
+/** @param exclude selector of elements to leave out */
 export async function seriousFindings(page: Page, exclude?: string): Promise<string[]> {
-  // Not as an element: the page's policy would forbid it.
+  // Evaluated, since the page's policy forbids a script element.
   await page.evaluate(axe);
   return page.evaluate(async (excluded) => {
     // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page

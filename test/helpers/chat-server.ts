@@ -1,4 +1,4 @@
-/** Socket.IO servers of somebody else's, in this process. They end with their test. */
+/** Socket.IO servers of users, in this process. They are closed after the test. */
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { Server, type ServerOptions } from 'socket.io';
@@ -7,25 +7,25 @@ import { TOKEN } from './app.ts';
 import { type Cleaner, listen } from './raw-listen.ts';
 
 interface Options extends Partial<ServerOptions> {
-  /** Of `https.createServer`, as PEM. */
+  /** Options of `https.createServer`, as PEM. */
   tls?: { cert: string; key: string; [option: string]: unknown };
-  /** Answers what is not Socket.IO's. */
+  /** Answers requests that are not for Socket.IO. */
   onRequest?: RequestListener;
 }
 
-/** Without a line of ours. @param setUp its handlers */
-export async function startChat(t: Cleaner, setUp: (io: Server) => void = () => {}, given: Options = {}) {
-  const { tls, onRequest, ...options } = given;
+/** Starts an uninstrumented server. @param setUp adds its handlers */
+export async function startChat(t: Cleaner, setUp: (io: Server) => void = () => {}, settings: Options = {}) {
+  const { tls, onRequest, ...options } = settings;
   const http = tls ? createTlsServer(tls, onRequest) : createServer(onRequest);
   const io = new Server(http, { serveClient: false, ...options });
   setUp(io);
-  // Not awaited: it waits for sockets, which `listen` ends.
+  // Not awaited: it waits for sockets, which `listen` closes.
   t.after(() => void io.close());
   const port = await listen(t, http);
   return { io, http, port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}` };
 }
 
-/** With `instrument(io)`, as worker w0. @returns what the option `control` takes, too */
+/** Starts a server with `instrument(io)`, as worker w0. @returns also the option `control` */
 export async function startInstrumented(
   t: Cleaner,
   setUp: (io: Server) => void,

@@ -1,18 +1,18 @@
 /**
- * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium if there is none and it runs
- * as root. Exit codes: 0 there is one, or it is not required; 4 there is none in CI.
+ * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium if there is none and the user is root. Exit
+ * code 4: no browser in CI; otherwise 0.
  */
 import { execa } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** @returns the program's path: `CHROMIUM`, or one of the usual names in PATH; undefined if there is none */
+/** @returns the path of the program: `CHROMIUM`, or a usual name in PATH; undefined if there is none */
 export function findChromium(): string | undefined {
   return process.env.CHROMIUM ?? NAMES.map((name) => findTool(name)).find(Boolean);
 }
 
-/** For `skip` of tests that need it: in CI they fail instead of being skipped. */
+/** Value of `skip` for tests that need the browser; in CI they fail instead. */
 export const noChromium =
   findChromium() === undefined && !process.env.CI && 'no chromium: install it, or name it with CHROMIUM=<path>';
 

@@ -1,4 +1,4 @@
-/** `npx socketio-capacity`, as users and CI jobs type it. */
+/** `npx socketio-capacity`, as typed by users and CI jobs. */
 import { join } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
@@ -6,13 +6,13 @@ import { execa } from 'execa';
 import { createProgram, runProgram } from '../../plugin/cli/program.ts';
 import { findTool } from '../../server/stack/tools.ts';
 
-/** Its start script, for what has to be a process of its own. */
+/** The start script, for commands that need their own process. */
 export const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
 
-/** One after the other, as they share the working directory, the console and the exit code. */
+/** Commands run one after the other: they share the working directory, the console and the exit code. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs `npx socketio-capacity` in a folder, without a terminal; in this process, as Node takes most of a second to start. */
+/** Runs `npx socketio-capacity` in a folder, without a terminal. Runs in this process, since Node takes most of a second to start. */
 export function cli(cwd: string, ...args: string[]) {
   const run = last.then(() => runHere(cwd, args));
   last = run.catch(() => {});
@@ -45,10 +45,10 @@ async function runHere(cwd: string, args: string[]) {
   }
 }
 
-/** Why tests on a terminal are to be skipped; false where they need not. */
+/** Reason to skip tests on a terminal; false if there is none. */
 export const noTerminal = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
 
-/** A question, and what is typed in answer to it. */
+/** A question, and the answer to type. */
 export type Answer = [question: RegExp, typed: string];
 
 /**
@@ -73,8 +73,8 @@ export async function cliOnTerminal(cwd: string, answers: Answer[], ...args: str
   return { code: exitCode, shown: stripVTControlCharacters(stdout), left };
 }
 
-/** Ctrl-D, in place of an answer. */
+/** Ctrl-D, instead of an answer. */
 export const END_OF_INPUT = '\x04';
 
-/** Ctrl-U, before an answer in place of the last one. */
+/** Ctrl-U, before an answer that replaces the previous one. */
 export const CLEAR_LINE = '\x15';

@@ -1,4 +1,4 @@
-/** Columns of tables, to compare what matters of all rows. */
+/** Columns of tables, to compare selected values of all rows. */
 import assert from 'node:assert/strict';
 
 export function column<Row, Key extends keyof Row>(rows: readonly Row[], key: Key): Row[Key][];
@@ -7,12 +7,12 @@ export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefi
   return rows?.map((row) => row[key]);
 }
 
-/** @returns by key, its values in all rows */
+/** @returns for each key, its values in all rows */
 export function columns<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, ...keys: Key[]): object {
   return Object.fromEntries(keys.map((key) => [key, column(rows, key)]));
 }
 
-/** What there is of each row is this, in their order. */
+/** Asserts that this part of each row is as expected, in order. */
 export function assertEach<Row>(
   rows: readonly Row[] | undefined,
   partOf: (row: Row, index: number) => unknown,

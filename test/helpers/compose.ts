@@ -1,12 +1,10 @@
 /**
- * Runs the services of Compose files together, each as a container of test/helpers/container.ts in a network namespace of
- * its own. Their commands, users, environment, volumes, tmpfs, limits and sysctls are those of the files. Different are:
- *
- * - Images that are not ours are this machine's programs (redis-server, nginx), in their versions. Redis is started with
- *   `--protected-mode no`, the default of its image.
- * - A hosts file resolves the services' names, as there is no DNS of Docker. nginx reads it once, at its start: its
- *   configuration has no `resolver` and no `resolve` here, which nginx has since 1.27.3 only.
- * - `ports`, `restart`, `init` and `stop_grace_period` have no effect. A health check counts until it succeeds once.
+ * Runs the services of Compose files together, each as a container of test/helpers/container.ts in its own network namespace. Commands,
+ * users, environment, volumes, tmpfs, limits and sysctls are those of the files. Differences:
+ * - Foreign images are this machine's programs (redis-server, nginx). Redis gets `--protected-mode no`, the default of its image.
+ * - A hosts file resolves the names of services, instead of Docker's DNS. nginx reads it once, at its start, so its configuration has no
+ * `resolver` and no `resolve`, which need nginx 1.27.3.
+ * - `ports`, `restart`, `init` and `stop_grace_period` have no effect. A health check has to succeed once.
  */
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,11 +27,7 @@ export class Composition {
   readonly #system: Stage;
   readonly #folder: string;
 
-  /**
-   * Ends with the test.
-   * @param image the built one
-   * @param variables of the shell that calls Compose
-   */
+  /** Ends with the test. @param image the built image @param variables of the shell that calls Compose */
   constructor(t: Cleaner, composeFiles: string[], image: Stage, variables: Record<string, string>) {
     this.#image = image;
     this.#folder = tempFolder(t);
@@ -74,19 +68,19 @@ export class Composition {
     await Promise.all(Object.keys(this.#services).map(start));
   }
 
-  /** @returns exit code and output of a service, when it has ended */
+  /** @returns exit code and output of a service, after it has ended */
   async ended(name: string): Promise<{ exitCode?: number; all: string }> {
     return await (this.#containers.get(name) as Container);
   }
 
-  /** @returns the folder that is mounted for a volume, or the file */
+  /** @returns the folder or file that is mounted for a volume */
   volume(from: string): string {
     if (from.startsWith('/')) return from;
     if (from === PROXY) return this.#staticProxy();
     if (from.startsWith('.')) return join(DEPLOY, from);
     const folder = join(this.#folder, from);
     mkdirSync(folder, { recursive: true });
-    // As the image's folder below it.
+    // Owned by the user of the image, as the folder in the image.
     chownSync(folder, 1000, 1000);
     return folder;
   }

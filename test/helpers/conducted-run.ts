@@ -27,7 +27,7 @@ export class ConductedRun {
   readonly run: FakeRun;
   readonly conductor: Conductor;
 
-  /** @param options of the plugin, in place of short ones */
+  /** @param options replace the short default options of the plugin */
   constructor(t: TestContext, options: object = {}, phases: object[] = [RAMP, PAUSE, RAMP, PAUSE]) {
     this.time = new VirtualTime(t);
     this.run = new FakeRun({ ...OPTIONS, ...options }, { phases });
@@ -55,7 +55,7 @@ export class ConductedRun {
     return this.time.until(this.conductor.finale());
   }
 
-  /** All phases, until the run is stopped; the virtual users of each connect at once. */
+  /** Plays all phases until the run is stopped; the virtual users of each phase connect at once. */
   async arriveAll(): Promise<void> {
     const { phases } = this.run.context.config;
     for (const [index, { pause, duration = 0, arrivalRate = 0 }] of phases.entries()) {
@@ -66,13 +66,13 @@ export class ConductedRun {
     }
   }
 
-  /** @param atTarget called when all have connected, before the finale */
+  /** @param atTarget called when all are connected, before the finale */
   async whole(atTarget = () => {}): Promise<void> {
     await this.prepare();
     await this.load(atTarget);
   }
 
-  /** What comes after the baseline. */
+  /** Plays the run after the baseline. */
   async load(atTarget = () => {}): Promise<void> {
     await this.arriveAll();
     atTarget();
@@ -82,7 +82,7 @@ export class ConductedRun {
 
 export type Change = (run: FakeRun, conducted: ConductedRun) => unknown;
 
-/** A run to which something happens before it begins: only its preparation, up to the baseline. */
+/** Applies a change before the run, and prepares it up to the baseline. */
 export async function prepared(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
   const conducted = new ConductedRun(t, options);
   change(conducted.run, conducted);
@@ -109,16 +109,16 @@ export async function atFullTarget(t: TestContext, options: object, change: Chan
   return conducted;
 }
 
-/** What happens to a run; its only warning, and what the message names. Without a code, there is none. */
-export type Warned = [what: string, change: Change, code?: FindingCode, ...details: (string | number)[]];
+/** A change of a run, the code of its only warning, and words of the message. Without a code, there is no warning. */
+export type Warned = [situation: string, change: Change, code?: FindingCode, ...details: (string | number)[]];
 
 export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
-  for (const [what, change, code, ...details] of cases) {
-    it(`${what}: ${code ?? 'nothing'}`, async (t) => assertWarned(await conduct(t, {}, change), code, ...details));
+  for (const [situation, change, code, ...details] of cases) {
+    it(`${situation}: ${code ?? 'nothing'}`, async (t) => assertWarned(await conduct(t, {}, change), code, ...details));
   }
 }
 
-/** The only warning; its message has the details. Without a code, there is none. */
+/** Asserts the code of the only warning, and words of its message; without a code, that there is none. */
 export function assertWarned({ run }: ConductedRun, code?: FindingCode, ...details: (string | number)[]): void {
   assert.deepEqual(run.codes, code ? [code] : []);
   assertNames(run.noticed[0]?.message, details);

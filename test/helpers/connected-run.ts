@@ -1,4 +1,4 @@
-/** Connections of a made-up run, and what the verdict makes of them. */
+/** Connections of an invented run, and the verdict on them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { conclude } from '../../plugin/findings/conclude.ts';
@@ -23,26 +23,26 @@ const ACCOUNTS: EngineSnapshot['accounts'] = {
 
 export interface Changes {
   accounts?: Partial<EngineSnapshot['accounts']>;
-  /** Of virtual users. */
+  /** Failures of virtual users. */
   failures?: Record<string, number>;
   measured?: Partial<Measurements>;
   result?: Partial<Result>;
   snapshot?: Partial<EngineSnapshot>;
 }
 
-/** A run of 600 virtual users that stay. */
+/** A run of 600 virtual users that stay connected. */
 export function run({ accounts, failures = {}, measured: ofRun, result, snapshot: ofFleet }: Changes = {}) {
   const all = { ...ACCOUNTS, ...accounts };
   const opened = all.alive + Object.values(all.ended).reduce((total, count) => total + count, 0);
   const { connecting } = snapshot();
-  const one = snapshot({
+  const engineSnapshot = snapshot({
     ...{ accounts: all, failures, connected: all.alive, processes: fleetProcesses([600]) },
     transports: { websocket: opened, upgraded: 0, polling: 0 },
     connecting: { ...connecting, opened: { ...connecting.opened, counts: [opened] } },
     ...ofFleet,
   });
   const measured = measurements({
-    ...{ targetConnections: 600, expectedAtOnce: 600, peakConnections: 600, snapshots: [one] },
+    ...{ targetConnections: 600, expectedAtOnce: 600, peakConnections: 600, snapshots: [engineSnapshot] },
     ...ofRun,
   });
   const connections = connectionFigures(measured);
@@ -51,11 +51,11 @@ export function run({ accounts, failures = {}, measured: ofRun, result, snapshot
   return { connections, verdict, outcome, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-type Case = [what: string, changes: Changes, ...reasons: [code: string, ...details: (string | number)[]][]];
+type Case = [situation: string, changes: Changes, ...reasons: [code: string, ...details: (string | number)[]][]];
 
 export function testRuns(cases: Case[]): void {
-  for (const [what, changes, ...expected] of cases) {
-    it(`${what}: ${expected.map(([code]) => code).join(', ') || 'nothing'}`, () => {
+  for (const [situation, changes, ...expected] of cases) {
+    it(`${situation}: ${expected.map(([code]) => code).join(', ') || 'nothing'}`, () => {
       const { codes, reasons } = run(changes);
       assert.deepEqual(
         codes,

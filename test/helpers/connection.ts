@@ -4,7 +4,7 @@ import { type EngineOptions, parseEngineOptions } from '../../plugin/script/opti
 import type { Script } from '../../plugin/script/script.ts';
 import type { Problem } from '../../protocol/base/problems.ts';
 
-/** The options of a script that has no mistakes in them. */
+/** @returns the options of a script without mistakes */
 export function engineOptions(config: Script['config'], _scriptPath?: string): EngineOptions {
   const problems: Problem[] = [];
   const options = parseEngineOptions({ config, ...(_scriptPath && { _scriptPath }) }, problems);
@@ -12,7 +12,7 @@ export function engineOptions(config: Script['config'], _scriptPath?: string): E
   return options;
 }
 
-/** How a scenario with this target and nothing else connects. */
+/** @returns the connection target of a scenario that has only this target */
 export function connectionTo(target: string): ConnectionTarget {
   return connectionTargetOf(engineOptions({ target }), undefined);
 }

@@ -1,8 +1,8 @@
 /**
- * A stand-in for a container runtime. It takes a Dockerfile's steps in folders, each of which is the root of a mount
- * namespace, and runs commands in the last one as a container would: as its user, without capabilities, with a
- * read-only root. This machine's system, read-only, takes the place of the base image, and this Node that of its Node.
- * `npm ci` only checks the manifests against package-lock.json; the packages are those of this checkout.
+ * A substitute for a container runtime. It runs a Dockerfile's steps in folders, each the root of a mount namespace, and commands in the
+ * last one as a container would: as its user, without capabilities, with a read-only root. This machine's system, read-only, replaces the
+ * base image, and this Node its Node. `npm ci` only checks the manifests against package-lock.json; the packages are those of this
+ * checkout.
  */
 import {
   existsSync,
@@ -22,7 +22,7 @@ import { execa, type ResultPromise } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
 import { ROOT } from './pages.ts';
 
-/** Why there can be no containers here; false if there can. */
+/** Reason why containers are impossible here; false if they are possible. */
 export const NO_CONTAINERS =
   process.platform === 'linux' && process.getuid?.() === 0 ? false : 'mount namespaces need Linux and root';
 
@@ -36,7 +36,7 @@ export interface Stage {
 
 export type Image = Awaited<ReturnType<typeof buildImage>>;
 
-/** @throws Error with the output of a step that fails, or of an instruction that this does not know */
+/** @throws Error with the output of a failed step, or the name of an unknown instruction */
 export async function buildImage(dockerfile: string) {
   const folder = mkdtempSync(join(tmpdir(), 'image-'));
   // The stages have some 60,000 files, which take minutes to remove from a disk.
@@ -77,13 +77,13 @@ async function lastStage(folder: string, dockerfile: string): Promise<Stage> {
   return last;
 }
 
-/** @returns an image that has nothing but this machine's programs */
+/** @returns an image with only this machine's programs */
 export function newStage(folder: string, name: string): Stage {
   const root = join(folder, name);
   for (const point of ['usr', 'etc', 'dev', 'proc', 'tmp', 'root', 'npm-cache']) {
     mkdirSync(join(root, point), { recursive: true });
   }
-  // Made here, and not at each start: several containers of one image start at the same time.
+  // Created here rather than at each start, since containers of one image start concurrently.
   for (const link of ['bin', 'sbin', 'lib', 'lib64']) {
     if (existsSync(`/${link}`)) symlinkSync(readlinkSync(`/${link}`), join(root, link));
   }
@@ -114,7 +114,7 @@ async function take(stage: Stage, keyword: string, args: string, base: string, o
   }
 }
 
-/** As Docker: of a folder, what is in it. */
+/** Copies like Docker: a folder's content, not the folder. */
 async function copy(stage: Stage, base: string, paths: string[], ofStage: boolean): Promise<void> {
   // A finished stage no longer changes.
   const link = ofStage ? ['-l'] : [];
@@ -129,7 +129,7 @@ async function copy(stage: Stage, base: string, paths: string[], ofStage: boolea
   }
 }
 
-/** The files of the checkout, without those of ignored top-level folders. */
+/** Copies the files of the checkout, except ignored top-level folders. */
 async function copyContext(context: string, ignoreFile: string): Promise<void> {
   const ignored = new Set(readFileSync(ignoreFile, 'utf8').trim().split('\n'));
   const { stdout } = await execa('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -142,7 +142,7 @@ async function copyContext(context: string, ignoreFile: string): Promise<void> {
   await execa('cp', ['-a', '--parents', '-t', context, ...files], { cwd: ROOT });
 }
 
-/** Copies what `npm ci --omit=dev` would install: a later step may change these files. */
+/** Copies the packages that `npm ci --omit=dev` would install; they are copied because later steps may change them. */
 async function copyModules({ root, workdir }: Stage): Promise<void> {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const topLevel = Object.entries<{ dev?: boolean }>(packages)
@@ -160,18 +160,18 @@ function npmOnThisMachine(): string {
 }
 
 export interface EnterOptions {
-  /** As a step of the build: root, in a root file system that can be written to, with the network and npm's cache. */
+  /** Runs as a build step: root, in a writable root file system, with the network and npm's cache. */
   build?: boolean;
   /** Mounts the packages of this checkout in the working directory, read-only. */
   modules?: boolean;
   env?: Record<string, string>;
-  /** As `docker run --tmpfs` takes them. */
+  /** In the format of `docker run --tmpfs`. */
   tmpfs?: string[];
   /** Path on this machine, by path in the container. */
   mounts?: Record<string, string>;
-  /** `uid:gid`, in place of the image's. */
+  /** `uid:gid`, instead of the image's user. */
   user?: string;
-  /** At most what this machine allows. */
+  /** Limited by this machine's maximum. */
   openFiles?: number;
   /** Values of the network namespace, by their paths below /proc/sys. */
   sysctls?: Record<string, string>;
@@ -179,9 +179,7 @@ export interface EnterOptions {
   within?: string[];
 }
 
-/**
- * @returns the process, which never rejects; its `all` is the output. Ending it ends everything that it has started
- */
+/** @returns the process, which never rejects; its `all` is the output. Killing it kills everything that it started */
 export function enter(
   image: Stage,
   command: string[],
@@ -234,7 +232,7 @@ export function enter(
     chroot "$ROOT" ${become.join(' ')} sh -c 'cd ${image.workdir} && exec "$@"' sh "$@"
     # Not replaced by it: whoever becomes another user is no longer killed together with its parent.
     exit $?`;
-  // The network's settings of a build are this machine's; a container has only those of its image.
+  // A build uses this machine's network settings; a container has only those of its image.
   const inherited = build ? process.env : { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin' };
   const unshare = ['unshare', '--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh'];
   const [program = '', ...args] = [...within, ...unshare, ...command];

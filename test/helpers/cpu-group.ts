@@ -1,4 +1,4 @@
-/** A control group with a quota of CPU time, of whichever version this machine has. */
+/** A control group with a CPU quota, of the cgroup version of this machine. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './poll.ts';
@@ -6,7 +6,7 @@ import { eventually } from './poll.ts';
 const V1 = '/sys/fs/cgroup/cpu';
 const V2 = '/sys/fs/cgroup';
 
-/** @returns why no group can be made here; false if one can */
+/** @returns why no group can be created here; false if it can */
 export function whyNoCpuGroup(): string | false {
   try {
     const name = `capacity-try-${process.pid}`;
@@ -18,7 +18,7 @@ export function whyNoCpuGroup(): string | false {
   }
 }
 
-/** It is gone after the test, with all processes that are still in it. */
+/** Creates a group, which is removed after the test, with all processes in it. */
 export function cpuGroup(t: { after(cleanUp: () => Promise<void>): void }, cores: number) {
   const name = `capacity-test-${process.pid}-${Date.now()}`;
   const group = make(name);
@@ -47,9 +47,9 @@ function kill(pid: number): void {
 function make(name: string) {
   mkdirSync(folder(name));
   return {
-    /** Shell command by which a process enters. */
+    /** Shell command that moves its process into the group. */
     enter: `echo $$ > ${join(folder(name), 'cgroup.procs')}`,
-    /** @param cores that the quota is worth from now on */
+    /** @param cores new quota */
     allow: (cores: number) => {
       const quotaUs = Math.round(cores * 100_000);
       if (isV1()) writeFileSync(join(folder(name), 'cpu.cfs_quota_us'), String(quotaUs));

@@ -1,4 +1,4 @@
-/** A TCP relay that a test can cut, as if a cable were out, or drop, as a firewall does that was restarted. */
+/** A TCP relay that a test can cut, like an unplugged cable, or drop, like a restarted firewall. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 
@@ -6,7 +6,7 @@ export class CuttableLink {
   readonly #server: Server;
   #toPort: number;
   readonly #sockets = new Set<Socket>();
-  readonly #ahead = new Set<Socket>();
+  readonly #upstreams = new Set<Socket>();
   #answersLeft = Number.POSITIVE_INFINITY;
   #state: 'whole' | 'cut' | 'dropped' = 'whole';
 
@@ -15,15 +15,15 @@ export class CuttableLink {
     this.#server = createServer({ noDelay: true }, (client) => {
       if (this.#state === 'dropped') return client.resetAndDestroy();
       const server = connect({ port: this.#toPort, host: '127.0.0.1', noDelay: true });
-      this.#ahead.add(server);
-      server.on('close', () => this.#ahead.delete(server));
+      this.#upstreams.add(server);
+      server.on('close', () => this.#upstreams.delete(server));
       this.#forward(client, server);
       this.#forward(server, client);
       server.on('data', () => --this.#answersLeft === 0 && this.drop());
     });
   }
 
-  /** Ends with the test. @param toPort of loopback */
+  /** Closed after the test. @param toPort on loopback */
   static async open(t: TestContext, toPort: number): Promise<CuttableLink> {
     const link = new CuttableLink(toPort);
     await new Promise<void>((resolve) => link.#server.listen(0, '127.0.0.1', resolve));
@@ -38,36 +38,36 @@ export class CuttableLink {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Nothing passes, and nobody is told. What was sent meanwhile arrives after the mending, as TCP sends it again. */
+  /** Stops all traffic without closing connections. Data sent meanwhile arrives after the repair, as TCP retransmits it. */
   cut(): void {
     this.#state = 'cut';
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** Nothing comes back any more on the connections that there are. */
+  /** Stops data from the server on the existing connections. */
   cutAnswers(): void {
-    for (const socket of this.#ahead) socket.pause();
+    for (const socket of this.#upstreams) socket.pause();
   }
 
-  /** Both sides are told, and no new connection is made. */
+  /** Resets all connections, and refuses new ones. */
   drop(): void {
     this.#state = 'dropped';
     for (const socket of this.#sockets) socket.resetAndDestroy();
   }
 
-  /** When so many chunks have come back from where it leads to. */
+  /** Drops the link after this many chunks from the server. */
   dropAfter(answers: number): void {
     this.#answersLeft = answers;
   }
 
-  /** @param toPort where it leads to from now on */
+  /** Restores the link. @param toPort new destination */
   mend(toPort = this.#toPort): void {
     this.#toPort = toPort;
     this.#state = 'whole';
     for (const socket of this.#sockets) socket.resume();
   }
 
-  /** The end of a socket is noticed by reading, so not before the link is mended. */
+  /** A closed socket is noticed by reading, so only after the link is restored. */
   #forward(from: Socket, to: Socket): void {
     this.#sockets.add(from);
     from.on('data', (chunk) => to.write(chunk));

@@ -1,4 +1,4 @@
-/** Reads what deploy/ has. */
+/** Reads the files of deploy/. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
@@ -36,7 +36,7 @@ export function composeServices(file: string, variables?: Record<string, string>
   return servicesIn(variables ? interpolate(text, variables) : text);
 }
 
-/** Replaces variables as Compose does. @throws Error with the message of a required one that is missing */
+/** Replaces variables like Compose. @throws Error with the message of a missing required variable */
 function interpolate(text: string, variables: Record<string, string>): string {
   return text.replaceAll(/\$\$|\$\{(\w+)(:?)([-?])([^}]*)\}/g, (_, name, orEmpty, operator, rest) => {
     if (name === undefined) return '$';
@@ -61,7 +61,7 @@ export function guideCompose(): string {
 // biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape that Kubernetes gives it, and kubeconform checks it
 export type Manifest = any;
 
-/** @returns the objects of a stream of YAML documents, such as Helm renders it */
+/** @returns the objects of a stream of YAML documents, as rendered by Helm */
 export function manifests(text: string): Manifest[] {
   return parseAllDocuments(text)
     .map((document) => {

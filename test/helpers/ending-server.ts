@@ -1,4 +1,4 @@
-/** Socket.IO servers of this process that refuse or close the connections of a run, with words of their own. */
+/** Socket.IO servers in this process that refuse or close the connections of a run, with their own messages. */
 import { createServer, type Server as HttpServer, type RequestListener } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
 import { WebSocketServer } from 'ws';
@@ -13,7 +13,7 @@ export async function endingServer(t: Cleaner, serve: (io: Server) => void, opti
   return urlOf(t, http);
 }
 
-/** A proxy or firewall that answers every request in the same way. */
+/** Starts a proxy or firewall that answers every request alike. */
 export function answeringServer(t: Cleaner, status: number, body: string, type = 'text/html') {
   const answer: RequestListener = (_, response) => response.writeHead(status, { 'Content-Type': type }).end(body);
   const http = createServer(answer);
@@ -26,7 +26,7 @@ export function answeringServer(t: Cleaner, status: number, body: string, type =
 
 const OPEN = JSON.stringify({ sid: 'abc', upgrades: ['websocket'], pingInterval: 25_000, pingTimeout: 5000 });
 
-/** The handshake of Socket.IO 2, by polling and by WebSocket. */
+/** Starts a server with the handshake of Socket.IO 2, by polling and by WebSocket. */
 export function oldServer(t: Cleaner) {
   const http: HttpServer = createServer((_, response) => response.end(`${OPEN.length + 1}:0${OPEN}2:40`));
   const webSockets = new WebSocketServer({ server: http });

@@ -1,4 +1,4 @@
-/** Virtual users on a whole engine, with its fleet and Artillery's own helpers, but without a run of Artillery. */
+/** Virtual users on a whole engine, with its fleet and Artillery's own helpers, but without Artillery. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import CapacityEngine from '../../plugin/engine/engine.ts';
@@ -39,7 +39,7 @@ export async function playOnce(script: Script, vars: Record<string, unknown> = {
   }
 }
 
-/** As Artillery provides them. */
+/** The functions that Artillery provides. */
 const FUNCTIONS: UserContext['funcs'] = {
   $randomNumber: (min, max) => Number(min) + Math.floor(Math.random() * (Number(max) - Number(min) + 1)),
   $randomString: (length) => 'x'.repeat(Number(length)),

@@ -1,4 +1,4 @@
-/** A program in place of Artillery, for series of runs that take no time. */
+/** A program in place of Artillery, for series with instant runs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -11,7 +11,7 @@ const { join } = require('node:path');
 const position = process.argv.indexOf('--overrides');
 const overrides = position < 0 ? {} : JSON.parse(process.argv[position + 1]);
 const read = (name) => JSON.parse(readFileSync(join(__dirname, name), 'utf8'));
-/** Leaves a result, after a change. */
+/** Writes a result with a change. */
 function leave(change = () => {}) {
   const result = read('result.json');
   change(result);
@@ -19,12 +19,12 @@ function leave(change = () => {}) {
   mkdirSync(folder);
   writeFileSync(join(folder, 'result.json'), JSON.stringify(result));
 }
-/** As a run that is refused with this error. */
+/** Ends like a run that is refused with this error. */
 function refuse(error) {
   writeFileSync(process.env.CAPACITY_ERROR_FILE, JSON.stringify(error));
   process.exit(2);
 }
-/** As a run that Ctrl-C stops; nothing else ends it. */
+/** Waits until Ctrl-C stops it. */
 function wait() {
   process.once('SIGINT', () => process.exit(130));
   setInterval(() => {}, 1000);
@@ -34,8 +34,8 @@ console.log('arguments', ...process.argv.slice(2));
 `;
 
 /**
- * @param body JavaScript that can use `overrides`, `leave`, `refuse`, `wait` and `read`, which reads JSON beside it
- * @returns a folder, with the program as `artillery`; `write` changes what the program reads
+ * @param body JavaScript that can use `overrides`, `leave`, `refuse`, `wait` and `read` (of JSON files beside it)
+ * @returns a folder, and the program in it; `write` changes the files that the program reads
  */
 export function fakeArtillery(t: TestContext, body: string) {
   const folder = tempFolder(t);

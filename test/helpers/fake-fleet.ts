@@ -9,14 +9,14 @@ import { NO_STATUS } from '../../plugin/run/link.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
-/** A fleet without processes or sockets: the test is the server. */
+/** A fleet without processes or sockets: the test plays the server. */
 export class FakeFleet {
   readonly connections: FakeConnection[] = [];
-  /** Why the next attempts fail, one each. */
+  /** Causes with which the next attempts fail, one each. */
   readonly failures: (FailureCode | FleetError)[] = [];
-  /** Answers an emit that asks for an acknowledgement; undefined leaves it unanswered. */
+  /** Acknowledges an emit; undefined leaves it unacknowledged. */
   onAck: (event: string, args: unknown[]) => unknown[] | undefined = () => undefined;
-  /** Sees every emit; a place to send events back. */
+  /** Called for every emit; may send events back. */
   onEmit: (connection: FakeConnection, namespace: string, event: string, args: unknown[]) => void = () => {};
   onOpen: (connection: FakeConnection, namespace: string) => void = () => {};
   closed = false;
@@ -126,7 +126,7 @@ export class FakeConnection implements FleetConnection {
     });
   }
 
-  /** Holds nothing: the listener gets everything at once. */
+  /** Holds nothing back: the listener gets every event at once. */
   listen(namespace: string, event: string, listener: EventListener): (mode: ListenMode) => void {
     const entry = { key: `${namespace} ${event}`, listener };
     return (mode) => void (mode === 'drop' ? this.#listeners.delete(entry) : this.#listeners.add(entry));
@@ -146,7 +146,7 @@ export class FakeConnection implements FleetConnection {
       if (key === `${namespace} ${event}`) listener(args, { event, atUs: 0 });
   }
 
-  /** @param returns it is to come back: `comeBack` or `stayAway` must follow */
+  /** @param returns whether a reconnect is expected: `comeBack` or `stayAway` must follow */
   drop(reason: string, namespace?: string, returns = false): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
     this.isLost ||= namespace === undefined;

@@ -1,4 +1,4 @@
-/** A file tree that looks like /proc of a machine with two CPUs, of which processes and ticks are set as one likes. */
+/** A file tree like /proc of a machine with two CPUs, whose processes and ticks a test sets. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -9,7 +9,7 @@ export interface Fake {
   name: string;
   parent?: number;
   startedAt?: number;
-  /** In ticks, as are the next ones. */
+  /** In ticks, as `reaped`. */
   own: number;
   reaped?: number;
   state?: string;
@@ -32,14 +32,14 @@ export class FakeMachine {
     this.#time = new MachineTime(this.root);
   }
 
-  /** Ticks of user, steal and interrupt time, of all CPUs; one CPU has as much as the other. */
+  /** Sets processes, and the ticks of all CPUs together, half of which each CPU has. */
   set(processes: Record<number, Fake>, { user = 0, steal = 0, softirq = 0, idle = 0 } = {}): this {
     rmSync(join(this.root, 'proc'), { recursive: true });
     this.#write('self/status', 'Cpus_allowed_list:\t0-1\n');
     const row = (share: number) =>
       [user, 0, 0, idle, 0, 0, softirq, steal, 0, 0].map((ticks) => ticks * share).join(' ');
     this.#write('stat', `cpu  ${row(1)}\ncpu0 ${row(0.5)}\ncpu1 ${row(0.5)}\n`);
-    for (const [pid, one] of Object.entries(processes)) this.#write(`${pid}/stat`, statOf(Number(pid), one));
+    for (const [pid, process] of Object.entries(processes)) this.#write(`${pid}/stat`, statOf(Number(pid), process));
     return this;
   }
 
@@ -48,7 +48,7 @@ export class FakeMachine {
     return this;
   }
 
-  /** @param roots null if they are not known */
+  /** @param roots null if unknown */
   read(roots: number[] | null = [GENERATOR, SERVER]): Promise<MachineTotals> {
     return this.#time.read(roots ?? undefined);
   }

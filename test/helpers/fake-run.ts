@@ -1,6 +1,6 @@
 /**
- * What a run measures with, without processes or sockets: the test is the server, the engines and the virtual users.
- * Any function of the parts can be replaced by the test's own.
+ * The parts with which a run measures, without processes or sockets: the test plays server, engines and virtual users, and can replace any
+ * function.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -28,33 +28,32 @@ import { readingsOf } from './readings.ts';
 
 const ROUND_TRIP_US = 2000;
 const WARM_UP_MS = 300;
-/** Everything that runs, at all times. */
+/** CPU use of every process at all times. */
 const CPU_PERCENT = 10;
 
 export class FakeRun {
   readonly context: RunContext;
   readonly measurements: Measurements;
   readonly stop = new AbortController();
-  /** Connections that the server counts and the fleet does not. */
+  /** Connections that only the server counts. */
   others = 0;
-  /** Connections that w0 has accepted besides those of the run. */
+  /** Connections that w0 has accepted in addition to the run's. */
   strangers = 0;
-  /** What the server acknowledges of an echo, of which the probe knows that it took 2 ms. */
+  /** Acknowledgement of an echo; the probe itself measures 2 ms. */
   echo: { roundTripUs: number; sentAtUs?: number } = { roundTripUs: ROUND_TRIP_US };
-  /** Of w0 and w1. */
+  /** Collections of w0 and w1. */
   collections = [0, 0];
   readonly #lost = { engines: new Set<string>(), reached: 0 };
   left = 0;
   readonly status: FleetStatus = { ...NO_STATUS };
-  /** What was asked of the parts that can be asked, in order: `gc`, `snapshots`, `tell release`, … */
+  /** Requests to the parts, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];
-  /** What the fleets have counted of the messages that connections send. */
+  /** Fleet counts of the messages that connections send. */
   messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0, passedOver: 0 });
 
   /**
-   * @param options of the plugin
-   * @param scenario its `config`, as `phases`
-   * @param script what else differs, as `scenarios`
+   * @param options of the plugin @param scenario the `config` of the script, such as `phases` @param script other parts of the script,
+   * such as `scenarios`
    */
   constructor(options: object = {}, scenario: object = {}, script: Partial<Script> = {}) {
     const config = hookConfig(options, scenario, {}, script);
@@ -98,7 +97,7 @@ export class FakeRun {
     };
   }
 
-  /** Both workers are on other hosts. @param clock of the worker with that index */
+  /** Puts both workers on other hosts. @param clock of the worker with the index */
   apart(clock: RunContext['control']['clock']): void {
     this.context.control.clock = clock;
     this.context.clocks = this.#newClocks(this.context.control, [false, false]);
@@ -114,26 +113,26 @@ export class FakeRun {
     return this.noticed.map(({ code }) => code);
   }
 
-  /** The findings of what the run noticed. */
+  /** Findings from the observations of the run. */
   get noticed(): CodedDetail[] {
     return observed(this.measurements.observations);
   }
 
-  /** Virtual users that connect, join and hold. */
+  /** Connects virtual users, which join and hold. */
   arrive(count: number): void {
     this.status.started += count;
     this.status.opened += count;
     this.#hold(count);
   }
 
-  /** Connections that end, closed by their virtual users. */
+  /** Closes connections by their virtual users. */
   leave(count: number): void {
     this.left += count;
     this.status.ended = { [OWN_DISCONNECT]: this.left };
     this.#hold(-count);
   }
 
-  /** A host that had so many members of the room, and has reported so many first copies. */
+  /** Loses a host with this number of members, which had reported this number of first copies. */
   lose(members: number, reached: number): void {
     this.#hold(-members);
     this.#lost.engines.add('2');
@@ -144,7 +143,7 @@ export class FakeRun {
     for (const key of ['connected', 'joined', 'holding'] as const) this.status[key] += more;
   }
 
-  /** In both workers. */
+  /** Collects the garbage of both workers. */
   collect(): void {
     this.collections = this.collections.map((count) => count + 1);
   }

@@ -19,7 +19,7 @@ export const OPEN_PACKET =
   '0{"sid":"w0-abc","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}';
 export const CONNECT_PACKET = '40{"sid":"s1"}';
 
-/** A frame as a server sends it: unmasked. */
+/** A frame as sent by a server: unmasked. */
 export function serverFrame(opcode: number, payload: string | Uint8Array, isFinal = true): Buffer {
   const body = Buffer.from(payload);
   const head = Buffer.alloc(body.length < 126 ? 2 : body.length < 65_536 ? 4 : 10);
@@ -34,7 +34,7 @@ export function text(payload: string): Buffer {
   return serverFrame(TEXT, payload);
 }
 
-/** Reads frames as a client does. @param most messages, after which it stops */
+/** Reads frames like a client. @param most messages to read */
 export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, most = Number.POSITIVE_INFINITY) {
   const budget = new BufferBudget();
   const decoder = new FrameDecoder(budget);
@@ -49,7 +49,7 @@ export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, m
   return { decoder, budget, messages, feed };
 }
 
-/** @returns the answer that fits the request's key */
+/** @returns the answer for the request's key */
 export function upgradeAnswer(request: Buffer | undefined): Buffer {
   const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(request))?.[1] ?? '';
   const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -60,14 +60,14 @@ export function upgradeAnswer(request: Buffer | undefined): Buffer {
 
 export type FakeConnection = ReturnType<typeof fakeConnection>;
 
-/** A connection that has sent its upgrade request, on a wire without a socket. */
+/** A connection that has sent its upgrade request, without a socket. */
 export function fakeConnection(
   namespaces = ['/'],
   options: Partial<ClientOptions> = {},
   { codec, plan, sessions }: { codec?: PacketCodec; plan?: EventPlan; sessions?: readonly RecoverableSession[] } = {},
 ) {
   const sink = new RecordingSink();
-  /** Everything the client has written. */
+  /** Bytes that the client has written. */
   const sent: Buffer[] = [];
   /** `open` until the client ends or destroys it. */
   const wire = { state: 'open' as 'open' | 'ended' | 'destroyed', unsentBytes: 0 };
@@ -93,7 +93,7 @@ export function fakeConnection(
   return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed, buffers: clients.buffers };
 }
 
-/** A connection whose namespace `/` is connected. Its reports so far are forgotten. */
+/** A connection with an open namespace `/` and without earlier reports. */
 export function openConnection(options: Partial<ClientOptions> = {}, plan?: EventPlan): FakeConnection {
   const fake = fakeConnection(['/'], options, plan && { plan });
   fake.feed(Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]));

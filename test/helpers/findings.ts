@@ -1,4 +1,4 @@
-/** Findings of a run, and results whose answer follows from them. */
+/** Findings of a run, and results with the matching answer. */
 
 import { verdictOf } from '../../plugin/findings/conclude.ts';
 import { rootsOf } from '../../plugin/findings/find.ts';
@@ -10,20 +10,20 @@ import { answerOf } from '../../report/answer/answer.ts';
 import type { Document } from '../../report/model/document.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 
-/** @returns a finding as the catalogue has it, with a message */
+/** @returns a finding with the catalogue's entries and a message */
 export function finding(code: FindingCode, message = `about ${code}`, changes: Partial<Finding> = {}): Finding {
   const { about, invalidates, fails = null, remedy } = FINDINGS[code];
   return { code, about, invalidates: [...invalidates], fails, explains: [], message, fix: remedy, ...changes };
 }
 
-/** @returns the result with the verdict, the outcome and the answer that its findings and figures give */
+/** @returns the result with the verdict, outcome and answer that follow from its findings and figures */
 export function answered(result: Result): Result {
   const judged = { ...result, verdict: { status: verdictOf(result.findings) } };
   const decided = { ...judged, outcome: outcomeOf(judged) };
   return { ...decided, answer: answerOf(decided) };
 }
 
-/** @returns the result with these findings, and what follows from them */
+/** @returns the result with these findings and their consequences */
 export function withFindings(result: Result, ...findings: Finding[]): Result {
   return answered({ ...result, findings });
 }
@@ -32,7 +32,7 @@ export function documentOf(result: Result): Document {
   return runDocument(answered(result));
 }
 
-/** @returns findings about the deployment or the application that no other one explains; those of a busy machine are left out */
+/** @returns the root findings about the deployment or the application, without those of a busy machine */
 export function findingsOfServer({ findings }: Pick<Result, 'findings'>): Finding[] {
   return rootsOf(findings).filter(({ about }) => about === 'deployment' || about === 'application');
 }

@@ -1,4 +1,4 @@
-/** Both clients of the fleet, for tests that hold for either. */
+/** Both clients of the fleet, for tests of their common behaviour. */
 import { after } from 'node:test';
 import type { Client, ClientOptions, CreateClient } from '../../plugin/fleet/client/client.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
@@ -37,7 +37,7 @@ export const officialClient = kind('official client', ['websocket'], createOffic
 export const pollingClient = kind('official client, polling', ['polling'], createOfficial);
 export const upgradingClient = kind('official client, polling with upgrade', upgrade, createOfficial);
 
-/** A client of that kind, and what it reports. It has been told to connect to the namespace. */
+/** Starts a client that connects to the namespace. @returns the client and its recorded reports */
 export function startClient(kind: ClientKindUnderTest, url: string, changes: Partial<ClientOptions> = {}, to = '/') {
   const sink = new RecordingSink();
   const client = kind.create(clientOptions({ url, transports: kind.transports, ...changes }), sink);

@@ -1,4 +1,4 @@
-/** The server that the flows of other engines talk to: HTTP and Socket.IO on one port. */
+/** The server for flows of other engines: HTTP and Socket.IO on one port. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { Server, Socket } from 'socket.io';
@@ -9,7 +9,7 @@ type Answer = (...values: unknown[]) => void;
 
 const FILMS = ['One', 'Two', 'Three'].map((title, index) => ({ id: index + 1, title }));
 
-/** Ends with the test. @returns its URL */
+/** Starts the server, which is closed after the test. @returns its URL */
 export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise<string> {
   const tokens = new Set<string>();
   const issue = () => {
@@ -21,7 +21,7 @@ export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise
     path,
     onRequest: (request, response) => void serve(request, response, issue),
   });
-  io.on('connection', (socket) => listenIn(io, socket));
+  io.on('connection', (socket) => addHandlers(io, socket));
   io.of('/secured').on('connection', (socket) => {
     socket.on('login', ({ name, password }) => name === password && socket.emit('welcome', { token: issue() }));
     socket.on('enter', (room: string, answer?: Answer) => {
@@ -36,7 +36,7 @@ export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise
   return url;
 }
 
-function listenIn(io: Server, socket: Socket): void {
+function addHandlers(io: Server, socket: Socket): void {
   let count = 0;
   socket.on('enter', (room: string) => {
     void socket.join(room);

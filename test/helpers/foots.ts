@@ -1,8 +1,8 @@
-/** What holds of every result, whatever the server does. */
+/** Sums that hold for every result, whatever the server does. */
 import assert from 'node:assert/strict';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Columns that each frame is in once. */
+/** Columns of the ledger: each frame is counted in one of them. */
 export const COLUMNS = [
   'received',
   'duplicates',
@@ -17,7 +17,7 @@ export const COLUMNS = [
 
 export const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Every sum is that of its parts, over connections, messages, broadcasts and hosts. */
+/** Asserts that every sum equals its parts, over connections, messages, broadcasts and hosts. */
 export function assertFoots({ connections, delivery, messages, generators }: Result, why?: string): void {
   const { asked, opened, held, lost, notOpened, closed } = connections;
   const failedOfHosts = generators.map((host) => host.failed);

@@ -1,11 +1,11 @@
-/** What a client that means harm can put on the wire, as text: JSON has more than `JSON.stringify` writes, such as 1e400. */
+/** Malicious input on the wire, as text, since JSON has more than `JSON.stringify` writes, such as 1e400. */
 import { type EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 
 const deep = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
 
-/** Values in place of any argument or field. */
+/** Values to replace any argument or field. */
 const VALUES = [
   ...['1e400', '-1e400', '-0', '0', '-1', '1.5', '9007199254740993', '1e308', '5e-324', '10000000'],
   ...['null', 'true', 'false', '""', '"NaN"', '"Infinity"', '"__proto__"', '"\\u0000\\ud800"'],
@@ -14,7 +14,7 @@ const VALUES = [
   `{${Array.from({ length: 4000 }, (_, key) => `"k${key}":1`).join()}}`,
 ];
 
-/** As far as a server reads from the network that has no token. */
+/** Values up to the limit that a server reads from an unauthenticated network. */
 const LARGE_VALUES = [
   JSON.stringify('x'.repeat(900_000)),
   `{"clientKey":"capacity:${'x'.repeat(900_000)}"}`,
@@ -34,7 +34,7 @@ export function hostileArguments(shape: Record<string, string>, large = false): 
   return [[], ...values.map((value) => [value]), ...inFields, [object({}), 'null', '{}'], Array(500).fill(object({}))];
 }
 
-/** @returns packets of Socket.IO: each list without and with an acknowledgement, and with attachments that come or do not */
+/** @returns Socket.IO packets: each list with and without an acknowledgement, and with complete and missing attachments */
 export function hostilePackets(event: string, lists: string[][], namespace = ''): (string | Buffer)[] {
   const body = (args: string[]) => `[${[JSON.stringify(event), ...args].join()}]`;
   const attached = '{"_placeholder":true,"num":0}';
@@ -46,7 +46,7 @@ export function hostilePackets(event: string, lists: string[][], namespace = '')
   ];
 }
 
-/** What ends a connection to any Socket.IO server, so each needs one of its own. */
+/** Packets that close a connection to any Socket.IO server, so that each needs its own connection. */
 export const BROKEN_PACKETS: (string | Buffer)[] = [
   ...['4', '42', '42[', '42[]', '42[1e400]', '42[null]', '42{"a":1}', '49[]', '4-1', '43', '43[]', '4399[1]'],
   ...['disconnect', 'newListener', '__proto__'].map((event) => `42["${event}"]`),
@@ -55,18 +55,18 @@ export const BROKEN_PACKETS: (string | Buffer)[] = [
   Buffer.alloc(100_000),
 ];
 
-/** Resets are no failure here. */
+/** Resolves on close. Resets are no failure here. */
 function closed(emitter: EventEmitter): Promise<unknown> {
   emitter.on('error', () => {});
   return new Promise((resolve) => emitter.once('close', resolve));
 }
 
-/** A WebSocket that speaks Engine.IO by hand. */
+/** A WebSocket client with hand-written Engine.IO packets. */
 export class RawClient {
   readonly #ws: WebSocket;
-  /** Resolves when the connection is closed, by whichever side. */
+  /** Resolves when either side has closed the connection. */
   readonly closed: Promise<unknown>;
-  /** Of all acknowledgements and answers, how many have come. */
+  /** Number of received acknowledgements and answers. */
   answers = 0;
 
   private constructor(ws: WebSocket) {
@@ -79,7 +79,7 @@ export class RawClient {
     });
   }
 
-  /** @param connectPacket as Socket.IO's: the namespace, and what is given to it */
+  /** @param connectPacket Socket.IO's CONNECT packet */
   static async connect(port: number, connectPacket = '40', headers: Record<string, string> = {}): Promise<RawClient> {
     const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`, {
       perMessageDeflate: false,
@@ -100,13 +100,13 @@ export class RawClient {
     for (const packet of packets) this.#ws.send(packet);
   }
 
-  /** Resolves when all has gone to the network, or the server has closed the connection. */
+  /** Resolves when everything is flushed to the network, or the server has closed the connection. */
   async sent(): Promise<void> {
     const flushed = new Promise<void>((resolve) => this.#ws.send('3', () => resolve()));
     await Promise.race([flushed, this.closed]);
   }
 
-  /** Resolves when the server has read what was sent before, or has closed the connection. */
+  /** Resolves when the server has read everything sent before, or has closed the connection. */
   async read(): Promise<void> {
     if (this.#ws.readyState !== WebSocket.OPEN) return;
     this.#ws.ping();
@@ -124,7 +124,7 @@ export class RawClient {
   }
 }
 
-/** What is no request, or one that nobody expects; `HOST` stands for the address. */
+/** Malformed or unexpected requests; `HOST` stands for the address. */
 const REQUESTS = [
   ...['GET //', 'GET ///x?', 'GET http://', 'GET http://[', 'GET %', 'GET /%ff%00?%', 'GET constructor', 'GET /..//'],
   ...['OPTIONS *', 'GET *', 'POST /metrics', 'TRACE /', 'CONNECT HOST', 'CONNECT x', 'GET http://HOST/metrics'],
@@ -150,7 +150,7 @@ const HEADERS = [
 
 export const HOSTILE_REQUESTS = [...REQUESTS, ...HEADERS, 'GET', '\u0000\u0001\u0016\u0003', 'GET / HTTP/9.9\r\n'];
 
-/** Sends each on a connection of its own. @returns the first line of each answer, or an empty text */
+/** Sends each request on its own connection. @returns the first line of each answer, or an empty text */
 export function sendRequests(port: number, requests: readonly string[]): Promise<string[]> {
   const send = async (request: string) => {
     const socket = connect(port, '127.0.0.1');
@@ -166,9 +166,9 @@ export function sendRequests(port: number, requests: readonly string[]): Promise
   return Promise.all(requests.map(send));
 }
 
-/** @returns a message as JSON, once with each of its parts, at any depth, left out or replaced by each hostile value */
+/** @returns JSON of a message, with each of its parts at any depth left out, or replaced by each hostile value */
 export function mutants(valid: unknown): string[] {
-  const of = (part: unknown): string[] => {
+  const variantsOf = (part: unknown): string[] => {
     if (typeof part !== 'object' || part === null) return VALUES;
     const isList = Array.isArray(part);
     const field = (key: string, text: string) => (isList ? text : `${JSON.stringify(key)}:${text}`);
@@ -177,9 +177,9 @@ export function mutants(valid: unknown): string[] {
     const texts = fields.map(([key, value]) => field(key, JSON.stringify(value)));
     const changed = fields.flatMap(([key, value], index) => [
       whole(texts.toSpliced(index, 1)),
-      ...of(value).map((text) => whole(texts.with(index, field(key, text)))),
+      ...variantsOf(value).map((text) => whole(texts.with(index, field(key, text)))),
     ]);
     return [...VALUES, ...changed];
   };
-  return of(valid);
+  return variantsOf(valid);
 }

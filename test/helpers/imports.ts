@@ -1,19 +1,19 @@
-/** Which file imports which, read by a parser: re-exports, type-only and dynamic imports are among them. */
+/** Imports between files, read with a parser, including re-exports, type-only and dynamic imports. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { ROOT } from './pages.ts';
 
-/** The folders whose rooms CONTRIBUTING.md shows. */
+/** Folders whose rooms CONTRIBUTING.md shows. */
 const SOURCE_FOLDERS = ['protocol', 'plugin', 'report', 'server'];
 
-/** From a file to one that it imports, by their paths from the root of the repository. */
+/** An import, with the paths of both files from the root of the repository. */
 export interface Import {
   from: string;
   to: string;
 }
 
-/** @returns the sources with one of these endings, by their paths from the root of the repository */
+/** @returns the source files with one of these endings, by their paths from the root of the repository */
 export function sourceFiles(endings: string): string[] {
   return globSync(`{${SOURCE_FOLDERS.join()}}/**/*.${endings}`, {
     cwd: ROOT,
@@ -33,7 +33,7 @@ export function readImports(): Import[] {
 }
 
 /**
- * @returns what the file imports, as it is written there: relative paths, and names of packages
+ * @returns the specifiers of the file's imports: relative paths, and names of packages
  * @throws Error for text that does not parse
  */
 export function specifiersOf(path: string, text: string): string[] {
@@ -54,9 +54,9 @@ export function specifiersOf(path: string, text: string): string[] {
   return found;
 }
 
-/** @returns the imports of cycles, and those that lead from one cycle to another */
+/** @returns the imports within cycles, and those between cycles */
 export function inCycles<Edge extends Import>(imports: Edge[]): Edge[] {
   const [importing, imported] = [new Set(imports.map(({ from }) => from)), new Set(imports.map(({ to }) => to))];
-  const left = imports.filter(({ from, to }) => importing.has(to) && imported.has(from));
-  return left.length === imports.length ? left : inCycles(left);
+  const remaining = imports.filter(({ from, to }) => importing.has(to) && imported.has(from));
+  return remaining.length === imports.length ? remaining : inCycles(remaining);
 }

@@ -1,4 +1,4 @@
-/** A measured run without Artillery: its settings, engine, fleet and result are real, and only the arrivals are played here. */
+/** A measured run without Artillery: settings, engine, fleet and result are real, only the arrivals are simulated. */
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
@@ -28,7 +28,7 @@ import { helpers } from './virtual-user.ts';
 
 export type InProcessRun = ReturnType<typeof startInProcess>;
 
-/** What each run has printed: they go on side by side. */
+/** Output of each run, since runs are concurrent. */
 const printed = new AsyncLocalStorage<string[]>();
 const printElsewhere = console.error;
 console.error = (...parts) => {
@@ -37,17 +37,17 @@ console.error = (...parts) => {
   else printElsewhere(...parts);
 };
 
-/** The server is part of this process, in which other runs go on. */
+/** Memory findings that do not count: the server shares this process with other runs. */
 const MEMORY_OF_ALL_RUNS: FindingCode[] = ['MEMORY_GROWS', 'MEMORY_NOT_LINEAR'];
 
-/** As `quickScript`, with pauses that end when memory has been read. @param users of each of the two ramps */
+/** Like `quickScript`, with pauses that end when memory has been read. @param users of each of the two ramps */
 export function inProcessScript(config: object, options: object, engineOptions = {}, flow?: object[], users = 5) {
   const ramp = { duration: 1, arrivalRate: users, rampTo: users };
   const phases = [ramp, { pause: 0.1 }, ramp, { pause: 0.1 }];
   return quickScript({ phases, ...config }, options, engineOptions, flow);
 }
 
-/** @returns what a successful run leaves, as `goodResult` */
+/** Like `goodResult`: asserts that the run succeeds. */
 export async function goodInProcess(script: Script, excused = MEMORY_OF_ALL_RUNS) {
   const ended = await startInProcess(script).ended;
   assertGood(ended.result, ended.exitCode, ended.output, excused);
@@ -57,8 +57,8 @@ export async function goodInProcess(script: Script, excused = MEMORY_OF_ALL_RUNS
 const READING_TIMEOUT_MS = 60_000;
 
 /**
- * Its pauses last until memory has been read, however busy the machine is.
- * @param variables of each virtual user, in the order of their arrival, over and over again
+ * Starts a run whose pauses last until memory has been read, however busy the machine is.
+ * @param variables of the virtual users, in the order of arrival, repeated
  */
 export function startInProcess(given: Script, variables: Record<string, unknown>[] = [{}]) {
   const lines: string[] = [];
@@ -66,7 +66,7 @@ export function startInProcess(given: Script, variables: Record<string, unknown>
 }
 
 function start(given: Script, variables: Record<string, unknown>[], lines: string[]) {
-  // As from a file.
+  // Copied as if read from a file.
   const script: Script = JSON.parse(JSON.stringify(given));
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
   const testRunId = randomUUID();
@@ -93,7 +93,7 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
   let fleet: Promise<Fleet> | undefined;
   const startFleet: typeof Fleet.start = (...args) => (fleet = Fleet.start(...args));
   const engine = new CapacityEngine(script, artillery as never, helpers, { runtime, startFleet });
-  // The engine that starts next takes them at once.
+  // The engine that starts next takes the settings.
   handOver(config);
 
   const read = (name: string) => readFileSync(join(folder, 'latest', name), 'utf8');
@@ -110,18 +110,18 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
       stop.abort();
       await run.close();
       await engine.close();
-      // A run that was refused had not waited for it.
+      // A refused run has not waited for the fleet.
       await (await fleet)?.close();
       rmSync(folder, { recursive: true, force: true });
     }
   }
 
-  /** As Artillery, which ends a run when its last virtual user has. */
+  /** Plays the phases like Artillery, which ends a run after its last virtual user. */
   async function playPhases(): Promise<void> {
     const [scenario] = script.scenarios as [Scenario];
     const play = engine.createScenario(scenario, { emit: () => {} } as never);
     const users: Promise<void>[] = [];
-    /** A pause has its reading, or a warning that it will have none. */
+    /** Readings so far, including warnings that a pause has none. */
     const readings = () => {
       const { plateaus, overTime, observations } = run.measurements;
       const unusable = observed(observations).filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
@@ -148,7 +148,7 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
 
   const ended = whole();
   ended.catch(() => {});
-  /** In place of `ended`: it leaves no result. */
+  /** Instead of `ended`, for a run without a result. */
   const failed = ended.then(
     () => assert.fail(`it has a result:\n${lines.join('\n')}`),
     () => ({ exitCode: endedWith, output: lines.join('\n') }),
@@ -157,9 +157,9 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
   return {
     ended,
     failed,
-    /** Of its results. */
+    /** Folder of its results. */
     folder,
-    /** Waits until this stage is going on. */
+    /** Waits until this stage has started. */
     async reached(stage: Stage) {
       const isReached = () => run.measurements.stages.at(-1)?.name === stage;
       await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * READING_TIMEOUT_MS)]);

@@ -1,4 +1,4 @@
-/** What the tests of `init` have in common: how it is run, and what it wrote. */
+/** Common parts of the tests of `init`: running it, and reading the file that it wrote. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,33 +13,33 @@ import { cli } from './cli.ts';
 import { eventually } from './poll.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** Long enough for the publisher's start, and for several messages. */
+/** Long enough for the publisher's start, and several messages. */
 export const SECONDS = '1';
 
 type SetUp = (io: Server) => void;
 
-/** @param args of `init`, beside the URL */
+/** @param args of `init`, besides the URL */
 export async function init(
   t: TestContext,
-  given: SetUp | ({ setUp: SetUp } & Partial<ServerOptions>),
+  serverOptions: SetUp | ({ setUp: SetUp } & Partial<ServerOptions>),
   ...args: string[]
 ) {
-  const { setUp, ...options } = typeof given === 'function' ? { setUp: given } : given;
+  const { setUp, ...options } = typeof serverOptions === 'function' ? { setUp: serverOptions } : serverOptions;
   const server = await startChat(t, setUp, options);
   const cwd = tempFolder(t);
   const answer = await cli(cwd, 'init', '--url', server.url, '--listen', SECONDS, ...args);
-  await eventually('it has left', () => server.io.engine.clientsCount === 0);
+  await eventually('its client has disconnected', () => server.io.engine.clientsCount === 0);
   return { ...answer, ...(await written(cwd)) };
 }
 
-/** It has written a scenario. */
-export async function good(...given: Parameters<typeof init>) {
-  const answer = await init(...given);
+/** Asserts that `init` wrote a scenario. */
+export async function good(...serverOptions: Parameters<typeof init>) {
+  const answer = await init(...serverOptions);
   assert.equal(answer.code, 0, answer.stdout + answer.stderr);
   return answer;
 }
 
-/** The scenario as a run would read it; undefined if there is none. */
+/** @returns the scenario as a run reads it; undefined if there is none */
 export async function written(cwd: string) {
   const path = join(cwd, 'capacity.yml');
   if (!existsSync(path)) return { flow: undefined, variables: undefined, settings: undefined };

@@ -1,4 +1,4 @@
-/** A parser other than the official one: each packet is one binary message of JSON. */
+/** A custom parser: each packet is one binary message of JSON. */
 import type { Packet, PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
 
 export const jsonCodec: PacketCodec = {

@@ -2,7 +2,7 @@ import type { LiveFigures } from '../../plugin/live/live-figures.ts';
 
 const MB = 1024 * 1024;
 
-/** A run of which everything is known, with that many connections. */
+/** Complete live figures of a run with this number of connections. */
 export function liveFigures(connections: number, changes: Partial<LiveFigures> = {}): LiveFigures {
   return {
     run: '2026-01-02T03-04-05-5k',

@@ -1,4 +1,4 @@
-/** Made-up measurements and fleet reports, for tests of what is computed from them. */
+/** Invented measurements and fleet reports, for tests of computed figures. */
 
 import { Accounts } from '../../plugin/fleet/accounts.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
@@ -13,7 +13,7 @@ import type { MessageTimes, MessageTotals } from '../../protocol/link/client-mes
 import { type EndKind, NOTHING_ANNOUNCED } from '../../protocol/link/ends.ts';
 import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger-messages.ts';
 
-/** @param options also `stack`, unless `config` names a target, or they name a server of the user's own */
+/** @param options of the plugin; includes `stack` unless `config` has a target */
 export function hookConfig(
   options: object = {},
   config: object = {},
@@ -34,7 +34,7 @@ export function hookConfig(
   return readSettings(script, STEPS, env, share);
 }
 
-/** Of a run in which nothing has happened yet. */
+/** Measurements of a run that has not started. */
 export function measurements(changes: Partial<Measurements> = {}): Measurements {
   return { ...new Measurements('test', hookConfig()), ...changes };
 }
@@ -45,7 +45,7 @@ export function encoded(valuesUs: number[]): string {
   return encodeHistogram(histogram);
 }
 
-/** One fleet process's ledger row for one broadcast: all received it, unless `changes` differ. */
+/** A fleet process's ledger row of one broadcast, received by all unless `changes` differ. */
 export function frozenBroadcast(
   seq: number,
   latenciesUs: number[],
@@ -85,7 +85,7 @@ export const NO_RECEIPTS: ReceiptTotals = {
   losses: NO_LOSSES,
 };
 
-/** Nobody sends any, unless `changes` differ. */
+/** Totals without messages, unless `changes` differ. */
 export function messageTotals(changes: Partial<MessageTotals> = {}): MessageTotals {
   return {
     connections: 0,
@@ -103,7 +103,7 @@ export function messageTotals(changes: Partial<MessageTotals> = {}): MessageTota
   };
 }
 
-/** All of them acknowledged, and sent on time. */
+/** Messages sent on time, and all acknowledged. */
 export function messageTimes(ackUs: number[], sendDelayUs = ackUs.map(() => 0)): MessageTimes {
   const { length: sent } = sendDelayUs;
   return { sent, acknowledged: ackUs.length, ackUs: encoded(ackUs), sendDelayUs: encoded(sendDelayUs) };
@@ -111,7 +111,7 @@ export function messageTimes(ackUs: number[], sendDelayUs = ackUs.map(() => 0)):
 
 export const ENGINE_1 = { host: 'here', engine: '1' };
 
-/** Of an engine whose fleet has done nothing, unless `changes` differ. */
+/** Snapshot of an idle engine and fleet, unless `changes` differ. */
 export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot {
   return {
     from: ENGINE_1,
@@ -124,7 +124,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
   };
 }
 
-/** One end, after a second and a message in each direction. */
+/** One closed connection, after a second and a message in each direction. */
 export function endKind(changes: Partial<EndKind> = {}): EndKind {
   const said = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
   return { ...said, count: 1, announced: NOTHING_ANNOUNCED, samples: [[1000, 1, 1, 10]], ...changes };

@@ -4,7 +4,7 @@ import { describeLayers } from '../../plugin/samplers/layers/layer.ts';
 
 export const MB = 1024 * 1024;
 
-/** Memory of `connections`, on a straight line with some noise. */
+/** Memory at `connections`, on a straight line with some noise. */
 function plateau(connections: number, noiseBytes: number) {
   return {
     connections,
@@ -25,7 +25,7 @@ const PLATEAUS = [
   plateau(5000, 0),
 ];
 
-/** Garbage that is there before the collection. */
+/** Garbage before the collection. */
 const GARBAGE_BYTES = 3 * MB;
 
 function line(bytes: number) {

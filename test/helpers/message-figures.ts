@@ -2,7 +2,7 @@
 import type { Messages } from '../../protocol/result/messages-schema.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 
-/** A made-up distribution around its median. */
+/** An invented distribution around its median. */
 export function summaryOf(count: number, p50: number): Summary {
   return {
     count,

@@ -4,7 +4,7 @@ import { type Script, usesOurEngine } from '../../plugin/script/script.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import type { Problem } from '../../protocol/base/problems.ts';
 
-/** @returns all that is wrong with the parts of a script that the engine reads */
+/** @returns the mistakes in the parts of a script that the engine reads */
 export function mistakesIn(script: Script): Problem[] {
   const { problems } = readScenarios(script, STEPS);
   if (script.scenarios?.some((scenario) => usesOurEngine(scenario, script))) parseEngineOptions(script, problems);

@@ -1,6 +1,6 @@
 /**
- * Linux namespaces as hosts: networks, process ids, host name and boot id of their own, and a monotonic clock that is days ahead. They
- * need root. A bridge in a namespace of its own joins their networks, so nothing of this machine's network changes.
+ * Linux namespaces as hosts, with their own networks, process ids, host name, boot id, and a monotonic clock that is days ahead. They need
+ * root. A bridge in its own namespace joins their networks, so this machine's network does not change.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { type HostProcess, processes, startProcess, WORKER } from './process.ts'
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** @returns why this machine cannot make them; false if it can */
+/** @returns why this machine cannot create them; false if it can */
 export function whyNoNamespaces(): string | false {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'namespaces as hosts need Linux and root';
   try {
@@ -31,7 +31,7 @@ export class NamespaceNetwork {
   readonly #ends: (() => unknown)[] = [];
   readonly #namespaces: string[] = [];
 
-  /** Ends with the test. */
+  /** Removed after the test. */
   constructor(t: Cleaner) {
     this.#folder = tempFolder(t);
     t.after(() => this.#close());
@@ -40,7 +40,7 @@ export class NamespaceNetwork {
     ip('-n', bridge, 'link', 'set', 'br0', 'up');
   }
 
-  /** @param aheadSeconds of its monotonic clock against this machine's */
+  /** @param aheadSeconds of its monotonic clock relative to this machine's */
   host(name: string, aheadSeconds: number) {
     const number = this.#namespaces.length;
     const address = `10.99.0.${number}`;
@@ -60,7 +60,7 @@ export class NamespaceNetwork {
     ];
     return {
       address,
-      /** Runs another command in its network. */
+      /** Command prefix that runs a command in its network. */
       within: ['ip', 'netns', 'exec', namespace],
       /** Changes its network. */
       ip: (...args: string[]) => ip('-n', namespace, ...args),
@@ -91,7 +91,7 @@ export class NamespaceNetwork {
   }
 }
 
-/** One of our workers, at port 8080, and 9090 for its control. */
+/** Starts a worker at port 8080, with its control port at 9090. */
 export async function startWorker({ start }: NamespaceHost, worker: string, env: Record<string, string> = {}) {
   const main = [process.execPath, '--disable-warning=ExperimentalWarning', '--expose-gc', WORKER];
   const started = start(main, {
@@ -105,7 +105,7 @@ function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** @returns the namespace of its process ids; undefined if it has ended */
+/** @returns the process-id namespace of a process; undefined if the process has ended */
 function namespaceOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`);

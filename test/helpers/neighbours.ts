@@ -1,4 +1,4 @@
-/** Servers that others write: each from test/fixtures/neighbours, in a process of its own. */
+/** Servers by others, from test/fixtures/neighbours, each in its own process. */
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,16 +11,16 @@ import { missingTools } from './tools.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/neighbours/', import.meta.url));
 
-/** Where prepare.sh has installed the packages of the neighbours. */
+/** Folder where prepare.sh has installed the packages of the neighbours. */
 const PREPARED = process.env.CAPACITY_NEIGHBOURS;
 
 export interface Neighbour {
   name: string;
-  /** Its file in test/fixtures/neighbours; none if prepare.sh has built it. */
+  /** File in test/fixtures/neighbours; none if prepare.sh has built it. */
   file?: string;
-  /** Its folder below the prepared one; none for packages of this repository. */
+  /** Folder below the prepared one; none for packages of this repository. */
   folder?: string;
-  /** A program, or a path below that folder. Default: this Node. */
+  /** Program, or path below that folder. Default: this Node. */
   command?: string;
   args?: string[];
   env?: Record<string, string>;
@@ -47,14 +47,14 @@ export const NEIGHBOURS = {
   express: { name: 'Express', file: 'express.mjs', folder: 'express' },
 } satisfies Record<string, Neighbour>;
 
-/** @returns why it cannot run here; undefined if it can */
+/** @returns why the neighbour cannot run here; undefined if it can */
 export function whyNot({ folder }: Neighbour): string | undefined {
   if (folder === undefined) return undefined;
   if (PREPARED === undefined) return 'CAPACITY_NEIGHBOURS is not set: see test/fixtures/neighbours/prepare.sh';
   return existsSync(join(PREPARED, folder)) ? undefined : `there is no ${join(PREPARED, folder)}`;
 }
 
-/** Ends with the test. @returns its URL, once it answers */
+/** Starts the server, which is stopped after the test. @returns its URL, when it answers */
 export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Record<string, string> = {}) {
   const PORT = `${await freePort()}`;
   const { folder, file, command = process.execPath, args = [], env: own } = neighbour;
@@ -65,7 +65,7 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
     cwd: home,
     env: { ...process.env, PORT, ...own, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
-    // With its workers.
+    // So that its workers are stopped, too.
     detached: true,
   });
   const url = `http://127.0.0.1:${PORT}`;
@@ -73,14 +73,14 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
   return url;
 }
 
-/** A proxy in front of two servers, with an address for each way to choose between them. */
+/** A proxy in front of two servers, with an address for each way to choose a server. */
 interface Proxy {
   name: string;
-  /** Why it cannot run here; false if it can. */
+  /** Why the proxy cannot run here; false if it can. */
   missing: string | false;
-  /** Those that keep a session at its server. */
+  /** Addresses that keep a session at its server. */
   sticky: string[];
-  /** @param addresses by way */
+  /** @param addresses for each way */
   command(addresses: Record<string, string>): [program: string, ...args: string[]];
 }
 
@@ -104,7 +104,7 @@ export const PROXIES: Proxy[] = [
   },
 ];
 
-/** Ends with the test. @returns its URLs: those that keep a session at its server, and the one that does not */
+/** Starts the proxy, which is stopped after the test. @returns its sticky URLs, and the one that is not sticky */
 export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, string]) {
   const ways = [...proxy.sticky, 'NOT_STICKY'];
   const addresses = Object.fromEntries(
@@ -118,7 +118,7 @@ export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, str
   return { notSticky: `http://${notSticky}`, sticky: Object.values(sticky).map((address) => `http://${address}`) };
 }
 
-/** A file has to be beside its packages, so that it finds them. */
+/** Copies a file beside its packages, so that it finds them. */
 function place(file: string, home: string): void {
   const target = join(home, placed(file));
   if (file.endsWith('.ts')) writeFileSync(target, compiled(join(FIXTURES, file)));
@@ -127,7 +127,7 @@ function place(file: string, home: string): void {
 
 const placed = (file: string) => file.replace(/\.ts$/, '.mjs');
 
-/** Node does not run decorators. */
+/** Compiles decorators, which Node does not run. */
 function compiled(path: string): string {
   const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
   const text = readFileSync(path, 'utf8');
@@ -137,7 +137,7 @@ function compiled(path: string): string {
 async function answers(name: string, url: string): Promise<void> {
   const handshake = () =>
     fetch(`${url}/socket.io/?EIO=4&transport=polling`).then(
-      // It may want to know who comes.
+      // Status 401 or 403 is an answer, too.
       ({ status }) => status < 500,
       () => false,
     );

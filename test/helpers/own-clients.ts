@@ -1,4 +1,4 @@
-/** Servers that let in nobody but users, and the run's own clients for them. */
+/** Servers that admit only users, and the run's own clients for them. */
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** @returns the namespace of a client that is no virtual user */
+/** @returns the namespace of a client without a virtual user */
 export async function connectBare(
   connection: ConnectionTarget,
   signal: AbortSignal,
@@ -50,7 +50,7 @@ export function scenarioOf(
   const plugins = { [ENGINE]: options };
   const script: Script = {
     config: { target: url, phases: [{ duration: 1, arrivalRate: 1 }], plugins, ...config },
-    scenarios: [scenarios].flat().map((one) => ({ engine: ENGINE, ...one })),
+    scenarios: [scenarios].flat().map((scenario) => ({ engine: ENGINE, ...scenario })),
     _scriptPath: join(folder, 'scenario.yml'),
   };
   return { script, settings: readSettings(script, STEPS, {}) };
@@ -65,8 +65,8 @@ export const CSV = { payload: [{ path: 'tokens.csv', fields: ['user', 'token'] }
 export const CODE = { processor: 'processor.cjs' };
 export const BEARER = { socketio: { extraHeaders: { authorization: 'Bearer {{ token }}' } } };
 
-/** Without a token, the request ends before Socket.IO sees it. */
-const asksForBearer =
+/** Admits requests with a token; others end before Socket.IO sees them. */
+const requireBearer =
   (refuse: (request: IncomingMessage, response: ServerResponse) => void) =>
   (io: Server): void => {
     io.engine.use((request: IncomingMessage, response: ServerResponse, next: () => void) =>
@@ -76,11 +76,11 @@ const asksForBearer =
   };
 
 export const SERVERS = {
-  answers: asksForBearer((_request, response) => {
+  answers: requireBearer((_request, response) => {
     response.writeHead(401);
     response.end('who are you?');
   }),
-  hangsUp: asksForBearer(({ socket }) => socket.destroy()),
+  hangsUp: requireBearer(({ socket }) => socket.destroy()),
 };
 
 export function welcome(io: Server) {

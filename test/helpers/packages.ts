@@ -1,4 +1,4 @@
-/** The published packages as a user gets them: packed, and installed into projects that were empty. */
+/** The published packages as users get them: packed, and installed into empty projects. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const PACKAGES = [ENGINE, HOOK, INSTRUMENT];
 
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Packs all three, or those named. @returns the path of each one's tarball, in a folder for the caller to remove */
+/** Packs all packages, or those named. @returns the paths of the tarballs, in a folder that the caller removes */
 export async function pack(names = PACKAGES): Promise<{ folder: string; tarballs: Record<string, string> }> {
   const folder = mkdtempSync(join(tmpdir(), 'packages-'));
   const workspaces = names.flatMap((name) => ['--workspace', name]);
@@ -23,12 +23,12 @@ export async function pack(names = PACKAGES): Promise<{ folder: string; tarballs
   return { folder, tarballs: Object.fromEntries(names.map((name) => [name, tarball(name)])) };
 }
 
-/** `npm install` as a user types it, in a new folder or one that has been installed into. */
+/** Runs `npm install` in a new or existing project. */
 export async function install(project: string, ...specs: string[]): Promise<void> {
   mkdirSync(project, { recursive: true });
   const manifest = join(project, 'package.json');
   if (!readdirSync(project).includes('package.json')) writeFileSync(manifest, '{"private": true}');
-  // Without variables that would keep an install script from running or from downloading something.
+  // Without variables that would keep install scripts from running or downloading.
   const excluded = /^(PLAYWRIGHT_|PUPPETEER_|npm_config_ignore_scripts$)/i;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name)));
   await execa('npm', ['install', '--prefer-offline', ...QUIET, ...specs], { cwd: project, env, extendEnv: false });
@@ -37,9 +37,9 @@ export async function install(project: string, ...specs: string[]): Promise<void
 export const NO_REGISTRY = 'the npm registry cannot be reached, and its cache lacks this version of Node';
 
 /**
- * @param version as npm's package `node` has it; also `20` for the newest of its line
- * @returns the program: that of this process if it is of this version, or one that npm installs in `project`; undefined
- *   without a registry, except in CI
+ * @param version of npm's package `node`; `20` is the newest of its line
+ * @returns the program: that of this process if the version matches, else installed in `project`; undefined without a registry, except in
+ * CI
  */
 export async function nodeOf(version: string, project: string): Promise<string | undefined> {
   if (`${process.versions.node}.`.startsWith(`${version}.`)) return process.execPath;
@@ -54,7 +54,7 @@ export async function nodeOf(version: string, project: string): Promise<string |
 
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED/;
 
-/** @returns paths of the packages that run a script when they are installed, which could download anything */
+/** @returns paths of the packages with an install script, which could download anything */
 export function withInstallScripts(project: string): string[] {
   const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
   const entries = Object.entries<{ hasInstallScript?: boolean }>(packages);
@@ -62,8 +62,8 @@ export function withInstallScripts(project: string): string[] {
 }
 
 /**
- * A package as `npm install` would place it, without downloading its dependencies: a copy of its files, with links to
- * this repository's packages below them. Only this package sees those; ours have their own dependencies.
+ * Places a package like `npm install`, without downloading its dependencies: a copy of its files, with links to this repository's packages
+ * below. Only this package sees those links.
  */
 export function place(project: string, name: string): void {
   const installed = join(ROOT, 'node_modules');

@@ -1,11 +1,11 @@
-/** Reads the parts of Markdown pages that tests need: sections, first columns of tables, code blocks, links. */
+/** Reads parts of Markdown pages: sections, first columns of tables, code blocks, links. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
 interface Section {
-  /** Without its number signs, with its backticks. */
+  /** Without number signs, with backticks. */
   heading: string;
   level: number;
   text: string;
@@ -25,9 +25,9 @@ export function sections(markdown: string): Section[] {
   }));
 }
 
-/** @throws Error when there is no such section */
+/** @throws Error if there is no such section */
 export function section(markdown: string, heading: string): string {
-  const found = sections(markdown).find((one) => one.heading === heading);
+  const found = sections(markdown).find((entry) => entry.heading === heading);
   if (!found) throw new Error(`no section "${heading}"`);
   return found.text;
 }

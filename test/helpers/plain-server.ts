@@ -1,4 +1,4 @@
-/** Socket.IO servers in processes of their own: one without a line of ours, and one with a known leak. They end with the test. */
+/** Socket.IO servers in their own processes, uninstrumented or with a known leak. They are stopped after the test. */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { TOKEN } from './app.ts';
@@ -8,18 +8,15 @@ import type { Cleaner } from './raw-listen.ts';
 const scriptOf = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 
 /**
- * Nobody's child, as a run does not measure its own children as a server.
- * @param limit of connections: it refuses all others @param workMs for each message
+ * Starts an uninstrumented server. Its process is no child of this one, since a run does not measure its own children. @param limit of
+ * connections: others are refused @param workMs for each message
  */
 export async function startPlainServer(t: Cleaner, { limit = Infinity, workMs = 0 } = {}) {
   const { pids, line } = await startOrphan(t, scriptOf('plain-server.mjs'), String(limit), String(workMs));
   return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
 }
 
-/**
- * Nobody's child, either. Ends when so many clients are connected, or when it has used up its limit of open files, ten of which
- * each connection takes.
- */
+/** Starts a server, also not a child, that exits at `most` clients, or at its limit of open files, ten of which each connection uses. */
 export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles = 0 }) {
   const opensFiles = openFiles > 0 ? 'files' : 'none';
   const { pids, line } = await startOrphan(t, scriptOf('ending-server.mjs'), String(most), opensFiles);
@@ -30,13 +27,13 @@ export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles
 }
 
 export interface Leak {
-  /** Kept of each connection that has left. */
+  /** Bytes kept for each closed connection. */
   perConnectionBytes?: number;
-  /** Of so many connections; then it is full. */
+  /** Number of connections after which nothing more is kept. */
   mostKept?: number;
-  /** Kept whoever comes. */
+  /** Bytes kept each second. */
   perSecondBytes?: number;
-  /** Each connection makes a namespace, which stays. */
+  /** Whether each connection creates a namespace, which stays. */
   leavesNamespaces?: boolean;
   /** How long the third broadcast blocks the event loop. */
   blockMs?: number;

@@ -1,10 +1,9 @@
-/** For measurements of other processes that no event announces. */
+/** Polling, for changes of other processes that no event announces. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Polls until it returns something truthy.
- * @param context what else an error is to say
- * @throws Error after `timeoutMs`, naming what was waited for
+ * Polls until the result is truthy. @param context further text of the error
+ * @throws Error after `timeoutMs`, with `what`
  */
 export async function eventually<T>(
   what: string,

@@ -12,25 +12,25 @@ export const WORKER = fileURLToPath(new URL('../../server/main.ts', import.meta.
 
 export type StartedProcess = ReturnType<typeof startProcess>;
 
-/** Of a host of its own: `kill` ends all that it has started, too, at once, as if the host had lost its power. */
+/** A process that stands for a host: `kill` also kills everything that it has started, like a power failure. */
 export interface HostProcess extends StartedProcess {
-  /** Command lines of the process and all that it has started, also of those that have been left by their parents. */
+  /** Command lines of the process and its descendants, including orphaned ones. */
   running(): string[];
 }
 
 export function startProcess(t: Cleaner, command: string, args: string[], options: SpawnOptions = {}) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const pid = child.pid ?? 0;
-  /** Of both streams, interleaved. */
+  /** Output of both streams, interleaved. */
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (data) => {
       output += data;
     });
   }
-  /** Exit code, when all of its processes that share its output have ended. */
+  /** Exit code, when all processes that share its output have ended. */
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  /** Waits until it has said that, or has ended. */
+  /** Waits for output that matches, and rejects if the process ends first. */
   const said = async (what: RegExp) => {
     for (;;) {
       const found = what.exec(output);
@@ -39,7 +39,7 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
       await Promise.race([once(child.stdout as Readable, 'data'), once(child.stderr as Readable, 'data'), over]);
     }
   };
-  /** Where it is `detached`, its process group. */
+  /** Signals the process, or its process group if it is `detached`. */
   const kill = (signal: NodeJS.Signals = 'SIGKILL') => signalNow(options.detached ? -pid : pid, signal);
   const exited = once(child, 'exit');
   t.after(async () => {
@@ -50,9 +50,9 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
 }
 
 /**
- * A process that is no child of the test's, as somebody else's server: a shell starts it and leaves.
- * @param args of Node; the first line that it prints are the ids of its processes, its own first
- * @returns how to read its next line, and to end it
+ * Starts a process that is no child of the test, like a user's server, through a shell that exits.
+ * @param args of Node; the first line of its output must be its process ids, its own first
+ * @returns functions to read its next line, and to end it
  */
 export async function startOrphan(t: Cleaner, ...args: string[]) {
   const command = ['-c', '"$0" "$@" &', process.execPath, ...args];
@@ -74,7 +74,7 @@ export async function startOrphan(t: Cleaner, ...args: string[]) {
   return { pids, line, end };
 }
 
-/** All of this machine, but for zombies, which can stay for as long as nobody asks for them. The environment of somebody else's is empty. */
+/** @returns all processes of this machine without zombies. The environment of another user's process is empty. */
 export function processes() {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -89,7 +89,7 @@ export function processes() {
     .filter(({ state }) => state !== 'Z');
 }
 
-/** @returns '' if the process has ended, or is somebody else's */
+/** @returns '' if the process has ended, or belongs to another user */
 export function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

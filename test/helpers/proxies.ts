@@ -1,4 +1,4 @@
-/** Real proxies in front of one server, with the mistakes that a test gives them. */
+/** Real proxies in front of one server, with faults set by a test. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -20,7 +20,10 @@ export function lacks(program: 'nginx' | 'haproxy'): string | false {
 export const UPGRADE =
   'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;';
 
-/** Ends with the test. @param location nginx directives beside `proxy_pass`; `http` those of all @returns its port, and its master's pid */
+/**
+ * Stopped after the test. @param location nginx directives beside `proxy_pass` @param http directives of all locations @returns its port,
+ * and the pid of its master
+ */
 export async function startNginx(
   t: Cleaner,
   upstreamPort: number,
@@ -42,7 +45,7 @@ export async function startNginx(
       }
     }`;
   writeFileSync(join(folder, CONFIG), config);
-  // A daemon is nobody's child: a run never takes its own children for the proxy.
+  // A daemon is no child of this process: a run never takes its own children for the proxy.
   await execa(findTool('nginx') as string, ['-p', folder, '-c', join(folder, CONFIG)]);
   const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
   t.after(async () => {
@@ -53,7 +56,7 @@ export async function startNginx(
   return { port, pid };
 }
 
-/** Ends with the test. @param own lines of the frontend, and words of the server's line @returns its port */
+/** Stopped after the test. @param own lines of the frontend, and words of the server's line @returns its port */
 export async function startHaproxy(
   t: Cleaner,
   upstreamPort: number,

@@ -1,4 +1,4 @@
-/** Servers on a free port of loopback, which end with their test, whatever they hold open. */
+/** Servers on a free port of loopback, which are closed after the test with all connections. */
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 
@@ -7,13 +7,13 @@ export interface Cleaner {
   after(cleanUp: () => unknown): void;
 }
 
-/** Resets of its sockets are of no interest. @returns the port */
+/** Listens and ignores resets of its sockets. @returns the port */
 export async function listen(t: Cleaner, server: Server, host = '127.0.0.1'): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
   t.after(async () => {
     server.close();
-    // What listens to the end of a socket belongs to this test: in the next one, timers can be others.
+    // Waits for the sockets to close within this test: the next one may mock timers.
     const open = [...sockets].filter(({ closed }) => !closed);
     const closed = open.map((socket) => new Promise<void>((resolve) => socket.once('close', () => resolve())));
     for (const socket of open) socket.destroy();
@@ -27,7 +27,7 @@ export async function urlOf(t: Cleaner, server: Server): Promise<string> {
   return `http://127.0.0.1:${await listen(t, server)}`;
 }
 
-/** A server of raw bytes. @param onData the first that a client sends @returns its URL */
+/** Starts a server of raw bytes. @param onData gets the first bytes of a client @returns its URL */
 export function rawServer(t: Cleaner, onData: (socket: Socket, data: Buffer) => void = () => {}): Promise<string> {
   return urlOf(
     t,

@@ -1,4 +1,4 @@
-/** What a search judges: results with given reasons of the verdict or failed connections, and conditions. */
+/** Inputs of a search: results with given findings or failed connections, and conditions. */
 import assert from 'node:assert/strict';
 import { parseConditions } from '../../plugin/cli/parse-conditions.ts';
 import { verdictOf } from '../../plugin/findings/conclude.ts';

@@ -1,4 +1,4 @@
-/** A scripted Engine.IO server that writes down what a client sends it, request by request and frame by frame. */
+/** A scripted Engine.IO server that records requests and frames of a client. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -10,7 +10,7 @@ interface Request {
   body: string;
 }
 
-/** The handshake, the answer for the namespace, and one that waits. */
+/** Polls before the probe is answered: the handshake, the namespace's answer, and a pending one. */
 const POLLS_BEFORE_PROBE = 3;
 
 export class RecordedSession extends EventEmitter {
@@ -42,7 +42,7 @@ export class RecordedSession extends EventEmitter {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Sends packets by the transport that the client has. */
+  /** Sends packets over the client's current transport. */
   send(...packets: string[]): void {
     if (this.#webSocket) for (const packet of packets) this.#webSocket.write(text(packet));
     else {
@@ -84,7 +84,7 @@ export class RecordedSession extends EventEmitter {
     });
   }
 
-  /** Not before the namespace is open and another poll waits, so that every client makes the same requests. */
+  /** Answers after the namespace is open and another poll is pending, so that every client sends the same requests. */
   #answerProbe(): void {
     if (!this.#waiting || !this.#probed || this.polls.length < POLLS_BEFORE_PROBE) return;
     this.#probed.write(text('3probe'));
@@ -124,7 +124,7 @@ export class RecordedSession extends EventEmitter {
   }
 }
 
-/** How a connection is kept, and the client's name, differ between clients on purpose. */
+/** Headers that differ between clients on purpose. */
 const NOT_COMPARED = new Set(['user-agent', 'connection', 'sec-websocket-key']);
 
 function describe({ url = '', rawHeaders }: IncomingMessage, body: string): Request {
@@ -133,6 +133,6 @@ function describe({ url = '', rawHeaders }: IncomingMessage, body: string): Requ
     const name = String(rawHeaders[at]).toLowerCase();
     if (!NOT_COMPARED.has(name)) headers[name] = String(rawHeaders[at + 1]).replace(/:\d+$/, ':port');
   }
-  // Different in every request, and of the same kind.
+  // The parameter differs in every request.
   return { target: url.replace(/([?&]t=)[a-z0-9]{6,8}(?=&|$)/, '$1<unique>'), headers, body };
 }

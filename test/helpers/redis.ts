@@ -14,7 +14,7 @@ export async function startRedis(t: Cleaner, port?: number, options: string[] = 
     ...['--port', `${chosen}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp', ...options],
   ]);
   await said(/Ready to accept connections/);
-  /** At once. */
+  /** Kills the server at once. */
   const close = async () => {
     kill();
     await ended;
@@ -24,7 +24,7 @@ export async function startRedis(t: Cleaner, port?: number, options: string[] = 
 
 export type TestRedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 
-/** Starts a Redis Cluster of three nodes, as a stack does, until the test ends. @returns the URL of one, with the password of all */
+/** Starts a Redis Cluster of three nodes like a stack does, until the test ends. @returns the URL of a node, with the password */
 export async function startRedisCluster(t: Cleaner) {
   const dir = tempFolder(t);
   const redis = planRedis(3, await freePorts(6));
@@ -45,7 +45,7 @@ export async function startRedisCluster(t: Cleaner) {
       processes[index] = undefined;
     }
   };
-  /** Starts all nodes again, and empty, unless all are running. */
+  /** Restarts all nodes, empty, unless all are running. */
   const start = async () => {
     if (processes.every(Boolean)) return;
     await stop();

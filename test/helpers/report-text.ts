@@ -1,16 +1,16 @@
-/** A run's report as text, for tests of what it says. */
+/** A run's report as text. */
 import type { Result } from '../../protocol/result/result.ts';
 import { renderRun } from '../../report/render/console.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderSummary } from '../../report/render/markdown.ts';
 import { documentOf } from './findings.ts';
 
-/** With all tables, in lines that hold whole sentences. */
+/** With all tables, in lines wide enough for whole sentences. */
 export function fullText(result: Result): string {
   return renderRun(documentOf(result), { color: false, width: 1000, verbose: true });
 }
 
-/** What the run ends with. */
+/** The text at the end of a run. */
 export function endingText(result: Result, width = 1000): string {
   return renderRun(documentOf(result), { color: false, width });
 }
@@ -23,7 +23,7 @@ export function reportMarkdown(result: Result): string {
   return renderSummary(documentOf(result), ['thresholds']);
 }
 
-/** Text of a page, without its tags, style, script and drawings. */
+/** Text of a page, without tags, style, script and drawings. */
 export function textOfPage(markup: string): string {
   return markup
     .replace(/<(style|script|svg)\b.*?<\/\1>/gs, '')

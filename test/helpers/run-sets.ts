@@ -1,4 +1,4 @@
-/** Sets of made-up runs to compare: each differs from a perfect one in what its name says. */
+/** Sets of invented runs to compare: each differs from a perfect run as its name says. */
 import assert from 'node:assert/strict';
 import type { Result } from '../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../report/compare/compare.ts';
@@ -33,7 +33,7 @@ export const latencyOfOne = (p50: number): RunSet => {
   return set;
 };
 
-/** One run whose workers cost `slope` bytes per connection, plus or minus `halfWidth`, by five plateaus. */
+/** One run whose workers cost `slope` bytes per connection, ± `halfWidth`. */
 export const slopeRun = (slope: number, halfWidth: number): RunSet =>
   setOf(
     run(({ memory }) => {
@@ -60,7 +60,7 @@ export const invalid = (set: RunSet): RunSet => {
 };
 
 export function figure(sets: RunSet[], path: string): ComparedFigure {
-  const found = compare(sets).figures.find((one) => one.path === path);
+  const found = compare(sets).figures.find((entry) => entry.path === path);
   assert.ok(found, path);
   return found;
 }

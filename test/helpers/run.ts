@@ -1,4 +1,4 @@
-/** Whole runs: `artillery run` with our engine and plugin, each in its own process group, folder and state folder. */
+/** Complete runs: `artillery run` with the engine and plugin, each in its own process group, folder and state folder. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,19 +18,19 @@ import { tempStateDir } from './stack.ts';
 
 const ownArtillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
-/** No run of the tests takes half as long. */
+/** More than twice as long as any run of the tests. */
 const LIMIT_MS = 90_000;
 
 interface RunOptions {
-  /** JSON, which is YAML; or the text of the file. */
+  /** JSON, which is YAML, or the text of the file. */
   script: object | string;
   env?: Record<string, string>;
   args?: string[];
   /** Artillery's start script. Default: this repository's. */
   artillery?: string;
-  /** Shell commands to precede the run with. */
+  /** Shell commands before the run. */
   before?: string;
-  /** In a pseudo terminal of `script`. */
+  /** Whether to run in a pseudo terminal of `script`. */
   terminal?: boolean;
 }
 
@@ -39,8 +39,8 @@ export type StartedRun = ReturnType<typeof startRun>;
 const FLOW: object[] = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
 
 /**
- * 10 connections in two ramps and little of everything: about 10 s, and the stack's start.
- * @param config without a target, the script measures the bundled deployment, on a port of its own as files run side by side
+ * A script with 10 connections in two ramps and little of everything: about 10 s, plus the stack's start. @param config without a target,
+ * the script measures the bundled deployment on its own port, as test files run concurrently
  */
 export function quickScript(
   config: { target?: string; [key: string]: unknown } = {},
@@ -72,7 +72,7 @@ export function quickScript(
   };
 }
 
-/** What the test leaves running ends after it. @returns also its `directory`, with results in its folder `results` */
+/** Starts a run, whose processes end after the test. @returns also its `directory`, with the folder `results` */
 export function startRun(
   t: Cleaner,
   { script, env = {}, args = [], artillery = ownArtillery, before = ':', terminal = false }: RunOptions,
@@ -102,7 +102,7 @@ export function startRun(
   return {
     ...run,
     ...{ directory, stateDir, result },
-    /** Ctrl-C: everything in the terminal's process group gets it. */
+    /** Ctrl-C: signals everything in the terminal's process group. */
     interrupt: () => run.kill('SIGINT'),
     stack: () => {
       const state = readState(stateDir);
@@ -115,7 +115,7 @@ export function startRun(
   };
 }
 
-/** @param output of a run with the option `live` @returns broadcasts that its live page counts */
+/** @param output of a run with the option `live` @returns the broadcasts counted on its live page */
 export async function broadcastsSent(output: string): Promise<number> {
   const page = /Live view: (http:\S+)/.exec(output)?.[1];
   if (page === undefined) return 0;
@@ -126,7 +126,7 @@ export async function broadcastsSent(output: string): Promise<number> {
   return Number(/^socketio_capacity_broadcasts_total\{[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-/** @param folder of results @returns the newest one, as far as it has been written */
+/** @param folder of results @returns the newest result, as far as it is written */
 export function latestResult(folder: string): Result | undefined {
   const path = join(folder, 'latest/result.json');
   return existsSync(path) ? resultSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
@@ -137,7 +137,7 @@ export function hasReached(result: Result | undefined, stage: string): boolean |
   return result?.stages.some(({ name }) => name === stage);
 }
 
-/** Findings that a run can have only because other tests use the machine at the same time. */
+/** Findings that may only come from other tests on the machine. */
 const BUSY_MACHINE = new Set([
   'MACHINE_SATURATED',
   'GENERATOR_LATE',
@@ -148,45 +148,44 @@ const BUSY_MACHINE = new Set([
   'WORKER_STALLED',
   'WORKERS_SATURATED',
   'QUEUE_GROWS',
-  // Of other hosts: every answer about their time waited for a CPU.
+  // For other hosts, as each reading of their clock waited for a CPU.
   'CLOCK_UNCERTAIN',
 ]);
 
-/** Artillery's pauses end by the clock: on a slow machine, one of two seconds can be too short for its readings. */
+/** Artillery's pauses end by the clock: on a slow machine, two seconds can be too short for the readings. */
 export const TOO_SLOW_TO_READ: FindingCode[] = ['PLATEAUS_UNUSABLE'];
 
 /**
- * @param expected codes that the server itself causes
- * @param excused codes that the way in which the run was made can add
- * @returns codes of findings that no other one explains, sorted, without those that a busy machine can add
+ * @param expected codes caused by the server @param excused codes that the kind of run can add
+ * @returns codes of root findings, sorted, without those of a busy machine
  */
 export function reasonsOfServer(
   { findings }: Result,
   expected: FindingCode[] = [],
   excused = TOO_SLOW_TO_READ,
 ): string[] {
-  const isAmong = (codes: FindingCode[], code: string) => codes.some((one) => one === code);
+  const isAmong = (codes: FindingCode[], code: string) => codes.some((known) => known === code);
   const isBusy = ({ code, message }: Result['findings'][number]) =>
     (BUSY_MACHINE.has(code) || isAmong(excused, code)) &&
     !isAmong(expected, code) &&
-    // Samples that were not taken; a source that no longer answers is not busy.
+    // Missing samples may come from a busy machine; a source that does not answer does not.
     (code !== 'READINGS_MISSING' || /samples|gap/.test(message));
   return rootsOf(findings.filter((reason) => !isBusy(reason)))
     .map(({ code }) => code)
     .sort();
 }
 
-/** @returns whether the run itself says that it was late: what has to happen within a time can be missing */
+/** @returns whether the run reported delays, so that timed events may be missing */
 export function wasLate({ findings }: Result): boolean {
   return findings.some(({ code }) => BUSY_MACHINE.has(code));
 }
 
-/** @returns whether the run has read memory in all of its pauses */
+/** @returns whether the run has read memory in all pauses */
 export function hasAllPlateaus({ findings }: Result): boolean {
-  return !findings.some(({ code }) => TOO_SLOW_TO_READ.some((one) => one === code));
+  return !findings.some(({ code }) => TOO_SLOW_TO_READ.some((known) => known === code));
 }
 
-/** @returns the result of a successful run: its verdict is VALID, or would be on an otherwise idle machine, and no process is left */
+/** Asserts a successful run: its verdict is VALID, or would be on an idle machine, and no process is left. @returns the result */
 export async function goodResult(run: StartedRun, excused?: FindingCode[]): Promise<Result> {
   const exitCode = await run.ended;
   const result = run.result();
@@ -203,7 +202,7 @@ export function assertGood(result: Result, exitCode: number | null, output: stri
   assert.equal(exitCode, result.verdict.status === 'VALID' ? 0 : EXIT_CODES.suspect, output);
 }
 
-/** Processes whose command line or environment names the run's folders. */
+/** @returns processes whose command line or environment contains the run's folders */
 export function strays({ stateDir }: StartedRun): string[] {
   const isOfRun = (text: string) => text.includes(dirname(stateDir));
   return processes()

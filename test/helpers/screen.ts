@@ -1,4 +1,4 @@
-/** What a terminal shows after the bytes it received: supports what spinners and status lines use. */
+/** The screen of a terminal after the bytes it received; supports what spinners and status lines use. */
 export class Screen {
   readonly #columns: number;
   #rows: string[] = [''];
@@ -19,7 +19,7 @@ export class Screen {
     }
   }
 
-  /** Without trailing blanks and empty lines at the end. */
+  /** @returns lines without trailing blanks, and without empty lines at the end */
   lines(): string[] {
     const lines = this.#rows.map((row) => row.trimEnd());
     while (lines.at(-1) === '') lines.pop();

@@ -8,7 +8,7 @@ interface Changes {
   deployment?: Partial<Deployment>;
 }
 
-/** Returns a situation: by default, 32,000 connections at 500/s on a planned full stack, on a machine of 2 cores. */
+/** 32,000 connections at 500/s on a full stack that is not started, on a machine of 2 cores with defaults. */
 export function situation({ machine, load, deployment }: Changes = {}): Situation {
   return {
     machine: {
@@ -63,7 +63,7 @@ const EXTERNAL: Partial<Deployment> = {
   starts: { nginx: false, redis: 0, pm2: false },
 };
 
-/** Returns the same situation with the user's server on another machine. */
+/** The same load against a user's server on another machine. */
 export function remote({ machine, load, deployment }: Changes = {}): Situation {
   return situation({
     machine,

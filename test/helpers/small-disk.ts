@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { attempt } from '../../protocol/base/attempt.ts';
 import type { Cleaner } from './raw-listen.ts';
 
-/** False, or why this machine mounts none. */
+/** Why this machine cannot mount disks; false if it can. */
 export const NO_MOUNTS = mountable() ? false : 'mounts need root on Linux';
 
 export interface SmallDisk {
   folder: string;
-  /** Leaves no room. */
+  /** Fills the disk completely. */
   fill(): void;
   makeReadOnly(): void;
 }

@@ -1,4 +1,4 @@
-/** For tests that start stacks: state folders, and the processes of a stack. */
+/** Tools for tests that start stacks: state folders, and the processes of a stack. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { isAlive } from '../../server/stack/state/stack-processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 import type { Cleaner } from './raw-listen.ts';
 
-/** A state folder that does not exist yet; a stack that is left in it is taken down after the test. */
+/** @returns a state folder that does not exist yet; a stack left in it is stopped after the test */
 export function tempStateDir(t: Cleaner, name = 's'): string {
   const parent = mkdtempSync(join(tmpdir(), 'stack-'));
   const stateDir = join(parent, name);
@@ -20,7 +20,7 @@ export function tempStateDir(t: Cleaner, name = 's'): string {
   return stateDir;
 }
 
-/** Every process of the stack as it was when the state was written, without its owner. */
+/** @returns the stack's processes at the time of the state, without its owner */
 export function processesOf(state: StackState) {
   const { workers, nginxWorkerPids, pm2Pid, nginxPid, keeperPid } = state;
   const single = [pm2Pid, nginxPid, keeperPid];

@@ -1,4 +1,4 @@
-/** A study as it was measured, from the results of its runs. */
+/** A measured study, made from the results of its runs. */
 import type { MeasuredStudy } from '../../docs/studies/page.ts';
 import { studySchema } from '../../protocol/documents/study-schema.ts';
 import { labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
@@ -7,24 +7,24 @@ const STARTED_AT = '2026-01-02T03:04:05.000Z';
 
 type Plan = MeasuredStudy['study']['plan'];
 
-/** @param runs a missing result is that of a run that was refused */
+/** @param runs one without a result is a refused run */
 export function measuredStudy(
   name: string,
   plan: Pick<Plan, 'scenario' | 'vary'> & Partial<Plan>,
   runs: MeasuredRun[],
 ): MeasuredStudy {
-  const whole: Plan = { servers: {}, except: [], repeat: 1, seed: 1, ...plan };
+  const fullPlan: Plan = { servers: {}, except: [], repeat: 1, seed: 1, ...plan };
   const study = studySchema.parse({
     schemaVersion: 2,
     name,
     title: 'What does it cost?',
-    plan: whole,
+    plan: fullPlan,
     scenarioHash: 'abc',
     startedAt: STARTED_AT,
     planned: runs.length,
     runs: runs.map(({ levels, result }, index) => ({
       number: index + 1,
-      block: runs.slice(0, index + 1).filter((one) => labelOf(one.levels) === labelOf(levels)).length,
+      block: runs.slice(0, index + 1).filter((run) => labelOf(run.levels) === labelOf(levels)).length,
       levels,
       startedAt: STARTED_AT,
       exitCode: result ? 0 : 2,
@@ -33,7 +33,7 @@ export function measuredStudy(
       status: result ? 'VALID' : null,
       problem: result ? null : 'NOT_INSTALLED: it is not installed (exit code 2)',
     })),
-    ...summarize(whole, runs),
+    ...summarize(fullPlan, runs),
   });
   return { study, runs };
 }

@@ -1,9 +1,9 @@
-/** Programs that tests use where they are installed, in PATH or by `npm run test:charts`. */
+/** Optional programs of tests, in PATH or installed by `npm run test:charts`. */
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { findTool } from '../../server/stack/tools.ts';
 
-/** Folder of the programs that `npm run test:charts` builds: outside of the checkout, so that they are built once. */
+/** Folder of the programs that `npm run test:charts` builds, outside of the checkout, so that they are built only once. */
 export const TOOLS = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'socketio-capacity-tests');
 
 /** Folder of Python packages in `TOOLS`. */

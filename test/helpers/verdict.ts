@@ -1,4 +1,4 @@
-/** The verdict on a run of which all is well, but for what a test changes. */
+/** The verdict on a perfect run with a test's changes. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CodedDetail } from '../../plugin/findings/check.ts';
@@ -30,7 +30,7 @@ export function verdictOf(change: Change = () => {}) {
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
   const { verdict, findings, outcome } = conclude(measured, result);
-  for (const one of findings) assertValues(one);
+  for (const found of findings) assertValues(found);
   const roots = rootsOf(findings);
   return { outcome, status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
@@ -40,7 +40,7 @@ export function othersAccepted({ observations }: Measurements): void {
   observations.note('othersAccepted', { when: { at: 'broadcasts' }, connections: 3 });
 }
 
-/** What is found in the figures of delivery alone. */
+/** @returns the findings of the delivery figures alone */
 export function deliveryReasons(
   delivery: Result['delivery'],
   latency: Result['latency'],
@@ -51,7 +51,7 @@ export function deliveryReasons(
   const explained = all.flatMap(({ code, message }) =>
     explainedBy(
       finding(code, message),
-      all.map((one) => finding(one.code)),
+      all.map(({ code }) => finding(code)),
       result,
       measured,
     ),
@@ -59,12 +59,17 @@ export function deliveryReasons(
   return all.filter(({ code }) => !explained.includes(code));
 }
 
-/** The reasons that there are, none without a code, and numbers and names in the message of the first. */
-export type Case = [what: string, change: Change, codes?: FindingCode | FindingCode[], ...details: (string | number)[]];
+/** A change, the expected codes of the findings, and words of the first message. */
+export type Case = [
+  situation: string,
+  change: Change,
+  codes?: FindingCode | FindingCode[],
+  ...details: (string | number)[],
+];
 
 export function testCases(cases: Case[]): void {
-  for (const [what, change, expected = [], ...details] of cases) {
-    it(`${what}: ${String(expected) || 'nothing'}`, () => {
+  for (const [situation, change, expected = [], ...details] of cases) {
+    it(`${situation}: ${String(expected) || 'nothing'}`, () => {
       const { codes, findings } = verdictOf(change);
       assert.deepEqual(codes, [expected].flat());
       assertNames(findings[0]?.message, details);
@@ -72,16 +77,16 @@ export function testCases(cases: Case[]): void {
   }
 }
 
-/** Numbers that are names: of processes, ports, workers, broadcasts and JSON paths, and those in quoted words. */
+/** Numbers that are names: of processes, ports, workers, broadcasts and JSON paths, and in quotes. */
 const NAMES = /`[^`]*`|"[^"]*"|\$\.\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*/gi;
 
-/** A finding whose message has a number has it as a value, too: no reader of a result parses a sentence. */
+/** Asserts that a finding with a number in its message also has values, so that readers need not parse the sentence. */
 export function assertValues({ code, message, values = [] }: Pick<Finding, 'code' | 'message' | 'values'>): void {
   const number = /(?<![\w.:/])\d+(?![\w.:/])/.exec(message.replace(NAMES, ''));
   if (number) assert.ok(values.length > 0, `${code} has ${number[0]} in its message, and no value: ${message}`);
 }
 
-/** The message has each of them, as a word or number of its own. */
+/** Asserts that the message contains each detail as its own word or number. */
 export function assertNames(message = '', details: (string | number)[]): void {
   for (const detail of details) {
     const text = String(detail).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -89,7 +94,7 @@ export function assertNames(message = '', details: (string | number)[]): void {
   }
 }
 
-/** Of fleet processes that hold so many connections each. */
+/** Fleet processes with these numbers of connections. */
 export function fleetProcesses(held: number[], changes: { alive?: boolean; answers?: boolean } = {}) {
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
   return held.map((connections, index) => ({

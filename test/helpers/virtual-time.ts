@@ -1,12 +1,12 @@
 /**
- * Time that passes only while a test waits for something, so that a minute passes at once, even on a busy machine.
- * Timers, including those of `node:timers/promises`, and `performance.now()` follow it.
+ * Time that passes only while a test waits, so that a minute passes at once, even on a busy machine. Timers, including those of
+ * `node:timers/promises`, and `performance.now()` follow it.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 const STEP_MS = 10;
-/** Ten minutes of the usual steps: longer than any deadline of a run. */
+/** Ten minutes of the usual steps, longer than any deadline of a run. */
 const LIMIT_STEPS = 60_000;
 
 export class VirtualTime {
@@ -15,13 +15,13 @@ export class VirtualTime {
   readonly #stepMs: number;
   #passedMs = 0;
 
-  /** From now until the end of the test. @param stepMs longer ones let days pass in seconds */
+  /** Replaces time until the end of the test. @param stepMs longer steps let days pass in seconds */
   constructor(t: TestContext, stepMs = STEP_MS) {
     this.#t = t;
     this.#stepMs = stepMs;
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
     t.mock.method(performance, 'now', () => this.#startMs + this.#passedMs);
-    // For modules that have imported single functions.
+    // For modules that imported single functions.
     syncBuiltinESMExports();
     t.after(() => {
       t.mock.timers.reset();
@@ -35,9 +35,8 @@ export class VirtualTime {
   }
 
   /**
-   * Lets time pass until the promise settles.
-   * @returns what it resolves with
-   * @throws what it rejects with, or Error if it is still pending after a long time
+   * Lets time pass until the promise settles. @returns its value
+   * @throws its reason, or Error if it is still pending after a long time
    */
   async until<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
@@ -58,7 +57,7 @@ export class VirtualTime {
     await this.until(new Promise((resolve) => setTimeout(resolve, ms)));
   }
 
-  /** Lets that much time pass at once, like a function that blocks for as long. */
+  /** Advances time at once, like a function that blocks. */
   jump(ms: number): void {
     this.#passedMs += ms;
     this.#t.mock.timers.tick(ms);

@@ -15,13 +15,13 @@ import { mistakesIn } from './mistakes.ts';
 
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 
-/** Artillery's own helpers, as it hands them to engines. */
+/** Artillery's own helpers, as passed to engines. */
 export const helpers: Helpers = await import(pathToFileURL(join(artillery, 'dist/lib/commons/engine_util.js')).href);
 
 export interface Outcome {
   error: { code?: string; message?: string } | null;
   vars: Record<string, unknown>;
-  /** Artillery's counts: `started`, callbacks. More than one of either breaks a run. */
+  /** Calls that Artillery counts; more than one of either breaks a run. */
   started: number;
   callbacks: number;
   errors: unknown[];
@@ -54,7 +54,7 @@ export class Bench {
     };
   }
 
-  /** @returns the variables after a flow that does not fail */
+  /** @returns the variables after a flow that must not fail */
   async passes(flow: unknown[], vars: Record<string, unknown> = {}, scenario: Scenario = {}) {
     const { error, vars: left } = await this.play(flow, vars, scenario);
     assert.equal(error, null);
@@ -66,7 +66,7 @@ export class Bench {
     return (await this.play(flow)).error?.code;
   }
 
-  /** Runs the flow once. Resolves at the callback; what comes later is still counted in the outcome. */
+  /** Runs the flow once. Resolves at the callback; later events are still counted in the outcome. */
   play(flow: unknown[], vars: Record<string, unknown> = {}, scenario: Scenario = {}): Promise<Outcome> {
     const spec = { ...scenario, engine: 'socketio-capacity', flow };
     const problems = mistakesIn({ ...this.#script, scenarios: [spec] });

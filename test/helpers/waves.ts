@@ -1,4 +1,4 @@
-/** A made-up run of waves. */
+/** An invented run of waves. */
 import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perfectResult } from './results.ts';
@@ -6,7 +6,7 @@ import { perfectResult } from './results.ts';
 const KB = 1024;
 const MB = KB * KB;
 
-/** @param margin half of the interval */
+/** @param margin half the width of the interval */
 export function drift(bytesPerConnection: number, margin: number): Drift {
   const [low95, high95] = [bytesPerConnection - margin, bytesPerConnection + margin];
   return {
@@ -23,12 +23,12 @@ export function drift(bytesPerConnection: number, margin: number): Drift {
   };
 }
 
-/** Of a run of waves, with so many connected and gone. */
+/** A moment of a run of waves, with connected and closed connections. */
 export function moment(t: number, connections: number, gone: number) {
   return { t, connections, gone, bytes: { workerRss: 200 * MB + connections * KB, workerHeapUsed: 40 * MB } };
 }
 
-/** Three waves of 5,000 to a server whose heap leaks, and whose RSS does not show it. */
+/** Three waves of 5,000 to a server with a leaking heap that RSS does not show. */
 export function waves(changes: Partial<OverTimeResult> = {}): Result {
   const overTime: OverTimeResult = {
     kind: 'waves',

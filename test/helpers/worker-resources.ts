@@ -1,6 +1,6 @@
 import type { WorkerResources } from '../../protocol/wire/events.ts';
 
-/** A worker without limits on a machine of 8 cores and 16 GiB of its own. */
+/** A worker without limits on its own machine of 8 cores and 16 GiB. */
 export function workerResources(changes: Partial<WorkerResources> = {}): WorkerResources {
   return {
     worker: 'w0',

@@ -1,4 +1,4 @@
-/** Creates a document that a zod schema accepts, with the caller's text in place of all strings. */
+/** Creates a document that a zod schema accepts, with the caller's text for all strings. */
 import type { z } from 'zod';
 
 interface Def {
@@ -13,7 +13,7 @@ interface Def {
   values?: unknown[];
 }
 
-/** @param text called once for each string and each free key, with its path */
+/** @param text called with the path of each string and each free key */
 export function sample(schema: z.ZodType, text: (path: string) => string, at = ''): unknown {
   const def = schema._zod.def as unknown as Def;
   const inside = (inner: z.ZodType | undefined, key: string) => sample(inner as z.ZodType, text, `${at}.${key}`);

@@ -1,4 +1,4 @@
-/** Servers that keep memory of their connections outside of their processes, and an honest one. */
+/** Servers that keep connection memory outside of their processes, and a sound one. */
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
@@ -10,9 +10,9 @@ import { assertNames } from '../verdict.ts';
 
 const scriptOf = (name: string) => fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 
-/** Kept for each connection. */
+/** Bytes kept for each connection. */
 const BYTES = 64 * 1024;
-/** Of a process: Node's own memory for what it stores. */
+/** Node's own memory in a process, for each stored value. */
 const OVERHEAD_BYTES = 4 * 1024;
 
 interface Pids {
@@ -21,16 +21,16 @@ interface Pids {
 }
 
 export interface ApartMember {
-  /** As in "a server that …". */
+  /** Completes "a server that …". */
   name: string;
   keeps?: 'shared' | 'store';
-  /** Named in the option `workers`. Default: the server alone. */
+  /** Processes in the option `workers`. Default: the server alone. */
   measured?: (pids: Pids) => number[];
   reasons: FindingCode[];
   check(result: Result, pids: Pids): void;
 }
 
-/** Ends with the test. */
+/** Starts the server, which is stopped after the test. */
 export async function startApartServer(t: Cleaner, { keeps }: ApartMember) {
   const store = keeps === 'store' ? await startOrphan(t, scriptOf('apart-store.mjs')) : undefined;
   const where = store ? await store.line() : (keeps ?? '');
@@ -84,7 +84,7 @@ export const apart: ApartMember[] = [
     },
   },
   {
-    name: 'keeps 64 KB for each connection in a process that is named as one of the workers',
+    name: 'keeps 64 KB for each connection in a process that is configured as a worker',
     keeps: 'store',
     measured: ({ server, store }) => [server, store],
     reasons: ['PROCESS_APART'],

@@ -1,4 +1,4 @@
-/** Servers that end connections, or let them wait. */
+/** Servers that close connections, or delay them. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket } from 'socket.io';
@@ -10,8 +10,8 @@ import { sendTo } from './server.ts';
 const FREEZE_MS = 1500;
 const STAGES_MS = { upgrade: 50, open: 100, namespace: 150 };
 
-/** Connections that the server closes. */
-function ended(count: number): Member['connections'] {
+/** Figures after the server has closed `count` connections. */
+function closedBy(count: number): Member['connections'] {
   return {
     held: CONNECTIONS - count,
     lost: { 'io server disconnect': count },
@@ -29,7 +29,7 @@ export const connections: Member[] = [
       },
     }),
     reasons: ['CONNECTIONS_DROPPED'],
-    connections: { ...ended(10), peak: 10 },
+    connections: { ...closedBy(10), peak: 10 },
     delivery: { expected: COPIES / 2, received: COPIES / 2, frames: COPIES / 2 },
     check: ({ delivery }) => assert.deepEqual([delivery?.coverage, delivery?.coverageOfTarget], [1, 0.5]),
   },
@@ -41,7 +41,7 @@ export const connections: Member[] = [
     delivery: { expected: COPIES - 12, received: COPIES - 12, frames: COPIES - 12 },
   },
   {
-    name: 'counts the members while four are away, and sends when they are back',
+    name: 'counts the members while four are disconnected, and sends when they are back',
     habits: () => {
       const load: Socket[] = [];
       return {
@@ -50,7 +50,7 @@ export const connections: Member[] = [
           const before = members();
           if (seq !== 2 || load.length === 0) return before;
           for (const { conn } of load.splice(0, 4)) conn.close();
-          await eventually('four are away', () => members() === before - 4);
+          await eventually('four are disconnected', () => members() === before - 4);
           await eventually('all are back', () => members() === before);
           return before - 4;
         },
@@ -69,11 +69,11 @@ export const connections: Member[] = [
     },
   },
   {
-    name: 'closes four connections while all are idle, and three more in place of sending them the second broadcast',
+    name: 'closes four connections while all are idle, and three more instead of sending them the second broadcast',
     habits: () => ({
       send(message, members) {
-        const ended = message.seq === 2 ? members.splice(0, 3) : [];
-        for (const socket of ended) socket.disconnect(true);
+        const closedBy = message.seq === 2 ? members.splice(0, 3) : [];
+        for (const socket of closedBy) socket.disconnect(true);
         sendTo(members, message);
       },
     }),
@@ -83,7 +83,7 @@ export const connections: Member[] = [
       for (const socket of load.slice(0, 4)) socket.disconnect(true);
     },
     reasons: ['CONNECTIONS_DROPPED'],
-    connections: ended(7),
+    connections: closedBy(7),
     delivery: {
       expected: COPIES - 12 - 3,
       received: COPIES - 12 - 6,
@@ -115,17 +115,17 @@ export const connections: Member[] = [
       );
       for (const [stage, ms] of Object.entries(STAGES_MS)) {
         const { min = 0 } = Object.fromEntries(stages)[stage] ?? {};
-        // On a slow machine, the end of the stage before is seen late.
+        // On a slow machine, the end of the previous stage is noticed late.
         assert.ok(min >= ms / 2, `${stage}: ${min} ms`);
       }
       const together = stages.reduce((sum, [, summary]) => sum + (summary?.mean ?? 0), 0);
-      // Between two stages, a busy machine can let the client wait.
+      // On a busy machine, the client can wait between two stages.
       const mean = connectMs?.mean ?? 0;
       assert.ok(together <= mean + 0.01 && together > mean * 0.95, `${together} ms in ${mean} ms`);
     },
   },
   {
-    name: 'stands still for 1.5 s in the middle of a ramp',
+    name: 'freezes for 1.5 s in the middle of a ramp',
     habits: () => {
       let thaw: Promise<void> | undefined;
       return {

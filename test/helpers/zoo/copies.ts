@@ -1,11 +1,11 @@
-/** Servers that send something other than one whole copy to each member in time. */
+/** Servers that do not send exactly one whole copy to each member in time. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONTENT_CHECK_EVERY } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { type Habits, sendTo } from './server.ts';
 
-/** @returns the habit of sending broadcast `seq` in another way; the others go to each member once */
+/** @returns habits that send broadcast `seq` in another way, and the others once to each member */
 function only(seq: number, send: NonNullable<Habits['send']>): Habits {
   return {
     send: (message, members, others) =>
@@ -13,7 +13,7 @@ function only(seq: number, send: NonNullable<Habits['send']>): Habits {
   };
 }
 
-/** After the ledger is finalized, the run has the garbage collected. */
+/** Holds copies back until the ledger is final, when the run requests a collection. */
 function sendAfterFinalizing(count: number): Habits {
   const held: (() => void)[] = [];
   return {
@@ -27,10 +27,10 @@ function sendAfterFinalizing(count: number): Habits {
 
 const SPREAD_MS = 400;
 const AHEAD_US = 1_000_000;
-/** Needs longer for a broadcast than the interval, and confirms the last ones later than any control request may take. */
+/** Takes longer for a broadcast than the interval, and confirms the last ones after any time-out of control requests. */
 const TOO_SLOW = { needsMs: 160, broadcasts: { count: 120, interval: 0.1 } };
 
-function oneAfterTheOther(): Habits {
+function sendInTurn(): Habits {
   let turn: Promise<unknown> = Promise.resolve();
   return {
     count(_, members) {
@@ -43,8 +43,8 @@ function oneAfterTheOther(): Habits {
 
 export const copies: Member[] = [
   {
-    name: 'needs longer for each broadcast than the interval, and delivers all of them',
-    habits: oneAfterTheOther,
+    name: 'takes longer for each broadcast than the interval, and delivers all of them',
+    habits: sendInTurn,
     options: { broadcasts: TOO_SLOW.broadcasts, drain: { quiet: 0.1 } },
     reasons: ['BROADCASTS_LATE'],
     delivery: {
@@ -132,7 +132,7 @@ export const copies: Member[] = [
       received: COPIES - 4 - (CONNECTIONS - 1),
       lostConnected: 4 + CONNECTIONS - 1,
       wrongSize: 4,
-      // The content of one copy in 64 is compared.
+      // One copy in 64 has its content compared.
       wrongContent: 1,
       duplicates: CONTENT_CHECK_EVERY - 1,
       frames: COPIES - (CONNECTIONS - 1) + CONTENT_CHECK_EVERY,
@@ -173,7 +173,7 @@ export const copies: Member[] = [
     habits: () => ({
       send: (message, members) =>
         members.forEach(
-          (one, index) => void setTimeout(sendTo, (index * SPREAD_MS) / (CONNECTIONS - 1), [one], message),
+          (member, index) => void setTimeout(sendTo, (index * SPREAD_MS) / (CONNECTIONS - 1), [member], message),
         ),
     }),
     options: { broadcasts: { count: BROADCASTS, interval: 0.6 } },
@@ -188,13 +188,13 @@ export const copies: Member[] = [
     },
   },
   {
-    name: 'writes a time of the past into broadcasts',
+    name: 'stamps broadcasts with a past time',
     habits: () => ({ stamp: (nowUs) => nowUs - AHEAD_US }),
     reasons: ['IMPOSSIBLE_REPORT'],
-    check: ({ findings }) => assert.equal(findings[0]?.code, 'IMPOSSIBLE_REPORT', 'not what follows from it'),
+    check: ({ findings }) => assert.equal(findings[0]?.code, 'IMPOSSIBLE_REPORT', 'its consequences are explained'),
   },
   {
-    name: 'writes a time of the future into broadcasts',
+    name: 'stamps broadcasts with a future time',
     habits: () => ({ stamp: (nowUs) => nowUs + AHEAD_US }),
     reasons: ['IMPOSSIBLE_REPORT'],
     delivery: { early: COPIES },

@@ -1,4 +1,4 @@
-/** A member of the zoo: a server that lies or fails in one way, and what a run has to say about it. */
+/** A member of the zoo: a server with one fault, and what a run must report about it. */
 
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -7,33 +7,33 @@ import type { InProcessRun } from '../in-process-run.ts';
 import type { Habits, ZooServer } from './server.ts';
 
 export interface Member {
-  /** As in "a server that …". */
+  /** Completes "a server that …". */
   name: string;
-  /** Called once for each server. Default: an honest one. */
+  /** Called once for each server. Default: a sound server. */
   habits?: () => Habits;
   /** Changes of the scenario's `config`, of the plugin's options, and of the room that the virtual users join. */
   config?: object;
   options?: object;
-  /** In place of control ports, so that there are no broadcasts: the option `workers`. */
+  /** The option `workers`, instead of control ports, so that there are no broadcasts. */
   workers?: (zoo: ZooServer) => object;
   room?: string;
-  /** Of the virtual users, in turn. */
+  /** Variables of the virtual users, in turn. */
   variables?: Record<string, unknown>[];
   /** A step of the flow, before the `hold`. */
   step?: object;
-  /** What happens while the run lasts. */
+  /** Runs during the run. */
   during?: (run: InProcessRun, zoo: ZooServer) => Promise<void>;
-  /** All reasons of the verdict; none: the run is VALID. */
+  /** Expected findings; without any, the run is VALID. */
   reasons: FindingCode[];
-  /** Figures of `connections` that differ from those of an honest server. */
+  /** Figures of `connections` that differ from those of a sound server. */
   connections?: Partial<Result['connections']>;
-  /** Counts of `delivery` that differ from zero, or from all copies of an honest server; null if the run ends before its broadcasts. */
+  /** Counts of `delivery` that differ from those of a sound server; null if the run ends before its broadcasts. */
   delivery?: Partial<Counts> | null;
-  /** Further figures of the result. */
+  /** Checks further figures of the result. */
   check?: (result: Result) => void;
 }
 
-/** The other counts. */
+/** Counts beside the columns of the ledger. */
 const MARKS = ['expected', 'lostConnected', 'lostDisconnected', 'reordered', 'early', 'frames'] as const;
 
 export const COUNTS = [...COLUMNS, ...MARKS];
@@ -41,5 +41,5 @@ type Counts = Record<(typeof COUNTS)[number], number>;
 
 export const CONNECTIONS = 20;
 export const BROADCASTS = 3;
-/** Expected, received, and frames, where nothing is wrong. */
+/** Copies expected, received and framed by a sound server. */
 export const COPIES = CONNECTIONS * BROADCASTS;

@@ -1,4 +1,4 @@
-/** Servers that answer the messages of clients late, not at all, or too often. */
+/** Servers that acknowledge messages of clients late, never, or too often. */
 import assert from 'node:assert/strict';
 import type { Socket } from 'socket.io';
 import { PacketType } from 'socket.io-parser';
@@ -12,13 +12,13 @@ const step = {
 };
 const options = { hold: 2, drain: { quiet: 0.1, deadline: 1 } };
 
-/** Its members that never sent it anything. */
+/** Acknowledges a message that the client never sent. */
 function acknowledgeNothing(socket: Socket): void {
   const client = socket as unknown as { packet(packet: object): void };
   client.packet({ type: PacketType.ACK, nsp: '/', id: FIRST_REPEATED_ACK_ID + 1e12, data: [] });
 }
 
-/** Of the connections that send next. */
+/** How many connections to close when they send next. */
 let toClose = 0;
 
 export const messages: Member[] = [
@@ -42,20 +42,20 @@ export const messages: Member[] = [
       const distance = found.sent / 5 - found.unansweredConnected;
       assert.ok(distance >= 0 && distance < CONNECTIONS, `${found.unansweredConnected} of ${found.sent}`);
       assert.equal(found.unansweredDisconnected, 0);
-      // The last one of a connection may be the newest.
+      // The last message of a connection may still be pending.
       const never = found.passedOver.event_batch ?? 0;
       assert.ok(found.unansweredConnected - never <= CONNECTIONS, `${never} of ${found.unansweredConnected}`);
       assert.ok(!result.findings.some(({ code }) => code === 'QUEUE_GROWS'));
       assert.equal(found.notSent.disconnected, 0);
       if (wasLate(result)) return;
       assert.equal(found.notSent.missed, 0);
-      // Two per second from each, although none was answered before the next but one was due.
+      // Two per second from each connection, although each acknowledgement arrives after the next message is due.
       const { sent, seconds } = found.window ?? { sent: 0, seconds: 0 };
       assert.ok(Math.abs(sent - 2 * seconds * CONNECTIONS) <= CONNECTIONS, `${sent} messages in ${seconds} s`);
     },
   },
   {
-    name: 'acknowledges three messages of clients that nobody sent',
+    name: 'acknowledges three messages of clients that were never sent',
     habits: () => ({
       batch(ack, n, socket) {
         ack();
@@ -68,7 +68,7 @@ export const messages: Member[] = [
     check: ({ messages: found }) => assert.equal(found?.acknowledged, found?.sent),
   },
   {
-    name: 'closes three connections in place of acknowledging their messages',
+    name: 'closes three connections instead of acknowledging their messages',
     habits: () => ({
       batch(ack, _n, socket) {
         if (toClose-- > 0) socket.disconnect(true);

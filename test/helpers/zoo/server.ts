@@ -1,6 +1,6 @@
 /**
- * A server of the zoo: it keeps the wire contract except for its habits. Its control is made by hand, so that it can lie;
- * its memory is a straight line, so that no reason of a verdict comes from there.
+ * A server of the zoo: it keeps the wire contract except for its habits. Its control port is hand-made, so that it can lie; its memory is
+ * a straight line, so that it causes no findings.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,43 +21,43 @@ import { Guard } from '../../../server/guard.ts';
 import { workerStats } from '../fake-run.ts';
 import { type Cleaner, urlOf } from '../raw-listen.ts';
 
-/** What a server does other than the contract says. `n` counts the connections of the load, from 1. */
+/** Deviations of a server from the contract. `n` counts the connections of the load, from 1. */
 export interface Habits {
-  /** Before anything connects, the run's own clients included. */
+  /** Called before any connection, including the run's own clients. */
   prepare?(io: Server): void;
-  /** Settles when the next connection is answered: false refuses it. */
+  /** Resolves when the next connection is answered; false refuses it. */
   admit?(n: number): Promise<unknown> | boolean | undefined;
   connected?(socket: Socket, n: number): void;
-  /** The worker that its join names. */
+  /** The worker named in the acknowledgement of the join. */
   workerOf?(n: number): string;
-  /** In place of one copy for each member that is of the load. `others` have not joined the room. */
+  /** Replaces sending one copy to each member of the load. `others` have not joined the room. */
   send?(message: Broadcast, members: Socket[], others: Socket[]): void;
-  /** In place of counting the members when it sends, which waits for this. */
+  /** Replaces counting the members at the send, which waits for it. */
   count?(seq: number, members: () => number): Promise<number>;
-  /** A broadcast that is reported as sent, and is not. */
+  /** A broadcast that is reported as sent but is not sent. */
   withholds?: number;
-  /** What is written into a broadcast, and reported, as its time. */
+  /** The time written into a broadcast and reported. */
   stamp?(nowUs: number): number;
-  /** What is reported of a broadcast. */
+  /** The report about a broadcast. */
   sent?(truth: BroadcastSent): BroadcastSent;
-  /** In place of one acknowledgement at once. `n` counts the batches of the load, from 1. */
+  /** Replaces one immediate acknowledgement. `n` counts the batches of the load, from 1. */
   batch?(ack: () => void, n: number, socket: Socket): void;
   stats?(truth: WorkerStats): WorkerStats;
-  /** Before a collection is confirmed. */
+  /** Called before a collection is confirmed. */
   gc?(): void;
-  /** Its page of metrics, with clients of the load; undefined: it ends the connection. */
+  /** The page of metrics, for the number of clients; undefined closes the connection. */
   metrics?(clients: number): string | undefined;
 }
 
 export type ZooServer = Awaited<ReturnType<typeof startZooServer>>;
 
 export const WORKER = 'w0';
-/** Before any virtual user, the run connects its probe, asks for compression, and connects its reference receiver. */
+/** Connections of the run itself, before the virtual users: the probe, the test of compression, and the reference receiver. */
 const OF_RUN = 3;
 const BYTES = { base: 50_000_000, perConnection: 20_000 };
 const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
 
-/** Ends with the test. */
+/** Starts the server, which is closed after the test. */
 export async function startZooServer(t: Cleaner, habits: Habits = {}) {
   const http = createServer((request, response) => {
     if (request.url !== '/metrics') return;
@@ -65,22 +65,22 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     if (text === undefined) request.socket.destroy();
     else response.end(text);
   });
-  let asked = 0;
+  let handshakes = 0;
   const io = new Server(http, {
     serveClient: false,
     allowRequest: (_request: IncomingMessage, answer) => {
-      const n = ++asked - OF_RUN;
+      const n = ++handshakes - OF_RUN;
       const admitted = Promise.resolve(n > 0 ? habits.admit?.(n) : true);
-      void admitted.then((is) => answer(null, is !== false));
+      void admitted.then((isAdmitted) => answer(null, isAdmitted !== false));
     },
   });
   habits.prepare?.(io);
-  /** In the order of their arrival, while they last. */
+  /** Connected sockets of the load, in the order of arrival. */
   const load: Socket[] = [];
   let connected = 0;
   let batches = 0;
-  /** Of the batches, at the last request for them. */
-  let told = 0;
+  /** Batches that were counted at the last request. */
+  let reportedBatches = 0;
   let collections = 0;
   io.on('connection', (socket) => {
     const n = ++connected - OF_RUN;
@@ -109,7 +109,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     return {
       ...workerStats(WORKER, connections),
       pid: process.pid,
-      // The clock and the machine of the run; but a container of its own, so that the control says what its memory is.
+      // Clock and machine are the run's, but the container is not, so that memory is read from the control port.
       host: { ...thisHost(), pidNamespace: 'zoo' },
       uptimeSeconds: process.uptime(),
       accepted: connected,
@@ -125,8 +125,11 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     const sentAtUs = habits.stamp?.(monotonicUs()) ?? monotonicUs();
     const message: Broadcast = { seq, sentAtUs, worker: WORKER, data: payload(bytes) };
     const members = membersOf(room);
-    const [ofLoad, ofRun] = [members.filter((one) => load.includes(one)), members.filter((one) => !load.includes(one))];
-    // Before the load, the probe is alone.
+    const [ofLoad, ofRun] = [
+      members.filter((member) => load.includes(member)),
+      members.filter((member) => !load.includes(member)),
+    ];
+    // Before the load, only the probe is connected.
     const {
       send = (_: Broadcast, all: Socket[]) => sendTo(all, message),
       sent = (truth) => truth,
@@ -136,7 +139,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       send(
         message,
         ofLoad,
-        load.filter((one) => !ofLoad.includes(one)),
+        load.filter((member) => !ofLoad.includes(member)),
       );
       sendTo(ofRun, message);
     }
@@ -155,11 +158,11 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       return { worker: WORKER, durationMs: 0 };
     },
     stats: () => habits.stats?.(truth()) ?? truth(),
-    // Its own PSS would contradict the RSS above.
+    // A real PSS would contradict the invented RSS.
     resources: async () => ({ ...(await readResources(WORKER)), pssBytes: undefined }),
     batches: () => {
-      const ownHandler = batches - told;
-      told = batches;
+      const ownHandler = batches - reportedBatches;
+      reportedBatches = batches;
       return { worker: WORKER, batches: 0, ownHandler, events: 0, handlerMs: null, eventLoop: IDLE_LOOP };
     },
     eventLoop: () => ({ worker: WORKER, seconds: [], delayP99Ms: [], delayMaxMs: [] }),

@@ -1,4 +1,4 @@
-/** Servers whose control, or page of metrics, says something else than what happens. */
+/** Servers whose control port, or page of metrics, reports something false. */
 import assert from 'node:assert/strict';
 import { io as connect } from 'socket.io-client';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -16,11 +16,11 @@ const ramp = { duration: 1, arrivalRate: CONNECTIONS / 4, rampTo: CONNECTIONS / 
 const FOUR_PLATEAUS = { phases: Array.from({ length: 4 }, () => [ramp, { pause: 0.1 }]).flat() };
 const BYTES = { base: 5e7, perConnection: 4e6, perPair: 4e4 };
 
-/** Other pages than a run's first reading, and all of its readings before the load. */
+/** Phases with time for several pages, so that pages before the load and during it differ. */
 const pageRamp = { duration: 1, arrivalRate: 10, rampTo: 10 };
 const PHASES = { phases: [pageRamp, { pause: 3 }, pageRamp, { pause: 3 }] };
 const MB = 2 ** 20;
-/** Clients from which on something happens: half of the load is there. */
+/** Number of clients, half of the load, at which the fault occurs. */
 const HALF = 10;
 
 interface Page {
@@ -29,7 +29,7 @@ interface Page {
   startedAt?: number;
 }
 
-/** As prom-client writes its default metrics. */
+/** A page like prom-client's default metrics. */
 function page({ clients, cpuSeconds, startedAt }: Page): string {
   const lines = [
     `process_resident_memory_bytes ${50 * MB + clients * 20_000}`,
@@ -39,7 +39,7 @@ function page({ clients, cpuSeconds, startedAt }: Page): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Its counters begin anew once half of the load is there. */
+/** A page whose counters restart once half of the load is connected. */
 function restarting(): (clients: number) => string {
   let isAnother = false;
   let cpuSeconds = 100;
@@ -54,7 +54,7 @@ const prometheus: Member['workers'] = ({ url }) => ({ prometheus: [{ url: `${url
 
 export const workers: Member[] = [
   {
-    name: 'has memory outside of V8 that grows with the pairs of connections, and is the smaller part',
+    name: 'has memory outside of V8 that grows quadratically, and is the smaller part',
     habits: () => ({
       stats: (truth) => {
         const { connections: n } = truth;
@@ -100,7 +100,7 @@ export const workers: Member[] = [
     },
   },
   {
-    name: 'gets connections of other people',
+    name: 'gets connections of other clients',
     habits: () => ({
       connected({ handshake }, n) {
         if (n !== 3) return;
@@ -147,7 +147,7 @@ export const workers: Member[] = [
       return { stats: (truth) => (first ??= truth) };
     },
     reasons: ['WORKER_URLS_WRONG'],
-    // That it collects its garbage, too, its statistics do not show.
+    // Constant statistics do not show its collections, either.
     check: ({ memory, capacity }) =>
       assert.deepEqual([memory.perConnectionBytes.workerRss, capacity.memoryLimited], [undefined, null]),
   },
@@ -177,7 +177,7 @@ export const workers: Member[] = [
     delivery: { expected: COPIES - CONNECTIONS, received: COPIES - CONNECTIONS, neverOrdered: CONNECTIONS },
   },
   {
-    name: 'refuses a collection that is ordered',
+    name: 'refuses a requested collection',
     habits: () => {
       let arrived = 0;
       return {
@@ -193,7 +193,7 @@ export const workers: Member[] = [
     delivery: null,
   },
   {
-    name: 'takes its page of metrics away',
+    name: 'stops serving its page of metrics',
     habits: () => {
       let isGone = false;
       return {
@@ -216,7 +216,7 @@ export const workers: Member[] = [
     reasons: ['WORKER_URLS_WRONG'],
   },
   {
-    name: 'reports memory that stands still on its page of metrics',
+    name: 'reports constant memory on its page of metrics',
     habits: () => {
       let cpuSeconds = 0;
       return {
@@ -235,7 +235,7 @@ export const workers: Member[] = [
     },
   },
   {
-    name: 'reports a heap that stands still',
+    name: 'reports a constant heap',
     habits: () => ({ stats: (truth) => ({ ...truth, heapUsedBytes: BYTES.base / 2 }) }),
     reasons: ['READINGS_IMPOSSIBLE'],
     check: ({ memory }) =>
@@ -245,7 +245,7 @@ export const workers: Member[] = [
       ),
   },
   {
-    name: 'has counters at 0 on its page of metrics, and does not say when its process started',
+    name: 'resets the counters on its page of metrics, without a start time of the process',
     habits: () => ({ metrics: restarting() }),
     workers: prometheus,
     config: PHASES,
