@@ -39,7 +39,7 @@ export class FakeMachine {
     const row = (share: number) =>
       [user, 0, 0, idle, 0, 0, softirq, steal, 0, 0].map((ticks) => ticks * share).join(' ');
     this.#write('stat', `cpu  ${row(1)}\ncpu0 ${row(0.5)}\ncpu1 ${row(0.5)}\n`);
-    for (const [pid, process] of Object.entries(processes)) this.#write(`${pid}/stat`, statOf(Number(pid), process));
+    for (const [pid, entry] of Object.entries(processes)) this.#write(`${pid}/stat`, statOf(Number(pid), entry));
     return this;
   }
 

@@ -33,8 +33,8 @@ export async function init(
 }
 
 /** Asserts that `init` wrote a scenario. */
-export async function good(...serverOptions: Parameters<typeof init>) {
-  const answer = await init(...serverOptions);
+export async function good(...args: Parameters<typeof init>) {
+  const answer = await init(...args);
   assert.equal(answer.code, 0, answer.stdout + answer.stderr);
   return answer;
 }

@@ -72,8 +72,8 @@ export const connections: Member[] = [
     name: 'closes four connections while all are idle, and three more instead of sending them the second broadcast',
     habits: () => ({
       send(message, members) {
-        const closedBy = message.seq === 2 ? members.splice(0, 3) : [];
-        for (const socket of closedBy) socket.disconnect(true);
+        const closedSockets = message.seq === 2 ? members.splice(0, 3) : [];
+        for (const socket of closedSockets) socket.disconnect(true);
         sendTo(members, message);
       },
     }),
