@@ -19,7 +19,7 @@ export async function startChat(t: Cleaner, setUp: (io: Server) => void = () => 
   const http = tls ? createTlsServer(tls, onRequest) : createServer(onRequest);
   const io = new Server(http, { serveClient: false, ...options });
   setUp(io);
-  // Not awaited: it waits for sockets, which `listen` closes.
+  // The close waits for sockets, which `listen` closes, so it is not awaited.
   t.after(() => void io.close());
   const port = await listen(t, http);
   return { io, http, port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}` };

@@ -65,7 +65,7 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
     cwd: home,
     env: { ...process.env, PORT, ...own, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
-    // So that its workers are stopped, too.
+    // Kills its workers, too.
     detached: true,
   });
   const url = `http://127.0.0.1:${PORT}`;

@@ -1,4 +1,4 @@
-/** The measurement of an own event, with a real fleet and a real server: everything but Artillery and the engine. */
+/** Measures an own event with a real fleet and a real server: everything except Artillery and the engine. */
 import assert from 'node:assert/strict';
 import type { Server } from 'socket.io';
 import { ownEventPlan } from '../../plugin/fleet/client/counted-event.ts';
@@ -27,13 +27,13 @@ import { deliveryReasons } from './verdict.ts';
 type Figures = Awaited<ReturnType<typeof measureOwn>>;
 
 interface Expected {
-  /** All of the verdict. */
+  /** All findings of the verdict. */
   codes?: Figures['codes'];
   delivery?: Partial<Figures['delivery']>;
   latency?: { from: Figures['latency']['from'] };
 }
 
-/** Measures a new server, and compares these figures with what was found. */
+/** Measures a new server, and asserts these figures. */
 export async function assertOwn(
   t: Cleaner,
   setUp: (io: Server) => void,
@@ -58,15 +58,15 @@ interface Options {
   client?: ClientKind;
   connections?: number;
   processes?: number;
-  /** Of each connection. */
+  /** Namespaces of each connection. */
   namespaces?: string[];
-  /** Listen once before the load, as a run does. */
+  /** Whether to make a trial before the load, as a run does. */
   trial?: boolean;
-  /** Arguments of the events by which a connection joins; its index is from 0. */
+  /** Arguments of the join events of a connection, by its index from 0. */
   joins?: (index: number) => unknown[][];
-  /** What a connection brings, the rooms that it is in, and its namespaces, if they are others. */
+  /** Overrides and rooms of a connection, and its namespaces if they differ. */
   brings?: (index: number) => { overrides?: OpenOptions['overrides']; rooms?: string[]; namespaces?: string[] };
-  /** When the connections are there. */
+  /** Called when all are connected. */
   beforehand?: (fleet: Fleet) => Promise<void> | void;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Namespaces as hosts that `ssh` reaches by their names. Each has an sshd of its own, and a home of its own for root, so that nothing
- * of this machine's configuration is read or changed.
+ * Namespaces as hosts that `ssh` reaches by name. Each has its own sshd and its own home of root, so this machine's configuration is
+ * neither read nor changed.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,7 +21,7 @@ export function whyNoSshHosts(): string | false {
 
 interface SshHost extends NamespaceHost {
   name: string;
-  /** Of root there. */
+  /** Home of root on the host. */
   home: string;
   sshd: HostProcess;
 }
@@ -31,7 +31,7 @@ export class SshHosts {
   readonly #network: NamespaceNetwork;
   readonly #hosts: SshHost[] = [];
 
-  /** Ends with the test. */
+  /** Removed after the test. */
   constructor(t: TestContext, network: NamespaceNetwork) {
     this.#network = network;
     this.#folder = tempFolder(t);
@@ -48,7 +48,7 @@ export class SshHosts {
     const options = {
       ...{ ListenAddress: `${host.address}:${PORT}`, HostKey: join(this.#folder, 'host'), PidFile: 'none' },
       ...{ AuthorizedKeysFile: join(this.#folder, 'user.pub'), AuthenticationMethods: 'publickey' },
-      // Folders for temporary files can be written by everybody.
+      // Folders for temporary files are writable by all users.
       ...{ UsePAM: 'no', StrictModes: 'no', SetEnv: `PATH=${dirname(findTool('npx') ?? '')}:/usr/bin:/bin` },
     };
     writeFileSync(config, lines(options));
@@ -59,8 +59,8 @@ export class SshHosts {
   }
 
   /**
-   * Runs a command line as in a terminal of that host, in root's home. From there, `ssh` knows the hosts so far.
-   * @returns it, and how to press Ctrl-C
+   * Runs a command line as in a terminal of the host, in root's home, where `ssh` knows the hosts added so far.
+   * @returns the process, and a function to press Ctrl-C
    */
   type(host: SshHost, line: string, env: Record<string, string>) {
     const known = join(this.#folder, 'known_hosts');
@@ -73,7 +73,7 @@ export class SshHosts {
     });
     mkdirSync(join(host.home, '.ssh'), { recursive: true, mode: 0o700 });
     writeFileSync(join(host.home, '.ssh/config'), entries.join(''));
-    // The first process of a namespace ignores signals, so that it must be another one.
+    // The first process of a namespace ignores signals, so the command is another one.
     const typed = this.#start(host, ['sh', '-c', 'setsid --wait bash -c "$1"; exit $?', 'sh', line], env);
     return { ...typed, interrupt: () => void process.kill(-foreground(typed), 'SIGINT') };
   }

@@ -8,8 +8,8 @@ import { startEndingServer } from '../../helpers/plain-server.ts';
 const FLOW = [{ hold: true }];
 const QUICK = { warmUp: 0, singleRoundTrips: 0, broadcasts: { count: 0 }, hold: 0.2 };
 
-describe('a run reports the ended process of the server', { concurrency: 2 }, () => {
-  it('once, with its connections, when it exits at its twelfth client', async (t) => {
+describe('a run', { concurrency: 2 }, () => {
+  it('reports the ended process of the server once, with its connections, when it exits at its twelfth client', async (t) => {
     const { url, pid } = await startEndingServer(t, { most: 12 });
     const script = inProcessScript({ target: url }, { ...QUICK, workers: { pids: [pid] } }, {}, FLOW, 10);
     const { result, exitCode, output } = await startInProcess(script).ended;
@@ -27,7 +27,7 @@ describe('a run reports the ended process of the server', { concurrency: 2 }, ()
     assert.deepEqual([result.outcome.status, exitCode], ['FAILED', 1], output);
   });
 
-  it('with its open files, when it crashes with EMFILE', async (t) => {
+  it('reports the ended process of the server with its open files, when it crashes with EMFILE', async (t) => {
     const { url } = await startEndingServer(t, { openFiles: 124 });
     // The processes are not configured: the run watches those that listen on the port.
     const script = inProcessScript({ target: url }, QUICK, {}, FLOW, 10);

@@ -1,4 +1,4 @@
-/** Delivery of a server's own event, by a real fleet on real servers that know nothing of us. */
+/** Delivery of a server's own event, with a real fleet, on servers without `instrument(io)`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
@@ -7,19 +7,19 @@ import { assertOwn } from '../../helpers/own-event-run.ts';
 
 type Message = Record<string, unknown>;
 
-/** @param answer what the server makes of a message */
+/** @param answer handles a message on the server */
 const onSay = (answer: (io: Server, message: Message, socket: Socket) => void) => (io: Server) =>
   io.on('connection', (socket) => socket.on('say', (message) => answer(io, message, socket)));
 const echoes = onSay((io, message) => io.emit('said', message));
 
 const publish = { emit: ['say', { id: '$id', at: '$sentAt', text: 'hello' }], every: 0.1, count: 5 };
 const SAID = { event: 'said', id: '$.0.id', publish };
-/** Of ten connections. */
+/** Figures of ten connections. */
 const ALL = { broadcasts: 5, expected: 50, received: 50, duplicates: 0, coverage: 1 };
 
-describe('publishers of the run', { concurrency: 4 }, () => {
+describe('delivery of published messages', { concurrency: 4 }, () => {
   for (const client of ['light', 'official'] as const) {
-    it(`times from the emit to every receiver, with the ${client} client`, async (t) => {
+    it(`measures latency from the publisher’s emit to every receiver, with the ${client} client`, async (t) => {
       const run = { delivery: SAID, client, trial: true, processes: 2 };
       const expected = { delivery: { ...ALL, source: 'own event' as const }, latency: { from: 'publisher' as const } };
       const { latency } = await assertOwn(t, echoes, run, expected);
@@ -27,7 +27,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
       assert.deepEqual([latency.localMs, latency.sendDelayMs?.count], [null, 5]);
     });
 
-    it(`counts in the namespace of the flow, with the ${client} client, whatever is sent elsewhere`, async (t) => {
+    it(`counts only in the namespace of the flow, with the ${client} client`, async (t) => {
       const both = (io: Server) => {
         io.on('connection', () => {});
         io.of('/chat').on('connection', (socket) =>
@@ -41,13 +41,13 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     });
   }
 
-  it('says why a publisher could not publish', async (t) => {
-    const hangsUp = onSay((io, message, socket) => {
+  it('reports why a publisher could not publish', async (t) => {
+    const closesNext = onSay((io, message, socket) => {
       io.emit('said', message);
       setImmediate(() => socket.conn.close());
     });
-    // The event itself is not what is missing.
-    const { measurements } = await assertOwn(t, hangsUp, { delivery: SAID, trial: true }, { codes: [] });
+    // The trial found the event, so only the publishers fail.
+    const { measurements } = await assertOwn(t, closesNext, { delivery: SAID, trial: true }, { codes: [] });
     assert.equal(measurements.unsent.length, 5);
     assert.match(
       measurements.unsent[0]?.message ?? '',
@@ -55,7 +55,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     );
   });
 
-  it('counts the same whether or not the publisher gets its own message', async (t) => {
+  it('counts the same whether or not the publisher receives its own message', async (t) => {
     const toOthers = onSay((_io, message, socket) => socket.broadcast.emit('said', message));
     await assertOwn(t, toOthers, { delivery: { ...SAID, publish: { ...publish, users: 2 } } }, { delivery: ALL });
   });
@@ -63,7 +63,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
   const stamps = onSay((io, message) => io.emit('said', { ...message, serverAt: new Date().toISOString() }));
   for (const [where, path, from] of [
     ['in the payload', '$.0.serverAt', 'payload'],
-    ['that the publisher itself wrote there, which is that of the emit', '$.0.at', 'publisher'],
+    ['that the publisher wrote, as the time of its emit', '$.0.at', 'publisher'],
   ] as const) {
     it(`uses the time ${where}`, async (t) => {
       const { latency } = await assertOwn(t, stamps, { delivery: { ...SAID, sentAt: path } }, { latency: { from } });
@@ -71,14 +71,14 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     });
   }
 
-  it('takes the ids of the server where it gives its own', async (t) => {
+  it('uses the server’s ids if the server assigns its own', async (t) => {
     let n = 0;
     const numbers = onSay((io) => io.emit('said', { id: ++n }));
     const run = { delivery: { ...SAID, publish: { ...publish, emit: ['say', { text: 'hello' }] } } };
     await assertOwn(t, numbers, run, { delivery: { broadcasts: 5, received: 50 }, latency: { from: 'first receipt' } });
   });
 
-  it('knows members by the join that the server acknowledges', async (t) => {
+  it('counts members from the acknowledged join', async (t) => {
     const rooms = (io: Server) =>
       io.on('connection', (socket) => {
         socket.on('enter', async (room, done) => {
@@ -91,17 +91,22 @@ describe('publishers of the run', { concurrency: 4 }, () => {
   });
 
   let next = 0;
-  const refusals: [what: string, answer: (message: Message) => object, message: RegExp, fix: RegExp][] = [
-    ['a path that does not match, with what arrived', (message) => ({ message }), /"id":"run-[0-9a-f]{8}-trial/, /./],
+  const refusals: [mismatch: string, answer: (message: Message) => object, message: RegExp, fix: RegExp][] = [
     [
-      'an id that does not come back',
+      'a path that does not match, and quotes the received event',
+      (message) => ({ message }),
+      /"id":"run-[0-9a-f]{8}-trial/,
+      /./,
+    ],
+    [
+      'an id that is not in the received event',
       ({ id: ref }) => ({ ref, id: ++next }),
       /published id is not at/,
       /at \$\.0\.ref/,
     ],
   ];
-  for (const [what, answer, message, fix] of refusals) {
-    it(`refuses ${what}`, async (t) => {
+  for (const [mismatch, answer, message, fix] of refusals) {
+    it(`refuses ${mismatch}`, async (t) => {
       const answers = onSay((io, said) => io.emit('said', answer(said)));
       const refused = assertOwn(t, answers, { delivery: SAID, trial: true, connections: 1 });
       await assert.rejects(refused, { code: 'DELIVERY_UNMATCHED', message, fix });
@@ -109,26 +114,26 @@ describe('publishers of the run', { concurrency: 4 }, () => {
   }
 
   const NONE = { expected: 50, received: 0, coverage: 0 };
-  const silences: [what: string, setUp: (io: Server) => void, message: RegExp][] = [
+  const silences: [receiver: string, setUp: (io: Server) => void, message: RegExp][] = [
     [
-      'another name',
+      'clients under another name',
       onSay((io, message) => io.emit('sayd', message)),
       /^no client received any `said`.*received sayd instead/,
     ],
     [
-      'nobody, and answers the publisher with another event',
+      'no client, and answers the publisher with another event',
       onSay((_io, _message, socket) => socket.emit('exception', { message: 'Only moderators may post' })),
       /^the server answered the publisher with exception \{"message":"Only moderators may post"\}; no client received/,
     ],
     ['an empty room', onSay((io, message) => io.to('rom').emit('said', message)), /received no event at all/],
     [
-      'nobody, and acknowledges with an error',
+      'no client, and acknowledges with an error',
       (io) => io.on('connection', (socket) => socket.on('say', (_, done) => done?.({ error: 'you are muted' }))),
       /^the server acknowledged each of 5 published messages with \{"error":"you are muted"\}; no client received/,
     ],
   ];
-  for (const [where, setUp, message] of silences) {
-    it(`fails, with its figures, if the server sends the event to ${where}`, async (t) => {
+  for (const [receiver, setUp, message] of silences) {
+    it(`fails, with its figures, if the server sends the event to ${receiver}`, async (t) => {
       const run = { delivery: SAID, trial: true, options: { drain: { deadline: 0.5 } } };
       const { reasons } = await assertOwn(t, setUp, run, { codes: ['DELIVERY_EVENT_MISSING'], delivery: NONE });
       assert.match(reasons[0]?.message ?? '', message);
@@ -136,7 +141,7 @@ describe('publishers of the run', { concurrency: 4 }, () => {
     });
   }
 
-  it('refuses before the load if the server closes the connection that published', async (t) => {
+  it('is refused before the load if the server closes the publishing connection', async (t) => {
     const closes = onSay((_io, _message, socket) => socket.conn.close());
     await assert.rejects(assertOwn(t, closes, { delivery: SAID, trial: true }), {
       code: 'PUBLISHER_CLOSED',
@@ -155,9 +160,9 @@ describe('publishers of the run', { concurrency: 4 }, () => {
       }
     });
   const snapshots = onSay((_io, _message, socket) => socket.emit('snapshot', 'z'.repeat(17_825_792)));
-  const endings: [what: string, setUp: (io: Server) => void, delivery: object, message: RegExp, fix: RegExp][] = [
+  const endings: [evidence: string, setUp: (io: Server) => void, delivery: object, message: RegExp, fix: RegExp][] = [
     [
-      'the sizes, where its message is too large for the server',
+      'the sizes if its message is too large for the server',
       echoes,
       tooBig,
       /closed it with 1009 .*: the flow sends 1,200,0\d\d bytes, the server takes 1,000,000/,
@@ -171,20 +176,20 @@ describe('publishers of the run', { concurrency: 4 }, () => {
       /a user of its own/,
     ],
     [
-      'that the run closed it, and both sizes, where the server sends more than the clients take',
+      'that the run closed it, and both sizes, if the server sends more than the clients accept',
       snapshots,
       SAID,
       /: the run itself closed it: .* 17,825,8\d\d bytes; the limit of the clients, `maxPayload`, is 16,777,216$/,
       /raise the option `maxPayload`/,
     ],
   ];
-  for (const [what, setUp, delivery, message, fix] of endings) {
-    it(`of an ended publisher, says ${what}`, async (t) => {
+  for (const [evidence, setUp, delivery, message, fix] of endings) {
+    it(`reports for a closed publisher ${evidence}`, async (t) => {
       await assert.rejects(assertOwn(t, setUp, { delivery, trial: true }), { code: 'PUBLISHER_CLOSED', message, fix });
     });
   }
 
-  it('names a server that does not answer any more after the first published message', async (t) => {
+  it('reports a server that no longer answers after the first published message', async (t) => {
     const ends = onSay((io) => void io.close());
     await assert.rejects(assertOwn(t, ends, { delivery: SAID, trial: true }), {
       message: /after its first `say`: .*; since then, the target does not answer as before: ECONNREFUSED/,

@@ -37,7 +37,7 @@ const raw =
 const PAGE = '<html><title>My shop</title>';
 const OLD_HANDSHAKE = '96:0{"sid":"abc","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":5000}2:40';
 
-/** What is at the target; the message of the run, and the fix. */
+/** A target, the message of the run about it, and the fix. */
 const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   [
     'a closed port',

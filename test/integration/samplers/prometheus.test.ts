@@ -218,7 +218,7 @@ describe('the page of an exporter', () => {
     },
   };
   for (const [name, page] of Object.entries(pages)) {
-    it(`of ${name} gives the figures of the observed processes, not of itself`, async (t) => {
+    it(`gives the figures of the observed processes, not of itself: ${name}`, async (t) => {
       const url = await serve(t, () => page.lines.join('\n'));
       const pages = await open([url], 'labels' in page ? page.labels : {});
       assert.deepEqual((await pages.read()).figures, page.figures);
