@@ -4,7 +4,6 @@
  */
 import { z } from 'zod';
 import type { InstantUs } from '../base/clock/instants.ts';
-import { isEncodedHistogram } from '../base/histogram.ts';
 
 /** Limit of bytes, times and counts of other programs. Kernels write "no limit" as a larger number. */
 export const LARGEST_FIGURE = 2 ** 63;
@@ -25,12 +24,6 @@ export const instant: z.ZodType<InstantUs> = z
 export const name = z.string().max(1000);
 /** One or several sentences, such as the mistakes in a scenario. */
 export const sentence = z.string().max(2 ** 16);
-/** An HDR histogram, compressed base64. */
-export const histogram = z
-  .string()
-  .max(2 ** 17)
-  .refine(isEncodedHistogram, 'expected a histogram');
-
 export const list = <T extends z.ZodType>(of: T) => z.array(of).max(MAX_ENTRIES);
 /** A record by cause, worker or other name. */
 export const byName = <T extends z.ZodType>(of: T) =>

@@ -1,6 +1,7 @@
 /** Schemas for the messages that connections send repeatedly (step `every`). */
 import { z } from 'zod';
-import { count, counts, each, histogram } from './bounded-schemas.ts';
+import { count, counts, each } from './bounded-schemas.ts';
+import { histogram } from './histogram-schema.ts';
 
 /**
  * `measure`: messages due from now on belong to the measured window. `rest`: they do not, as before the window. `stop`: no more are sent.

@@ -1,6 +1,7 @@
 /** Messages about a planned fault: the run's orders, and counts of its effect on connections. */
 import { z } from 'zod';
-import { count, counts, histogram, instant } from './bounded-schemas.ts';
+import { count, counts, instant } from './bounded-schemas.ts';
+import { histogram } from './histogram-schema.ts';
 import { timeSeriesSchema } from './time-series.ts';
 
 /** `begin` starts the counts at `atUs`, and with `drop` closes all connections now. `end` ends the counts. */

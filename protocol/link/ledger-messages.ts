@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { mergeEncoded } from '../base/histogram.ts';
 import { NO_COPIES, RECEIPT_COUNTS } from '../result/delivery-schema.ts';
-import { count, each, histogram, instant, name } from './bounded-schemas.ts';
+import { count, each, instant, name } from './bounded-schemas.ts';
+import { histogram } from './histogram-schema.ts';
 
 /** Connections that lost copies while they were open, over all finalized broadcasts. */
 const lossTotalsSchema = z.object({

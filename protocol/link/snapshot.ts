@@ -1,11 +1,12 @@
 /** Snapshot of an engine's whole fleet: cumulative counters and histograms. */
 import { z } from 'zod';
 import { CONNECT_STAGES, type ConnectStage } from '../wire/connection.ts';
-import { byName, count, counts, each, histogram, list, sentence } from './bounded-schemas.ts';
+import { byName, count, counts, each, list, sentence } from './bounded-schemas.ts';
 import { messageTotalsSchema } from './client-messages.ts';
 import { endKindSchema } from './ends.ts';
 import { faultCountsSchema } from './fault-messages.ts';
 import { eventLoopHealthSchema, fleetProcessHealthSchema } from './health.ts';
+import { histogram } from './histogram-schema.ts';
 import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
