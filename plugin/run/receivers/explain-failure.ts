@@ -148,7 +148,8 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   }
   const { found, fix, isUnsupported, isRefusal: refuses } = problem;
   if (isUnsupported) return new Unsupported(target);
-  if (!refuses) return failed(code === 'timeout_open' ? `${summary}: ${found}` : found, fix);
+  if (!refuses)
+    return failed(code === 'timeout_open' && handshake.status === undefined ? `${summary}: ${found}` : found, fix);
   if (!MAYBE_REFUSED.test(code)) return failed(summary, fix);
   return new Refused(target, reasonText(found, secrets), fix, dependsOnClient(status));
 }

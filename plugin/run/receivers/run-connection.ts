@@ -2,7 +2,7 @@
 import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
 import type { ClientState } from '../../fleet/client/client.ts';
 import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
-import { FleetError } from '../../fleet/fleet-error.ts';
+import type { FleetError } from '../../fleet/fleet-error.ts';
 import { ANY, type End, type ListenMode, type OpenOptions } from '../../fleet/fleet-messages.ts';
 import type {
   EventListener,
@@ -13,13 +13,8 @@ import type {
 } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { type Ending, endingOf } from '../measurements/end-words.ts';
-import { pause } from '../wait.ts';
-import { requestHandshake } from './request-handshake.ts';
-import { targetProblem } from './target-problem.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Wait for the Engine.IO handshake before a polling request finds out what the target is. */
-const HANDSHAKE_MS = 1000;
 /** Longer than any run: the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
@@ -67,36 +62,15 @@ export class RunConnection implements FleetConnection {
     if (onAny) this.listen(namespace, ANY, (args, { event }) => onAny(event, args))('take');
     this.sockets.set(namespace, new RunSocket(this, target));
     const { namespace: _, ...connecting } = { ...target, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-    const settled = new AbortController();
     try {
-      const opening = this.remote.open(namespace, { overrides: connecting });
-      const opened = await Promise.race([opening, this.#otherServer(target, settled.signal)]);
+      const opened = await this.remote.open(namespace, { overrides: connecting });
       if (emit) this.emit(namespace, emit.event, emit.args);
       return opened;
     } catch (error) {
       this.failure = { target, error: error as FleetError };
       this.sockets.delete(namespace);
       throw error;
-    } finally {
-      settled.abort();
     }
-  }
-
-  /**
-   * Detects a plain WebSocket server: it accepts the upgrade but never sends a handshake, and answers a polling request at once.
-   * @returns a promise that only ever rejects @throws FleetError `http_…` if the target is no Engine.IO server
-   */
-  async #otherServer(target: ConnectionTarget, signal: AbortSignal): Promise<never> {
-    await pause(HANDSHAKE_MS, signal);
-    const state = signal.aborted ? undefined : await this.remote.describe();
-    if (state && !state.heartbeat) {
-      const handshake = await requestHandshake(target);
-      const { status } = handshake;
-      const problem = targetProblem(handshake);
-      if (problem && !problem.isRefusal && status !== undefined && status < 500)
-        throw new FleetError(`http_${status}`, problem.found);
-    }
-    return new Promise(() => {});
   }
 
   emit(namespace: string, event: string, args: unknown[]): void {
