@@ -85,7 +85,7 @@ describe('figures', () => {
       const second = names.filter((name) => text.includes(`'${name}'`));
       return [...second, ...(text.match(/\bquantity: '\w+'/g) ?? [])].map((match) => `${file}: ${match}`);
     });
-    // Expectations name the threshold that replaces them. Usable runs are no key of a result.
+    // Expectations name the threshold that replaces them. Usable runs and rows by place are no keys of a result.
     assert.deepEqual(found.sort(), [
       'protocol/codes/expectations.ts: connections.rate',
       'protocol/codes/expectations.ts: socketio.delivery.coverage',
@@ -95,6 +95,7 @@ describe('figures', () => {
       'protocol/codes/expectations.ts: socketio.messages.acknowledged',
       'protocol/codes/expectations.ts: socketio.messages.answered',
       "report/compare/compare.ts: quantity: 'share'",
+      ...['kilobytes', 'microseconds', 'milliseconds'].map((name) => `report/figures/places.ts: quantity: '${name}'`),
     ]);
   });
 });
