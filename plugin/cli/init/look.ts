@@ -4,7 +4,8 @@ import { formatJsonPath } from '../../../protocol/base/json-path.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 import { formatProblems, type Problem } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
+import { findId, findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
+import { roomIntoEvent } from '../../run/broadcasts/own-event.ts';
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
 import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/explain-failure.ts';
@@ -54,8 +55,11 @@ export async function lookAt(starter: Starter, seconds: number) {
   );
   const ids = new Set(published?.keys());
   const reached = [usable, others].filter((messages) => findPaths([messages, messages], ids) !== undefined).length;
+  const roomless = usable.find(({ args }) => findId(args, ids) !== undefined);
   const missing = told
-    ? `No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.`
+    ? roomless
+      ? `Its ${JSON.stringify(roomless.event)} carried the published id, but not its room: ${roomIntoEvent(roomless.event)}.`
+      : 'No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.'
     : heard[0].length === 0
       ? ''
       : published

@@ -160,6 +160,11 @@ export function roomMissing(event: string, path: JsonPath, example: string): Cap
   return new CapacityError(
     'DELIVERY_UNMATCHED',
     `the received \`${event}\` has no room at ${formatJsonPath(path)}, the path in \`delivery.audience.event\`: ${example}`,
-    `let the server put the room into the event, as in io.to(room).emit('${event}', {...message, room}), and set \`delivery.audience.event\` to its path; if all connections get the event, leave \`delivery.audience\` out`,
+    `${roomIntoEvent(event)}, and set \`delivery.audience.event\` to its path; if all connections get the event, leave \`delivery.audience\` out`,
   );
+}
+
+/** Returns the fix for an event that does not name its room. */
+export function roomIntoEvent(event: string): string {
+  return `let the server put the room into the event, as in io.to(room).emit('${event}', {...message, room})`;
 }

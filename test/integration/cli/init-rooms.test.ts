@@ -151,3 +151,14 @@ it('reports what is missing if no event contains the room', async (t) => {
   assert.equal(settings?.delivery, undefined);
   assert.match(stdout, /an event of --emit must name the room/);
 });
+
+it('names an event that carries the id, but not its room', async (t) => {
+  const roomless = (io: Server) =>
+    io.on('connection', (socket) => {
+      socket.on('join', (room, answer) => answer({ joined: socket.join(room) === undefined }));
+      socket.on('post', ({ board, id }) => io.to(board).emit('posted', { id }));
+    });
+  const { stdout, settings } = await initPosts(t, roomless, '--emit', '["join", "news"]');
+  assert.equal(settings?.delivery, undefined);
+  assert.match(stdout, /"posted" carried the published id, but not its room: .*io\.to\(room\)\.emit\('posted'/);
+});
