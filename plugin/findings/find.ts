@@ -129,8 +129,11 @@ function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
     // Whether the deployment would have held these connections is unknown: the run neither fails nor passes.
     return { ...finding, fails: null, ...(OF_LOAD.includes(finding.fails) && { invalidates: ['run'] }) };
   }
-  const isCaused = all.some(({ explains }) => explains.includes(finding.code));
-  if (!isCaused || !finding.invalidates.includes('run')) return finding;
+  const causes = all.filter(({ explains }) => explains.includes(finding.code));
+  // A part that ended explains which connections received nothing: their loss is known.
+  if (finding.code === 'AUDIENCE_DIFFERS' && causes.some(({ about }) => about === 'deployment'))
+    return { ...finding, invalidates: [] };
+  if (causes.length === 0 || !finding.invalidates.includes('run')) return finding;
   // The deployment failed: what the run counted itself until then holds.
   return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }

@@ -251,6 +251,19 @@ it('a consequence has the fix of its cause', () => {
   assert.equal(fixes[1], fixes[0]);
 });
 
+it('a process that ended leaves no doubt about which connections lost copies', () => {
+  const [result, measured] = [perfectResult(), measurements()];
+  for (const change of [ends(91), missing(3)]) change(result, measured);
+  const invalidatedBy = (...codes: FindingCode[]) =>
+    withCauses(
+      codes.map((code) => finding(code)),
+      result,
+      measured,
+    ).find(({ code }) => code === 'AUDIENCE_DIFFERS')?.invalidates;
+  assert.deepEqual(invalidatedBy('AUDIENCE_DIFFERS'), ['delivery']);
+  assert.deepEqual(invalidatedBy('PROCESS_ENDED', 'AUDIENCE_DIFFERS'), []);
+});
+
 it('broadcasts stay unconfirmed while a worker stands still for long', () => {
   const stall = { window: 'broadcasts', values: [standstill(41)] };
   const effects = [finding('BROADCASTS_UNCONFIRMED', '', { window: 'broadcasts' }), finding('PROBE_INCOMPLETE')];
