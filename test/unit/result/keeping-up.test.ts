@@ -174,6 +174,20 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual(judged(5, 'broadcasts', 0.9), [true, []], 'it would have used more, had it been busy');
     assert.deepEqual(judged(15, 'broadcasts', 0.9), [false, ['MACHINE_SATURATED']]);
   });
+
+  it('looks for what its handlers wait for, if it had CPU left', () => {
+    const fixOf = (cpuPercent: number) => {
+      const result = broadcastsAt(80, 10, 20);
+      result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare: 0 }));
+      result.connections.perWorker = { w0: 100 };
+      result.stages = [{ name: 'broadcasts', t: 60 }];
+      result.samples = [62, 64, 66].map((t) => ({ t, connections: 100, worker: { cpuPercent } }));
+      return findingsOf(result).find(({ code }) => code === 'QUEUE_GROWS')?.fix ?? '';
+    };
+    assert.match(fixOf(3), /a lock, a queue, a timer or a database/);
+    assert.match(fixOf(95), /CPU/);
+    assert.doesNotMatch(fixOf(95), /lock/);
+  });
 });
 
 describe('a resource of the deployment', () => {

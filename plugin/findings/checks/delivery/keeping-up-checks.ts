@@ -5,6 +5,7 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { valuesOf } from '../../values.ts';
+import { mayLackCpu } from '../server/saturation-checks.ts';
 
 /** A moment of the window, in seconds. */
 interface Point {
@@ -24,13 +25,17 @@ const LEAST_GROWTH_SECONDS = 0.1;
 const SHORT = { seconds: 2, growthSeconds: 0.5, stepShare: 0.5 };
 const GROWTH = 'growth of the delay';
 
+/** For a deployment with CPU left. */
+const WAITS_FIX =
+  'send less, or find what the handlers wait for, such as a lock, a queue, a timer or a database: they did not use up the CPU';
+
 export const keepingUp: Check[] = [
   checkUnless('abort', 'QUEUE_GROWS', (result) => {
     if (result.fault) return undefined;
     return [
       ...growth(copiesOf(result), 'broadcasts', 'copies fell behind', 'the last receivers were'),
       ...growth(acknowledgementsOf(result), 'messages', 'acknowledgements fell behind', 'they were'),
-    ];
+    ].map((detail) => (mayLackCpu(result, detail.window) ? detail : { ...detail, fix: WAITS_FIX }));
   }),
 ];
 
@@ -60,7 +65,7 @@ function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
   }));
 }
 
-function growth(points: Point[], window: string, what: string, who: string): Detail[] {
+function growth(points: Point[], window: string, what: string, who: string): (Detail & { window: string })[] {
   const times = points.map(({ at }) => at);
   const span = ((Math.max(...times) - Math.min(...times)) * points.length) / (points.length - 1);
   if (points.length < LEAST_BROADCASTS || span < SHORT.seconds * MIN_WINDOW_SHARE) return [];
