@@ -114,4 +114,25 @@ describe('a process of the server that ended', () => {
     assertNames(found?.message, ['process 9 had 118 of 120 open files']);
     assert.match(found?.fix ?? '', /ulimit -n/);
   });
+
+  it('has files that are no connections, if it had more of them than connections could take', () => {
+    const full = { ...APP, openFiles: 178, limit: 200 };
+    const [found] = verdictOf((result, measured) => {
+      result.connections.peak = 0;
+      measured.samplesBeganAtUs = 6_000_000;
+      measured.endedProcesses = () => [full];
+      measured.observations.note('warmUpFailed', { error: 'ECONNRESET', connections: 45 });
+    }).findings;
+    assertNames(found?.message, ['178 of 200 open files, at least 133 of which were no connections']);
+    assert.match(found?.fix ?? '', /does not close/);
+    assert.deepEqual(
+      found?.values?.map(({ name, value }) => [name, value]),
+      [
+        ['short connections before the load', 45],
+        ['open files', 178],
+        ['limit of open files', 200],
+        ['open files beside connections', 133],
+      ],
+    );
+  });
 });

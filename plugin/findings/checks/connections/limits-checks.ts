@@ -7,6 +7,7 @@ import { integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
 import { valuesOf } from '../../values.ts';
+import { filesBeside, leakedFilesFix } from '../server/open-files.ts';
 import { isTimeOut } from './cut-off.ts';
 
 /** Below this share of the target, failures are noise. */
@@ -21,10 +22,6 @@ const MAX_FAST_MS = 1000;
 const TIMED_OUT = /^timeout_(?!namespace)/;
 /** Nobody says why: a proxy that has no place left, or a process without files. */
 const CLOSED = /^(closed|ECONNRESET$)/;
-/** Open files of a server beside its connections: modules, pipes and logs take fewer. */
-const MIN_OTHER_FILES = 40;
-/** Programs with one socket for each connection; a proxy has two. */
-const ONE_SOCKET = /^(node|bun|deno)\b/;
 /** Two processes may well stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
@@ -39,17 +36,16 @@ export const limits: Check[] = [
     if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
     const { worker, open, limit } = full;
     const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
-    const beside = open - peak;
+    const beside = filesBeside(fullest?.command ?? '', open, peak);
     const values = valuesOf({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
     // Files that a process inherits may have numbers above its limit.
     const files = open >= limit ? `all of its ${integer(limit)}` : `${integer(open)} of at most ${integer(limit)}`;
     const message = `${failed} failed, and ${worker || named} had ${files} files open`;
-    // With several processes, each has its share of the connections: even more of its files are none.
-    if (ONE_SOCKET.test(fullest?.command ?? '') && beside > Math.max(peak, MIN_OTHER_FILES))
+    if (beside !== undefined)
       return {
         message: `${message}, at least ${integer(beside)} of which are no connections`,
         values: [...values, ...valuesOf({ 'open files beside connections': beside })],
-        fix: `find which files the server opens and does not close: \`ls -l /proc/${fullest?.pid}/fd\` lists them`,
+        fix: leakedFilesFix(fullest?.pid),
       };
     return {
       message,

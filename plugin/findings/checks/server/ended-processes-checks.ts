@@ -8,6 +8,7 @@ import { check, checkUnless, type Detail, type Found, type Measured } from '../.
 import { valuesOf } from '../../values.ts';
 import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
+import { filesBeside } from './open-files.ts';
 
 /** Share of the limit of open files from which on it is worth a word. */
 const NEARLY_FULL = 0.8;
@@ -128,8 +129,11 @@ function ended(result: Measured, measurements: Measurements): Found {
   const connections = lost > 0 ? ` with ${integer(lost)} connections${after === '' ? '' : ' in all'}` : '';
   const full = all.find(({ openFiles = 0, limit }) => limit !== undefined && openFiles >= NEARLY_FULL * limit);
   const { openFiles, limit } = full ?? first;
+  const mostHeld = Math.max(result.connections.peak, warmUp?.connections ?? 0);
+  const beside = full && filesBeside(full.command, full.openFiles ?? 0, mostHeld);
+  const besideText = beside === undefined ? '' : `, at least ${integer(beside)} of which were no connections`;
   const files = full
-    ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files`
+    ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files${besideText}`
     : '';
   const window = windowAt(secondsOf(first, measurements) ?? 0, measurements);
   const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
@@ -140,12 +144,23 @@ function ended(result: Measured, measurements: Measurements): Found {
     // The plateaus were measured before.
     ...(window !== 'ramp' && measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
     ...(how && { fix: how.fix }),
-    values: valuesOf({ connections: lost, 'open files': openFiles, 'limit of open files': limit }),
-    ...(full && {
-      fix: 'raise the limit of open files of the server (`ulimit -n`, `LimitNOFILE`), and let it survive EMFILE: see its log',
-    }),
+    values: [
+      ...valuesOf({
+        ...(lost > 0 && { connections: lost }),
+        'short connections before the load': warmUp?.connections,
+        ...(full && { 'open files': openFiles, 'limit of open files': limit }),
+        'open files beside connections': beside,
+      }),
+      ...valuesOf({ 'time of the end': isBefore ? undefined : secondsOf(first, measurements) }, 's'),
+    ],
+    ...(full && { fix: beside === undefined ? FULL_FIX : LEAKED_FIX }),
   };
 }
+
+const FULL_FIX =
+  'raise the limit of open files of the server (`ulimit -n`, `LimitNOFILE`), and let it survive EMFILE: see its log';
+const LEAKED_FIX =
+  'find which files the server opens and does not close: start it again, connect some clients, and list `/proc/<pid>/fd`';
 
 const ORDERLY = {
   text: ': shut down in order (its connections were closed with frames)',
