@@ -113,7 +113,7 @@ export interface Headline {
 export interface OpenFigure {
   title: string;
   /** What is missing to decide it. */
-  reason: 'counts' | 'runs' | 'noise' | 'negative';
+  reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval';
   /** Runs of each side that would tell; null if unknown, or above 1,000. */
   runsNeeded: number | null;
 }
@@ -198,7 +198,8 @@ function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
     const { noise, runsNeeded } = difference;
     const hasNoise = noise === 'repeats' || noise === 'study';
     const isNegative = [0, index].some((set) => (figure.spreads[set]?.mean ?? 0) < 0);
-    const lacking = hasNoise ? 'noise' : 'runs';
+    const isRepeated = [0, index].some((set) => (figure.spreads[set]?.runs ?? 0) > 1);
+    const lacking = hasNoise ? 'noise' : noise === 'fit' && isRepeated ? 'interval' : 'runs';
     const reason = isCounted(figure) ? 'counts' : isNegative ? 'negative' : lacking;
     return [{ title: figure.title, reason, runsNeeded }];
   });
@@ -207,6 +208,7 @@ function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
 const MISSING = {
   counts: 'more runs would show how often such faults happen',
   negative: 'a figure below 0 is noise; more connections would narrow it',
+  interval: 'its interval within a run is too wide, which more runs do not change; more connections would narrow it',
   runs: 'too few runs',
 };
 
