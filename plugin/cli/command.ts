@@ -1,4 +1,4 @@
-/** What all commands share: help with examples, options, JSON output, and the terminal's abilities. */
+/** Common parts of all commands: help with examples, options, JSON output, and the terminal's abilities. */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { formatProblems, type Problem, problemsOf } from '../../protocol/base/problems.ts';
@@ -21,7 +21,7 @@ export const shareSchema = z.string().transform((text, context): number => {
   return z.NEVER;
 });
 
-/** What people type before the name of a command. */
+/** The text before the name of a command. */
 export const LINE = 'npx socketio-capacity';
 
 const HELP = new WeakMap<Command, HelpText>();

@@ -57,7 +57,7 @@ async function conduct(path: string, launch: string[], given: object): Promise<v
   const config = settingsOf(script);
   await untilStopped(async (signal) => {
     signal.addEventListener('abort', () => {
-      // Whoever stops it twice does not want to wait for hosts that do not answer; they end by themselves.
+      // A second Ctrl-C does not wait for hosts that do not answer; they end by themselves.
       for (const stop of ['SIGINT', 'SIGTERM']) process.once(stop, () => process.exit(STOPPED));
     });
     const address = /^(0\.0\.0\.0|::)?$/.test(listen.host) ? ownAddress() : listen.host;

@@ -105,14 +105,14 @@ async function scenarioFor(where: string, path: string | undefined, environment:
   return { settings: settingsOf(script, env), script };
 }
 
-/** The engine alone has no figures of its own. */
+/** The engine alone has no figures. */
 const UNMEASURED: Warning = {
   name: 'unmeasured',
   message: 'the scenario has no plugin socketio-capacity: Artillery makes the load, and nothing measures the server',
   raise: 'config.plugins: { socketio-capacity: {} }',
 };
 
-/** One connection that stays. */
+/** A single connection that stays. */
 function nothingElse(): Script {
   return {
     config: { engines: { [ENGINE]: {} }, plugins: { [PLUGIN]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] },

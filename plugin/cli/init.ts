@@ -152,7 +152,7 @@ async function lookByAnyTransport(starter: Starter, seconds: number) {
     if (!(error instanceof NoWebSocket)) throw error;
     const { transports } = error;
     const found = await lookAt({ ...starter, transports }, seconds).catch((next: unknown) => {
-      // Of a server without WebSocket, only the second attempt shows what it asks for.
+      // For a server without WebSocket, only the second attempt shows what it requires.
       throw transports.includes('websocket') ? error : next;
     });
     const why = `With WebSocket alone: ${error.message}. It connects with transports: [${transports.join(', ')}]. `;
@@ -231,7 +231,7 @@ function requireAnEvent({ finding, flow, publish }: Starter): void {
 interface Question {
   option: keyof Answers;
   text: string;
-  /** What an empty answer stands for, if it is shown. */
+  /** Default value of an empty answer, if it is shown. */
   usual?: string;
   /** Whether it is asked, given the answers so far. */
   if?(answers: Answers): boolean;
@@ -239,7 +239,7 @@ interface Question {
 
 const isOther = ({ instrumented }: Answers) => !instrumented;
 
-/** What a server wants of its clients is an option: it says so when it refuses them. */
+/** Options exist for everything that a server requires; it says so when it refuses clients. */
 const QUESTIONS: Question[] = [
   { option: 'url', text: 'URL of the server', usual: 'http://localhost:3000' },
   { option: 'connections', text: 'Connections', usual: '1000' },

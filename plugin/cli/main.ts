@@ -1,4 +1,4 @@
-/** What `npx socketio-capacity` runs. */
+/** Entry point of `npx socketio-capacity`. */
 import { runAsProcess } from './own-process.ts';
 import { createProgram, runProgram } from './program.ts';
 

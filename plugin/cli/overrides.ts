@@ -1,6 +1,6 @@
 /** Changes of a scenario, in the form of Artillery's `--overrides`. */
 
-/** As Artillery merges them: objects key by key, everything else as a whole. */
+/** Merges like Artillery: objects key by key, everything else as a whole. */
 export function merged(into: unknown, from: unknown): unknown {
   if (!isObject(into) || !isObject(from)) return from;
   const entries = Object.entries(from).map(([key, value]) => [
@@ -12,7 +12,7 @@ export function merged(into: unknown, from: unknown): unknown {
 
 /** @returns the value below these keys */
 export function nested(keys: string[], value: unknown): object {
-  // Not by assignment, with which a key such as `__proto__` would change what other objects inherit.
+  // Avoids assignment, by which a key such as `__proto__` would change other objects.
   return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;
 }
 

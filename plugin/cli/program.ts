@@ -45,7 +45,7 @@ export function createProgram(): Command {
 }
 
 /**
- * Runs a command line, prints what was wrong with it, and sets the process's exit code.
+ * Runs a command line, prints its errors, and sets the process's exit code.
  * @param args without `npx socketio-capacity`; by default those of this process
  */
 export async function runProgram(program: Command, args?: string[]): Promise<void> {

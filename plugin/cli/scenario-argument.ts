@@ -26,7 +26,7 @@ interface Flags {
   environment: string | undefined;
 }
 
-/** As Artillery reads a scenario's text. @throws if it is not YAML; CapacityError NOT_INSTALLED */
+/** Reads a scenario's text like Artillery. @throws if it is not YAML; CapacityError NOT_INSTALLED */
 export async function parseYaml(text: string): Promise<unknown> {
   return (await artilleryUtil()).parseScript(text).catch((error) => {
     throw withoutLines(error);
@@ -46,7 +46,7 @@ export async function readScenario(path: string, environment: string | undefined
   });
 }
 
-/** What reads it afterwards walks over all of it. */
+/** Later code walks over the whole script. */
 async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
   const script = await util.parseScript(await util.readScript(path));
   if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
@@ -54,10 +54,7 @@ async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
   return script;
 }
 
-/**
- * With the mistakes that Artillery would run it with, for commands that do not run it.
- * @throws CapacityError as `readSettings`
- */
+/** Accepts mistakes that Artillery would accept, for commands that do not run the scenario. @throws CapacityError as `readSettings` */
 export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
   const metrics = [...runMetrics(), ...Object.values(METRICS)];
   const mistakes = [...measuringProblems(script), ...unknownMetrics(script, metrics)];

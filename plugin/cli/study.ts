@@ -87,7 +87,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfStudy(document.plan, runs);
   if (json) return printJson(document);
   const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);
-  // With several settings, the tables are too many for a terminal.
+  // Several settings make too many tables for a terminal.
   const sections = ['missing', 'doubts', 'spread', ...(questions.length === 1 ? ['question-1'] : [])];
   console.log(endText(series, renderSummary(series.reportOf(document, runs), sections, screen())));
 }

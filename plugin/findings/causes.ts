@@ -5,7 +5,7 @@ import { DEPLOYMENT_CAUSES } from './causes/deployment-causes.ts';
 import type { Causes } from './causes/edges.ts';
 import { GENERATOR_CAUSES } from './causes/generator-causes.ts';
 
-/** What lasts only as long as it is seen: it explains effects in its own window, and none that come later. */
+/** Causes that end with their window: they explain effects in the same window, and none later. */
 export const MOMENTARY: FindingCode[] = [
   ...(['MACHINE_SATURATED', 'GENERATOR_LATE'] as const),
   ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),

@@ -1,4 +1,4 @@
-/** One check: a code, and the condition under which a run reports it. */
+/** A check: a code, and the condition under which a run reports it. */
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';

@@ -20,7 +20,7 @@ type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sou
 /** @returns the result with its findings in the order of the answer, and with what follows from them */
 export function conclude(measurements: Measurements, figures: Measured): Result {
   const folded = foldedFindings(findAll(measurements, figures));
-  // A consequence goes away with its cause: it has no fix of its own.
+  // A consequence disappears with its cause, so it has the fix of its cause.
   const findings = folded.flatMap(({ cause, consequences }) => [
     cause,
     ...consequences.map((one) => ({ ...one, fix: cause.fix })),
@@ -30,7 +30,7 @@ export function conclude(measurements: Measurements, figures: Measured): Result 
   return mapTexts({ ...decided, answer: answerOf(decided) }, withoutCredentials);
 }
 
-/** What judges the deployment decides the outcome; only what invalidates figures decides the verdict. */
+/** Findings about the deployment decide the outcome; only findings that invalidate figures decide the verdict. */
 export function verdictOf(findings: readonly Finding[]): Result['verdict']['status'] {
   if (findings.some(({ invalidates }) => invalidates.includes('run'))) return 'INVALID';
   return findings.some(({ invalidates }) => invalidates.length > 0) ? 'SUSPECT' : 'VALID';

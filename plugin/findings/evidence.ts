@@ -20,7 +20,7 @@ export interface Counts {
 }
 
 const NEARLY_ALL = 0.9;
-/** Of an equal share of the connections: proxies do not distribute them exactly. */
+/** Share of an equal share of the connections: proxies do not distribute them exactly. */
 const MIN_SHARE_OF_WORKER = 0.8;
 /** A copy that was on its way when something ended was sent at most this much earlier. */
 const IN_FLIGHT_SECONDS = 5;
@@ -163,7 +163,7 @@ const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: Observed[K]) =
   othersAccepted: ({ connections }) => connections,
   socketsMissing: ({ sockets, held }) => held - sockets,
   othersAtPort: ({ others }) => others,
-  // They are about other processes, or other names, than those that ended.
+  // Facts about other processes or names than those that ended.
   cpuStill: () => Number.POSITIVE_INFINITY,
   joinsMisnamed: () => Number.POSITIVE_INFINITY,
 };

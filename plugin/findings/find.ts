@@ -92,7 +92,7 @@ const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'la
 export function findAll(measurements: Measurements, result: Measured): Finding[] {
   const finalized = withoutOpen(measurements, result);
   const checked = detailsBy(CHECKS, finalized, measurements);
-  // The figures of the load stand before what was observed beside it.
+  // Findings from the load's figures come before observations.
   const details = [...abortion(measurements, result), ...checked, ...observed(measurements.observations)];
   return withCauses(
     oneForEachCode([...details, ...causeOfLateness(finalized, details)], result),
@@ -123,7 +123,7 @@ export function rootsOf(findings: readonly Finding[]): Finding[] {
 /** Expectations that show a load which is not the planned one. */
 const OF_LOAD: Finding['fails'][] = ['no connection fails', 'no connection is lost'];
 
-/** What follows from a finding depends on what caused it. */
+/** The effect of a finding depends on its cause. */
 function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   if (isByGenerator(finding, all)) {
     // Whether the deployment would have held these connections is unknown: the run neither fails nor passes.
@@ -138,7 +138,7 @@ function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }
 
-/** What the generator or its machine caused, directly or by another finding, says nothing about the deployment. */
+/** A finding that the generator or its machine caused, directly or by another finding, says nothing about the deployment. */
 function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
   const causes = new Set([finding]);
   // Causes that are added meanwhile are visited, too.
@@ -148,7 +148,7 @@ function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
   return [...causes].some(({ about }) => about !== 'deployment' && about !== 'application');
 }
 
-/** Why the run ended early, and what is unknown because of it. */
+/** The reason for an early end of the run, and the figures that are unknown because of it. */
 function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
   const { aborted, sent } = measurements;
   // Virtual users that all failed, or lost their connections, did not leave: that is the finding.

@@ -9,7 +9,7 @@ import { LAYERS, type Layer } from '../samplers/index.ts';
 import type { ArtilleryStats } from './artillery-stats.ts';
 import { runMetrics } from './run-metrics.ts';
 
-/** Adds the run's figures to Artillery's own, except for those that were not measured, or may not be quoted. */
+/** Adds the run's figures to Artillery's own, except unmeasured ones and those that may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path, unit } of runMetrics(layers)) {
     const value = isWithheld(result, path) ? null : valueAt(result, path);

@@ -1,4 +1,4 @@
-/** Where a run took place: what others need to reproduce the figures, or to see why theirs differ. */
+/** The environment of a run, for readers who reproduce the figures or compare them with their own. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -61,7 +61,7 @@ export function describeEnvironment(
   };
 }
 
-/** Without a limit there is no figure; of a container's, those that are below what the machine has. */
+/** Absent without a limit; a container's limits only if they are below the machine's. */
 function limitsHere(): Record<string, number> {
   const { soft, hard } = openFileLimits();
   const cgroup = readCgroup();
@@ -113,7 +113,7 @@ export function settingsOf(
   } = settings;
   return maskedSettings({
     ...others,
-    // As in results of versions that knew one room only.
+    // The same form as in results of versions with a single room.
     rooms: rooms.count > 1 ? rooms : undefined,
     control: control && { urls: control.urls },
     // Arguments can be secrets.
@@ -135,7 +135,7 @@ export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Resul
   if (!first || descriptions.length < workers.length) return null;
   const kinds = new Set(descriptions.map(({ kind }) => kind));
   return {
-    // Two kinds of workers are nobody's default.
+    // With two kinds of workers, neither is the default.
     kind: kinds.size === 1 ? first.kind : 'own',
     tunings: together(descriptions.map(({ tunings }) => tunings)),
     options: together(descriptions.map(({ options }) => options)),

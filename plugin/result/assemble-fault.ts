@@ -1,4 +1,4 @@
-/** What a planned fault cost. */
+/** The cost of a planned fault. */
 
 import { recordedUs } from '../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
@@ -93,7 +93,7 @@ function broadcastFigures(
   const before = batches.filter((batch) => at(batch) < fault.atUs);
   const during = batches.filter((batch) => isDuring(fault, at(batch)));
   if (before.length === 0) return null;
-  // Those whose join was under way got it without being members yet.
+  // Connections that were joining received it before they were members.
   const rows = during.map((batch) => {
     const members = before.findLast(({ room }) => room === batch.room)?.expected ?? before.at(-1)?.expected ?? 0;
     const received = batch.received + batch.unexpected;

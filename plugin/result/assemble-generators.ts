@@ -45,7 +45,7 @@ export function generatorHosts(measurements: Measurements): Result['generators']
   });
 }
 
-/** Who is among the other programs is known only of a machine that has nothing else of the run. */
+/** The other programs are known only on a machine without another part of the run. */
 function sharesOf(
   { hosts = [], workerResources, cpu }: Measurements,
   { shares, kernel }: GeneratorHost,
@@ -70,7 +70,7 @@ function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Resu
   };
 }
 
-/** One-way latencies of the receivers on this host. */
+/** One-way latencies of this host's receivers. */
 function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
   const own = frozen.filter((row) => row.host === host);
   const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));

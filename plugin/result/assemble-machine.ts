@@ -21,7 +21,7 @@ export function machineFigures(
     ramp: least(cpu.ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? [])),
     messages: least(cpu.messages.flatMap((part) => idlePercent(part, cpuCount) ?? [])),
     broadcasts: idlePercent(wholeWindow(cpu.broadcasts), cpuCount),
-    // Where a cpuset or an affinity leaves some CPUs only, the others are of no use.
+    // A cpuset or an affinity makes the other CPUs unusable.
     ...machineIdle.get(GENERATOR),
   };
   return {

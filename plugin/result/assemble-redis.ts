@@ -1,4 +1,4 @@
-/** What the broadcasts meant for the adapter's Redis. */
+/** Load of the broadcasts on the adapter's Redis. */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';

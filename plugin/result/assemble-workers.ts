@@ -11,7 +11,7 @@ import { inWindows, throttledFigures } from './assemble-machine.ts';
 export function workerFigures(measurements: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
   const { workerResources, exportedMachines, throttled, machineIdle, machineSteal } = measurements;
   const told = workerMachines(workerResources);
-  // Who knows its machine names it in its own way: only one of them counts, so that no machine is there twice.
+  // Sources name the same machine differently: only one source counts, so that no machine appears twice.
   const exported = [...exportedMachines.values()].map((machine) => ({ machine, workers: [{ machine }] }));
   const machines = told.length > 0 ? told : exported;
   const containers: string[] = [];

@@ -1,4 +1,4 @@
-/** What people and machines read beside result.json. Each file is made from the result document alone. */
+/** Files beside result.json, for people and programs. Each is made from the result document alone. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unwritable } from '../../protocol/base/unwritable.ts';
@@ -17,7 +17,7 @@ function summaryOf(result: Result): string {
   return renderSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
 }
 
-/** With a line for the reference. */
+/** Includes a line for the reference. */
 type ReportFile = [name: string, render: (result: Result) => string, help?: string];
 
 export const REPORT_FILES: Required<ReportFile>[] = [

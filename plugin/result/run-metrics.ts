@@ -40,7 +40,7 @@ function nameOf(path: string): string {
   return `${part === 'connections' ? '' : 'socketio.'}${part}.${name}`;
 }
 
-/** By the metric's name. */
+/** Metrics by name. */
 export const METRIC_UNITS: Record<string, string> = Object.fromEntries(
   runMetrics().map(({ name, unit }) => [name, unit]),
 );

@@ -1,14 +1,11 @@
-/**
- * The part of a flow by which a virtual user arrives: everything up to the place where it joins, or stays. The run's own
- * clients play it, since a server may let nobody in who has not logged in.
- */
+/** The part of a flow up to the step that joins or holds. The run's own clients play it, since a server may require a login. */
 import { type Flow, type StepDeclaration, verbOf } from '../script/load/flow.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario } from '../script/script.ts';
 import { STEPS } from './steps/index.ts';
 
 export interface Arrival {
-  /** With those steps of its flow alone. */
+  /** The scenario with only those steps of its flow. */
   scenario: Scenario;
   /** Namespace of the join; without one, the last that the flow opens. As written: without that of the target. */
   home: string;

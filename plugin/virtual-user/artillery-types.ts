@@ -1,6 +1,6 @@
 /**
- * Parts of Artillery that it exports to nobody, loaded from their files: what its worker threads give to virtual users, for
- * virtual users that play elsewhere.
+ * Internal parts of Artillery, loaded from their files: its worker threads give them to virtual users, and the run needs them for its own
+ * clients.
  */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * What a virtual user's connections change of the engine's options. Later ones win: the scenario's `socketio`, the
- * headers that a processor function has set, the options of the step. The cookies of its HTTP requests come on top.
+ * A virtual user's changes to the engine's connection options. Later ones win: the scenario's `socketio`, headers that a processor function
+ * set, options of the step. Cookies of its HTTP requests are added.
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
@@ -19,7 +19,7 @@ export function compileConnectionChanges(
   helpers: Helpers,
 ): ConnectionChanges {
   const ofScenario = compileTemplate(scenario, helpers);
-  // One object for all virtual users: a message to the fleet then carries a single copy.
+  // Shared by all virtual users, so that a message to the fleet carries a single copy.
   const shared = isTemplate(scenario) ? undefined : someOf(changesOf(engine, [scenario]));
   return (context, own) => {
     const { extraHeaders, _jar: jar } = context;

@@ -16,9 +16,8 @@ export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {
 const CAPACITY = 16;
 
 /**
- * Keeps the events of one name that a `waitFor` of the flow waits for, from the moment their namespace connects, so that
- * none is lost between two steps. As long as no step waits, they are in the fleet process; here are those that a step
- * was given and did not take.
+ * Keeps events for a `waitFor` of the flow from the moment their namespace connects, so that none is lost between two steps. While no step
+ * waits, they are in the fleet process; this has the ones that a step got and did not use.
  */
 export class Mailbox {
   readonly namespace: string;
@@ -61,7 +60,7 @@ export class Mailbox {
     if (this.#listener === listener) this.#listen('take');
   }
 
-  /** What comes from now on stays for the next listener. */
+  /** Later events stay for the next listener. */
   stop(): void {
     this.#listener = undefined;
     this.#listen('hold');

@@ -20,7 +20,7 @@ interface CompiledScenario {
   /** Functions before the flow and after it. */
   before: Step[];
   after: Step[];
-  /** One for each step of the flow, in which lists are flattened. */
+  /** One entry for each step of the flow, with nested lists flattened. */
   flow: Step[];
   /** @returns a virtual user that has done nothing yet; whoever runs its steps closes its session */
   newUser(context: UserContext, events: ScenarioEvents): VirtualUser;
@@ -83,7 +83,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
   };
 }
 
-/** Who writes such a flow means connections that only stay, as Artillery's own engine opens them. */
+/** Such a flow means connections that only stay open, like those of Artillery's own engine. */
 function onlyWaits({ flow = [] }: Scenario): boolean {
   return flow.length > 0 && flow.flat().every((spec) => STEPS[verbOf(spec, STEPS) ?? '']?.waits);
 }

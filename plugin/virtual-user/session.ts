@@ -1,4 +1,4 @@
-/** One virtual user's connections: opened by the first step that needs one, restored if configured, closed at the end. */
+/** Connections of a virtual user: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -14,7 +14,7 @@ import { countFailure, keepExample } from './tally.ts';
 import type { UserContext } from './user-types.ts';
 import { Wait } from './user-wait.ts';
 
-/** One namespace of the virtual user, and the connection that carries it. */
+/** A namespace of the virtual user, and its connection. */
 interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
@@ -43,7 +43,7 @@ export class Session implements Watcher {
   onLost: () => void = nothing;
   readonly #shared: Shared;
   readonly #context: UserContext;
-  /** What the rest of the flow waits for. */
+  /** Promise for which the rest of the flow waits. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
@@ -152,7 +152,7 @@ export class Session implements Watcher {
     await Promise.all([...connections].map((connection) => connection.close()));
   }
 
-  /** What its connections tell; see `Watcher`. */
+  /** Reports of its connections; see `Watcher`. */
   opened(namespace: string, connection: FleetConnection): void {
     for (const entry of this.#entriesOf(connection, namespace)) entry.up = true;
   }

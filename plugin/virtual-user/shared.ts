@@ -1,4 +1,4 @@
-/** What virtual users need of whoever plays them: an engine in one of Artillery's workers. */
+/** Shared by all virtual users of an engine in one of Artillery's workers. */
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './artillery-types.ts';

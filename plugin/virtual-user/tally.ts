@@ -21,12 +21,12 @@ export function newTally() {
     failed: 0,
     /** Virtual users that ended without a failure. */
     succeeded: 0,
-    /** For first connections; the fleet counts those of connections that come back. */
+    /** For first connections; the fleet counts reconnects. */
     retries: 0,
     /** Virtual users that failed, by error code: because a connection was lost, and otherwise. */
     losses: {} as Record<string, number>,
     failures: {} as Record<string, number>,
-    /** What was said at the first failure of each code, and at the first attempt that was repeated. */
+    /** Texts of the first failure of each code, and of the first repeated attempt. */
     examples: {} as Record<string, string>,
   };
 }

@@ -1,7 +1,7 @@
 /** The part of Artillery's engine interface that this engine uses. Artillery publishes no types for it. */
 import type { ScriptPhase } from '../script/script.ts';
 
-/** One virtual user's variables and template functions; Artillery creates it, processor functions change it. */
+/** Variables and template functions of a virtual user; Artillery creates it, processor functions change it. */
 export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;

@@ -2,7 +2,7 @@ import { afterRefusal } from './flow-error.ts';
 import type { Session } from './session.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** What a step knows of its virtual user. */
+/** View of the virtual user for its steps. */
 export interface VirtualUser {
   context: UserContext;
   session: Session;
@@ -11,7 +11,7 @@ export interface VirtualUser {
   refusal?: string;
 }
 
-/** One compiled step. Returns undefined if it is done at once; throws or rejects to end the flow. */
+/** A compiled step. Returns undefined if it is done at once; throws or rejects to end the flow. */
 export type Step = (user: VirtualUser) => Promise<void> | void;
 
 /**

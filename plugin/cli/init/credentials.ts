@@ -23,8 +23,8 @@ export function withNamedCredentials<T extends object>(given: T): { named: T; va
 }
 
 /**
- * Reads variables that are not set: on a terminal by asking, without showing what is typed.
- * @throws CapacityError CONFIG_INVALID for those that are missing otherwise
+ * Asks for unset variables on a terminal, without showing the input.
+ * @throws CapacityError CONFIG_INVALID for missing ones without a terminal
  */
 export async function readVariables(flow: Flow, variables: string[], isInteractive: boolean): Promise<void> {
   const missing = variables.filter((name) => !process.env[name]);

@@ -40,7 +40,7 @@ export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
   const { heard, acknowledged, published, publisher, toPublisher, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
-  // What goes to the room of one is nothing that the other gets.
+  // The second client does not receive messages to the first one's room.
   const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
   const counted = usable.filter(({ event }) => event === found?.event);
   const own = told && ownRoom(counted, published ?? new Map(), told);
@@ -108,7 +108,7 @@ export async function requireSupported(url: string, path: string | undefined): P
 function findingOf(messages: Message[], delivery: Paths | undefined, missing: string, isAnswered: boolean): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
-    // What comes once can be the answer to a login.
+    // An event that came once can be the answer to a login.
     const once = others.length === 0 && first ? ` ${said(first.args)}` : '';
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
@@ -126,7 +126,7 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
   return `${got} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
 }
 
-/** What the flow emits, with the first answer to each. */
+/** Events that the flow emits, with the first answer to each. */
 function emittedOf(flow: Starter['flow'], answers: Message[]): Emitted[] {
   return flow.flatMap((step) => {
     const event = eventOf(step);
@@ -161,7 +161,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
   const clients = await clientsThat(flow, options);
   const { signal } = new AbortController();
   const opened: { close(): void }[] = [];
-  /** What a client emitted, and the arguments of the acknowledgement. */
+  /** Events that a client emitted, with the arguments of the acknowledgement. */
   const acknowledged: Message[] = [];
   const heardBy = (list: Message[]) => (event: string, args: unknown[]) => {
     list.push({ event, args, receivedAtUs: monotonicUs() });
@@ -170,9 +170,9 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
   let last: Message | undefined;
   let ending: string | undefined;
   let wanted = ASKED;
-  /** The room that each id was sent to; undefined if the publisher sends no ids, or there is none. */
+  /** Room by published id; undefined without a publisher, or if it sends no ids. */
   let published: Map<string, string> | undefined;
-  /** What was tried as a room; undefined if no broadcast goes to one. */
+  /** Values tried as a room; undefined if no broadcast goes to a room. */
   let told: Told[] | undefined;
   let publisher: Acknowledged[] = [];
   let toPublisher: readonly ReceivedByPublisher[] = [];
@@ -196,7 +196,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
   };
   try {
     const one = await open();
-    // Whoever is refused now comes as the one before did.
+    // A client that is refused now used the same login as the first one.
     wanted = APART;
     const other = await open();
     const heard: Heard = [one.messages, other.messages];

@@ -1,21 +1,21 @@
 /**
- * Where the room of a client is named: by what it emits to join one, such as a document, by the answer to that, by a variable
- * that its login brings, or by an event that tells it its own, such as the id of its user. Found by sending to what may be one.
+ * Finds where a client's room is named: in the event by which it joins, such as a document, in the answer to that, in a variable of its
+ * login, or in an event that contains its own id. Each candidate is tested by sending to it.
  */
 import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/base/json-path.ts';
 import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** What may be a room, and what a scenario says if it is one. */
+/** A candidate for a room, and its entries in the scenario. */
 export interface Told {
   room: string;
   /** Becomes `delivery.audience.client`. */
   client: string;
   /** Event by which a client joins it. */
   join?: string;
-  /** By which a virtual user learns its own. */
+  /** Step by which a virtual user captures its own room. */
   step?: Record<string, unknown>;
-  /** In an emit that nobody acknowledges, a variable takes its place, as nothing else tells that the client has joined. */
+  /** Place in an unacknowledged emit, for a variable: only the variable shows which room the client has joined. */
   place?: Place;
 }
 
@@ -33,7 +33,7 @@ export interface Emitted {
   answer: unknown[] | undefined;
 }
 
-/** What a scenario writes about the room of a client. */
+/** Entries of the scenario about a client's room. */
 export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
   delivery: { join?: string; audience: { event: string; client: string } };
 }
@@ -130,7 +130,7 @@ export function ownRoom(
   return undefined;
 }
 
-/** By event, in the order in which they came. */
+/** First messages by event, in the order of arrival. */
 function firsts(messages: Message[]): Map<string, Message> {
   const first = new Map<string, Message>();
   for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);

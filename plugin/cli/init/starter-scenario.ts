@@ -16,22 +16,22 @@ export interface Starter {
   url: string;
   /** Engine.IO's path. */
   path?: string;
-  /** Where the server does not take the default, which is WebSocket. */
+  /** Set if the server does not accept the default, WebSocket. */
   transports?: Transport[];
   connections: number;
   /** Steps by which a virtual user logs in, connects and joins. */
   flow: Record<string, unknown>[];
   /** First process of a server that calls `instrument(io)`; undefined for any other server. */
   controlUrl: string | undefined;
-  /** What a client emits to make such a server send to everybody; undefined if it sends by itself. */
+  /** Event that makes the server broadcast; undefined if it sends by itself. */
   publish: Emission | undefined;
-  /** What can be counted of what such a server sends, if that was found. No name in it is a template. */
+  /** The event to count, if one was found. No name in it is a template. */
   delivery: Paths | undefined;
   /** If it goes to rooms: whose. */
   rooms?: OwnRoom['delivery'] | undefined;
   /** That the flow has a variable for. */
   room?: unknown;
-  /** What the server sent, on one line; undefined if nobody looked. */
+  /** Events that the server sent, on one line; undefined without a look. */
   finding: string | undefined;
   /** The server's, if it runs on this machine. */
   processes: ListeningProcesses | undefined;
@@ -51,7 +51,7 @@ const MAX_RATE_PER_SEC = 500;
 /** Within a single second, Artillery spaces arrivals by 1 ms. */
 const MIN_RAMP_SECONDS = 2;
 
-/** What a terminal or an editor would act on, or not show. */
+/** Characters that a terminal or an editor would interpret, or not show. */
 const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
@@ -111,7 +111,7 @@ function onOneLine(options: object): string {
   return all.length === 0 ? '{}' : `{ ${all.join(', ')} }`;
 }
 
-/** As YAML writes it in quotes; in a comment, it means nothing. */
+/** YAML's escape in quotes; in a comment it has no meaning. */
 function escaped(character: string): string {
   const code = (character.codePointAt(0) as number).toString(16);
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
@@ -187,7 +187,7 @@ function instrumented(controlUrl: string): string[] {
   ];
 }
 
-/** What the option `inspect` does. */
+/** Explains the option `inspect`. */
 export const INSPECTION = [
   '`inspect` opens Node’s own inspector by SIGUSR1 for each reading of memory, on 127.0.0.1, where any user of this machine can',
   'attach to it: remove it to read memory with its garbage. `profile: true` beside it shows which functions allocate it.',

@@ -14,7 +14,7 @@ interface Scale {
   own: number;
   /** @returns the possible level that is nearest below, or the lowest one */
   snap(level: number): number;
-  /** Environment variables of a run: those that would change what the overrides set are empty. */
+  /** Environment variables of a run: empty if they would change values that the overrides set. */
   env: Record<string, string>;
   /** @returns what Artillery's `--overrides` merges into the scenario for a possible level */
   overrides(level: number): { config: object };
@@ -148,7 +148,7 @@ function divide(total: number, shares: number[]): number[] {
   });
 }
 
-/** At a given rate, or each at its own. Names, which may tell the scenario's numbers, are left out, and so is `maxVusers`. */
+/** Phases at a given rate, or each at its own. Names, which may contain the scenario's numbers, and `maxVusers` are left out. */
 function phasesOf(phases: Phase[], arriving: number[], ratePerSec?: number): Phase[] {
   return phases.map((phase, index) => {
     const arrivals = arriving[index] ?? 0;

@@ -1,6 +1,5 @@
 /**
- * What a study can vary: environment variables of a run and of the stack that it starts, options of the plugin and of the
- * engine, and the server.
+ * Settings that a study can vary: environment variables of a run and of its stack, options of the plugin and of the engine, and the server.
  */
 import type { z } from 'zod';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -13,7 +12,7 @@ import { environmentSchema, optionsSchema } from '../../script/options/plugin-op
 import { ENGINE, PLUGIN } from '../../script/script.ts';
 import { merged, nested } from '../overrides.ts';
 
-/** What the study itself sets. */
+/** Settings that the study itself sets. */
 const TAKEN = ['CAPACITY_RESULTS', 'results'];
 /** Names one of the study's `servers`. */
 export const SERVER = 'server';

@@ -1,4 +1,4 @@
-/** What connections, messages and broadcasts explain of one another. */
+/** Causes among findings about connections, messages and broadcasts. */
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import { total } from '../../../report/text/format.ts';
 import { sameAudience, separateGroups } from '../../result/delivery/audience.ts';

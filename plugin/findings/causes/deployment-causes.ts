@@ -1,4 +1,4 @@
-/** What the processes of the deployment and its machine explain. */
+/** Causes among findings about the deployment's processes and its machine. */
 import type { Finding } from '../../../protocol/result/findings.ts';
 import { STANDSTILL } from '../../../report/figures/stalls.ts';
 import type { ChangedPart } from '../../run/measurements/deployment-parts.ts';

@@ -1,4 +1,4 @@
-/** Edges of the causal graph, and those that several causes share. */
+/** Edges of the causal graph, and edges that several causes share. */
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import type { Finding } from '../../../protocol/result/findings.ts';
@@ -12,7 +12,7 @@ export interface Evidence extends Counts {
 
 export interface Edge {
   effects: readonly FindingCode[];
-  /** What must hold beside the order in time, for the reference. */
+  /** Condition beside the order in time, as the reference states it. */
   evidence?: string;
   holds?(evidence: Evidence): boolean;
 }
@@ -20,7 +20,7 @@ export interface Edge {
 /** Edges from each cause. */
 export type Causes = Partial<Record<FindingCode, readonly Edge[]>>;
 
-/** What a part that lost copies looks like, if it served the same connections each time. */
+/** Findings about copies that the same connections miss each time. */
 export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING'] as const satisfies FindingCode[];
 
 export const LOST_WITH_CONNECTIONS: Edge = {

@@ -1,4 +1,4 @@
-/** What the generator, its machine and the measurement itself explain. */
+/** Causes among findings about the generator, its machine and the measurement itself. */
 import { isTimeOut } from '../checks/connections/cut-off.ts';
 import { growthSeconds } from '../checks/delivery/keeping-up-checks.ts';
 import { fullWorkers, mayLackCpu } from '../checks/server/saturation-checks.ts';

@@ -24,7 +24,7 @@ function shortestTimeoutMs({ environment: { settings } }: Measured): number {
   return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
 }
 
-/** What a client waits for after its session is open: the answer of the application. */
+/** Time-outs after the session is open, when a client waits for the application. */
 const OF_APPLICATION = /^(timeout_namespace|(ack|response|wait)_timeout)$/;
 export const NOT_UNANSWERED =
   'they did not wait for the application alone, while others connected within a quarter of a time-out';

@@ -17,7 +17,7 @@ const CONFIDENCE = 0.95;
 const RESOLUTION_US = 10_000;
 /** Two parts predict next to nothing about a third. */
 const MIN_PARTS = 3;
-/** With more failed attempts than these, what a connect costs has an upper bound only. */
+/** With a larger share of failed attempts, the cost of a connect has only an upper bound. */
 const MAX_FAILED_SHARE = 0.05;
 
 /** Without a half width, the noise is unknown. */
@@ -26,7 +26,7 @@ interface Measured {
   halfWidth: number | null;
 }
 
-/** What is known of a figure. */
+/** The known parts of a figure. */
 interface Figure {
   value: number | null;
   interval: Interval;
@@ -94,15 +94,15 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
 }
 
 /**
- * Without the kinds of windows of which one lacks the layer, as a sum over the others would be too low. Whoever is not read any
- * more at the end has no figures at all: a page of metrics is refused late, if what it said before could not be.
+ * Leaves out kinds of windows in which one lacks the layer, as a sum over the others would be too low. A source that is no longer read at
+ * the end has no figures: a page of metrics may be refused late, for impossible earlier values.
  */
 function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
   const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
   const isRead = inOrder(cpu).slice(-1).every(has);
   const of = <W extends CpuWindow>(windows: W[]) => (isRead && windows.every(has) ? windows : []);
   const { unloaded, ramps, idle, messages, broadcasts } = cpu;
-  // What takes the background off needs it.
+  // Needed to subtract the background.
   const isKnown = [...idle, ...messages].every(has);
   return {
     unloaded: of(unloaded),
@@ -137,7 +137,7 @@ function meanErrorUs({ noise, seconds: over }: Background, seconds: number, usPe
   return Math.hypot(us, RESOLUTION_US);
 }
 
-/** How far the background can be off in a window of its own that has no parts: it varies, and its mean is not known exactly. */
+/** Error of the background in a window without parts: it varies, and its mean is not exact. */
 function noiseUs(background: Background, seconds: number): number | null {
   const { noise } = background;
   const meanUs = meanErrorUs(background, seconds);
@@ -231,7 +231,7 @@ function perMessage(
     const offUs = (background && meanErrorUs(background, seconds)) ?? 0;
     return { ...cost, halfWidth: Math.hypot(cost.halfWidth, offUs / units) };
   }
-  // What varies besides the background is not known; that alone can be more than the figure.
+  // Other variation is unknown; the background's alone can exceed the figure.
   const leastUs = (background && noiseUs(background, seconds)) ?? 0;
   return leastUs > 0 && leastUs / units >= cost.value ? null : cost;
 }

@@ -1,4 +1,4 @@
-/** Who got each broadcast. */
+/** The receivers of each broadcast. */
 
 import { decodeHistogram, type Histogram } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
@@ -39,7 +39,7 @@ export function deliveryFigures(
     ...notLookedAt,
     late,
     unreadable,
-    // Once the run has finalized its own broadcasts, any other row was never ordered.
+    // Once the run has finalized its own broadcasts, any other row was never requested.
     neverOrdered: ownEvent ? null : neverOrdered + (frozen.length > 0 ? open : 0),
     outside: ownEvent ? neverOrdered + open : null,
     frames: received + unreadable,
@@ -52,7 +52,7 @@ export function deliveryFigures(
   };
 }
 
-/** Columns that no process fills in: an own event has contents and an order of its own, and nothing orders its sends. */
+/** Columns that no process fills: the server chooses contents and order of its own event, and no request causes its sends. */
 function notLookedAtOf({ ownEvent }: Measurements, { delivery }: Settings) {
   if (!ownEvent) return {};
   return {
@@ -165,7 +165,7 @@ function lastOf(reached: { lastUs: number }[]): number {
   return Math.max(...reached.map(({ lastUs }) => lastUs));
 }
 
-/** Share of what all connections of the scenario would have received, including those that have gone. */
+/** Share of the copies that all connections of the scenario would have received, including closed ones. */
 function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
   const { expectedAtOnce, sent, ownEvent } = measurements;
   // The plan does not say how many are in a room of an own event.

@@ -11,7 +11,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const { frozen, sent, impossibleRoundTrips, ownEvent } = measurements;
   const from = ownEvent?.latencyFrom ?? 'server';
   const clocks = clockRows(measurements);
-  // Nobody knows which worker holds a connection, and the server does not say when it meant to send.
+  // The worker of each connection and the intended send time are unknown.
   const isPlaced = whyNotPlaced(measurements) === undefined;
   const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
   const confirmed = sent.filter(({ unconfirmed }) => !unconfirmed);
@@ -22,7 +22,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   // In a long run, the rows stand for several broadcasts.
   const each = ownEvent?.each;
   const reached = each ? each.completionUs.totalCount : broadcasts.length;
-  // Who invents one may have invented all.
+  // One impossible round trip discredits all of them.
   const roundTripsUs = impossibleRoundTrips.length > 0 ? { underLoad: [], single: [] } : measurements.roundTripsUs;
   const halves = (trips: number[]) => histogramOf(trips.map((us) => us / 2));
   const underLoad = halves(roundTripsUs.underLoad);
@@ -54,7 +54,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   };
 }
 
-/** What the sentinel saw, and how far the other receivers of its worker lagged behind it. */
+/** The reference receiver's latencies, and the lag of its worker's other receivers. */
 function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   const pages = Map.groupBy(frozen, ({ seq }) => seq);
   const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
@@ -64,7 +64,7 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
     const local = merged(rows.map((row) => row.latencyUs.local));
-    // Where another worker published, the rows do not show the receivers on the sentinel's.
+    // If another worker published, the rows do not show the receivers on the reference receiver's worker.
     const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
     if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
     return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];

@@ -1,4 +1,4 @@
-/** What connections send again and again: how much of it, and how long until it is acknowledged. */
+/** Repeated messages of connections: their number, and the time until they are acknowledged. */
 import { decodeHistogram, summaryMs } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';

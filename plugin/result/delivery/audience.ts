@@ -1,6 +1,6 @@
 /**
- * Whether the broadcasts of an own event were for all connections, as the ledger takes for granted: the ids may be one of
- * each copy, and the server may send to rooms or namespaces. What was received shows both.
+ * Checks that the broadcasts of an own event were for all connections, as the ledger assumes: an id may belong to a single copy, and the
+ * server may send to rooms or namespaces. The received copies show both.
  */
 import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
@@ -9,7 +9,7 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
 import { sum } from '../sums.ts';
 
-/** With fewer, each can be one that the others lost. */
+/** With fewer, each can be a copy that the other connections lost. */
 const MIN_BROADCASTS = 3;
 const MIN_MEMBERS = 3;
 const NEARLY_ALL = 0.9;
@@ -20,7 +20,7 @@ const MIN_ALIKE = 0.5;
 
 /** @returns how many of the server's ids came to one connection only; undefined where most came to several */
 export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
-  // An id of the run is that of a broadcast, whoever gets it.
+  // An id that the run chose belongs to one broadcast, whichever connections receive it.
   if (!ownEvent || ownEvent.givesIds) return undefined;
   const several = batches.filter(({ expected }) => expected >= MIN_MEMBERS);
   const ones = several.filter(

@@ -9,14 +9,14 @@ import { merged } from '../sums.ts';
 
 type Figures = Pick<Result['latency'], 'intervals' | 'slowFirst'>;
 
-/** A broadcast that reached somebody: its rows of all fleet processes. */
+/** A broadcast with at least one receiver: its rows of all fleet processes. */
 interface Reached {
   seq: number;
   rows: FrozenBroadcast[];
   lastUs: number;
 }
 
-/** With fewer broadcasts, none can be called usual. */
+/** With fewer broadcasts, no duration is typical. */
 const MIN_OTHERS = 5;
 
 /** @returns broadcasts with at least one receipt and a known time, in the order they were sent */

@@ -8,7 +8,7 @@ export interface MemoryRun {
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
   /** The run collected the garbage before each reading at rest. */
   collected: boolean;
-  /** Of the workers, at least. */
+  /** Lower limit for the workers. */
   processes: number;
   /** Figures that the kernel reports of a process at the moment of each reading, so that they may stand still. */
   live: Set<string>;

@@ -2,7 +2,7 @@
 export interface Violation {
   /** Ids of memory figures, such as `workerRss`; or of layers, for CPU. */
   figures: string[];
-  /** What was reported, with its value. */
+  /** The reported figure, with its value. */
   message: string;
   fix: string;
 }

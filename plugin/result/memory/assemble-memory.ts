@@ -1,4 +1,4 @@
-/** What the connections cost in memory: at rest, and in service. */
+/** Memory of the connections: at rest, and in service. */
 import { describeError } from '../../../protocol/codes/errors.ts';
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -63,7 +63,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     // It needs what other programs took.
     balance: null,
     peakBytes,
-    // What garbage is there by then would look like something that connections have left.
+    // Garbage at that time would look like memory that connections left behind.
     residualBytes: afterDisconnect && collected ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     // It follows from the figures over time.
@@ -110,8 +110,8 @@ function inServiceFigures(
 const ENOUGH_PLATEAUS = 4;
 
 /**
- * What earlier connections have left free in the proxy, the kernel and the processes, the first ones of the run take for nothing.
- * So the line begins where there are some, unless there are too few plateaus to do without the baseline.
+ * The run's first connections use memory that earlier ones left free in the proxy, the kernel and the processes. So the line leaves out the
+ * baseline, unless there are too few plateaus.
  */
 export function withoutBaseline<T extends Pick<Plateau, 'connections'>>(plateaus: T[]): T[] {
   const others = plateaus.filter(({ connections }) => connections > 0);

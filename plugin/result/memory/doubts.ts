@@ -1,7 +1,6 @@
 /**
- * Memory of which a line through the plateaus would say something else than what the connections cost: it was freed or kept
- * although they stayed or left, or it was taken later than they came. The plateaus come one after the other, so a leak in time would be
- * taken for the cost of connections, too.
+ * Memory for which a line through the plateaus does not show the cost of connections: it was freed while they stayed, kept after they left,
+ * or taken later than they connected. The plateaus follow each other, so growth over time also looks like a cost.
  */
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
@@ -10,13 +9,13 @@ import { type Collecting, collects, type Measurements } from '../../run/measurem
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
-/** As a share of what the connections seem to cost. */
+/** Share of the apparent cost of the connections. */
 const MAX_SHARE = 0.2;
 const MAX_KEPT_SHARE = 0.6;
 /** Readings of an idle deployment differ by as much, as the memory of a sound process moves on its own. */
 const NOISE_BYTES = 1024 ** 2;
 
-/** What a collection leaves, to the byte; of freed memory, the process itself keeps pages. */
+/** Figures that a collection shows to the byte; a process keeps some pages of freed memory. */
 const EXACT = ['workerHeapUsed', 'workerExternal'];
 const PROCESS = ['workerRss'];
 
@@ -36,8 +35,8 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
 }
 
 /**
- * Where memory does not follow the connections, each moment has another amount per connection: as they came, after the
- * broadcasts, and as they left. The interval of a doubted slope spans all three.
+ * If memory does not follow the connections, the amount per connection differs between connecting, after the broadcasts, and disconnecting.
+ * The interval of a doubted slope spans all three.
  */
 export function allowingFor<Line extends Omit<Slope, 'naive'>>(
   line: Line,
@@ -77,9 +76,9 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
 }
 
 /**
- * Workers whose memory does not follow their connections: much of it was freed while all of them stayed, or was still there
- * after all had left.
- * @returns the doubt about all figures of the workers; undefined where there is none, or nobody collects the garbage
+ * Detects workers whose memory does not follow their connections: much of it was freed while all stayed, or was still there after all had
+ * left.
+ * @returns the doubt about all figures of the workers; undefined without one, or without collections
  */
 export function heldDoubt({ plateaus, afterBroadcasts, afterDisconnect, ...measured }: Moments): Doubt | undefined {
   if (!collects(measured)) return undefined;
@@ -93,10 +92,10 @@ export function heldDoubt({ plateaus, afterBroadcasts, afterDisconnect, ...measu
 }
 
 /**
- * Memory that the workers took in one step, which is no slope over the idle time: after the broadcasts and a collection, all of
- * them together need more than at the last plateau, although nobody has come.
+ * Detects memory that the workers took in one step, which no slope over the idle time shows: after the broadcasts and a collection, all of
+ * them together need more than at the last plateau, without a new connection.
  * @param ofWorkers their figures
- * @returns those that rose with it
+ * @returns the figures that rose with it
  */
 export function steppedFigures(
   measured: Omit<Measured, 'afterDisconnect' | 'fallingAtBaseline'>,
@@ -138,7 +137,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   const [first, last] = [plateaus[0], plateaus.at(-1)];
   const growing: string[] = [];
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
-  // Garbage that nobody collects looks the same.
+  // Uncollected garbage looks the same.
   if (!collects(measured) || !first || !last || !afterBroadcasts) return growing;
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {

@@ -1,6 +1,6 @@
 /**
- * What memory does while connections come and go: what each connection leaves behind, what is added in time, whoever comes, or a
- * rise of which the readings cannot tell one from the other.
+ * Memory while connections come and go: the amount that each connection leaves behind, the growth over time, or a rise for which the
+ * readings cannot distinguish the two.
  */
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
 import { familyOf } from '../../../report/figures/layers.ts';
@@ -30,10 +30,10 @@ const NOISE_BYTES = 1024 ** 2;
 const GARBAGE_BYTES = 64 * NOISE_BYTES;
 /** The later half has to rise by this share of what the line says: a cache that has filled does not. */
 const GOES_ON_SHARE = 0.5;
-/** With fewer readings, no line. */
+/** Fewest readings for a line. */
 const LEAST_READINGS = 3;
 
-/** What a server keeps of a connection whose socket it never lets go. */
+/** Memory that a server keeps for a connection whose socket it never releases. */
 const KEPT_SOCKET_BYTES = 12 * 1024;
 /** A connection that costs less is too small to be a yardstick. */
 const LEAST_COST_BYTES = 1024;
@@ -180,8 +180,8 @@ function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readi
 }
 
 /**
- * Whoever connects first makes a server grow its heap, its tables and its pools to the size that so many connections need. This
- * happens once: it is over when as many have left as were ever open at the same time.
+ * The first connections make a server grow its heap, tables and pools to the size that so many need. This happens once: it is over when as
+ * many have left as were ever open at the same time.
  */
 function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentReading[] {
   let most = 0;

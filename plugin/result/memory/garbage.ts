@@ -7,8 +7,8 @@ import type { Point } from '../../../report/statistics/statistics.ts';
 
 const MB = 1024 ** 2;
 /**
- * Of one Node process. The first connections use pages that start-up and warm-up have left free: RSS rises by too little. Measured with
- * 100 to 400 connections to untouched servers: 0.8 to 1.6 MB.
+ * Free pages of one Node process after start-up and warm-up, which the first connections use: RSS rises by too little. Measured with 100 to
+ * 400 connections to untouched servers: 0.8 to 1.6 MB.
  */
 const FREE_BYTES = 4 * MB;
 /** V8's young generation grows once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured likewise: by up to 17 MB. */

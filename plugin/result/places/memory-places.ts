@@ -1,4 +1,4 @@
-/** What a connection keeps in the workers, by the package and the function that allocated it. */
+/** Memory that a connection keeps in the workers, by package and allocating function. */
 import type { MemoryPlaces } from '../../../protocol/result/places-schema.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { knownSavings } from './known-savings.ts';

@@ -14,7 +14,7 @@ const NATIVE = 'native';
 /** Nodes of V8 that are no function. */
 const IDLE = '(idle)';
 const COLLECTING = '(garbage collector)';
-/** Of the profiler itself. */
+/** Frames of the profiler itself. */
 const OWN_URL = 'node:inspector';
 /** Standard deviations of a 95 % interval. */
 const Z95 = 1.96;

@@ -98,9 +98,8 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
 }
 
 /**
- * As in Artillery's own engine: `data` is looked for in the last event and in all of them together. A list is compared
- * with all arguments, anything else with the last one, in which a text only has to be contained; with `concat`, in the
- * text of all arguments.
+ * Checks like Artillery's own engine: `data` is looked for in the last event and in all of them together. A list is compared with all
+ * arguments, anything else with the last one, in which a text only has to be contained; with `concat`, in the text of all arguments.
  * @returns undefined if nothing is expected
  */
 export function compileData({ data, args = data, concat }: DataSpec, build: Build) {

@@ -21,7 +21,7 @@ const responseSchema = z
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
-/** `socket.io-client` throws for them; a server ends the connection of who sends one. */
+/** `socket.io-client` throws for them; a server closes a connection that sends one. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
 /** `socket.io-client` sends a number as one; a server's listeners have the text. */
@@ -82,7 +82,7 @@ const plainEmit = defineStep({
   },
 });
 
-/** `emit: ["event", …]`, and what is expected in return. */
+/** `emit: ["event", …]`, and the expected answer. */
 export const emit: StepKind = {
   ...plainEmit,
   compile(spec, build) {
@@ -154,7 +154,7 @@ function compileExchange({ acknowledge, response, timeout }: z.output<typeof sch
         event: String(responseEvent(user.context)),
         timeoutMs,
         timeoutCode: () => (events.length > 0 ? 'data_not_valid' : 'response_timeout'),
-        // As in Artillery's engine, a response with `data` is the first event that has it, and not just the first event.
+        // Like in Artillery's engine, a response with `data` is the first event that contains it, not just the first event.
         accept: (received) => events.push(received) > 0 && (responseHasData?.(events, user) ?? true),
       });
     try {

@@ -105,7 +105,7 @@ function onWords(response: IncomingMessage, onFound: (words: string) => void): v
   });
 }
 
-/** As Node has it. */
+/** Node's form. */
 interface Response {
   statusCode: number;
   req: { method: string; path: string };

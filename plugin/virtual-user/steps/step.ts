@@ -8,7 +8,7 @@ import type { Shared } from '../shared.ts';
 import type { Template } from '../template.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 
-/** What a step can use while it is compiled, once per scenario. */
+/** Available to a step while it is compiled, once per scenario. */
 export interface Build {
   shared: Shared;
   template(value: unknown): Template;
@@ -20,7 +20,7 @@ export interface Build {
   /** @returns the virtual user's connection with the namespace up, which is opened if need be */
   use(user: VirtualUser, namespace: string): Promise<FleetConnection>;
   requestHooks: RequestHooks;
-  /** What the steps tell of themselves while they are compiled. */
+  /** Facts that steps report while they are compiled. */
   uses: {
     /** Events to keep from the moment their namespace connects. */
     awaited: AwaitedEvent[];
@@ -29,7 +29,7 @@ export interface Build {
   };
 }
 
-/** One verb of a flow: its declaration, which is read before a run, and the code that runs it. */
+/** A verb of a flow: its declaration, which is read before a run, and the code that runs it. */
 export interface StepKind extends StepDeclaration {
   compile(spec: unknown, build: Build): Step;
 }

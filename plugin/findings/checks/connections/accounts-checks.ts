@@ -1,4 +1,4 @@
-/** The identities of the figures: whatever was asked for is in one column, whoever counts it. */
+/** Identities of the figures: everything requested is in exactly one column, in every account. */
 
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
@@ -31,7 +31,7 @@ const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
   const { wrongSize, wrongContent, neverOrdered, outside } = delivery;
   const all = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
   const counts = Object.entries({ ...all, neverOrdered, unreadable, outside });
-  // What was not looked at is in no column.
+  // Columns that were not checked are null, and do not count.
   const parts = Object.fromEntries(counts.flatMap(([name, count]) => (count === null ? [] : [[name, count]])));
   return [{ what: 'frames with the event', all: delivery.frames, parts }];
 };
@@ -54,7 +54,7 @@ const engines: Identity = (_, { snapshots }) =>
         { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },
         { what: of('opened connections'), all: opened, parts: { ...transports } },
       ];
-      // What a lost host opened and lost at the end is known by its status alone.
+      // Only its last status shows what a lost host opened and lost.
       return processes.length > 0 ? [...all, timed] : all;
     });
 

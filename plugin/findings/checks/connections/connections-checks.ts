@@ -1,4 +1,4 @@
-/** What became of the connections: every one that was asked for is either alive, or failed, or lost, and known to be. */
+/** Outcome of the connections: each requested connection is alive, failed or lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
@@ -47,7 +47,7 @@ export const connections: Check[] = [
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
     const outage = outageOf(result);
-    // Where nobody got in, the run's own clients found out why.
+    // If no connection opened, the run's own clients know the reason.
     const [refusal] = result.connections.opened === 0 && /^http_/.test(cause) ? observations.of('clientsRefused') : [];
     const fix = outage ? NOT_READY : (refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
@@ -60,7 +60,7 @@ export const connections: Check[] = [
         ...valuesOf({ 'begin of the refusals': outage?.from, 'end of the refusals': outage?.to }, 's'),
         ...valuesOf({ 'connections after the refusals': outage?.after }),
       ],
-      // A limit has a reason of its own, with its remedy.
+      // A limit has its own finding, with its fix.
       ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };
   }),
@@ -90,7 +90,7 @@ export const connections: Check[] = [
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
     if (achieved === null || configured === null) return undefined;
-    // Those that failed have a reason of their own; had they opened like the others, the rate would be this.
+    // The rate if failed connections, which have their own finding, had opened like the rest.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
     const message = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
@@ -104,7 +104,7 @@ export const connections: Check[] = [
       ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
     };
   }),
-  // Where every virtual user is to stay, all that the scenario asks for must have been there together.
+  // If every virtual user holds, all connections of the scenario must have been open at the same time.
   checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections }, { expectedAtOnce }) => {
     const { peak } = connections;
     if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
@@ -135,7 +135,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
   const lost = ofDeployment(connections.lost);
-  // What a virtual user closes itself is not lost.
+  // A connection that its virtual user closed is not lost.
   const asPlanned = total(only(result.fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
   if (total(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
@@ -189,7 +189,7 @@ function clientFix(lost: Record<string, number>): string | undefined {
   return FAILURE_CODES[cause.replaceAll(' ', '_')]?.remedy;
 }
 
-/** As a share of the ramps: connections that end at one moment were opened at different ones. */
+/** Share of the ramps' length: connections that close at the same moment were opened at different times. */
 const MAX_RAMP_SHARE = 0.25;
 
 /** @returns how old the lost connections were, where a time-out shows by it */
@@ -206,7 +206,7 @@ function commonAge(
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
 function lostNamespaces({ connections, fault }: Measured): Found {
   const gone = ofDeployment(lossesAmong(connections.failures));
-  // What a planned fault costs is in its own account.
+  // A planned fault has its own account.
   if (total(gone) === 0 || fault) return undefined;
   return {
     message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,

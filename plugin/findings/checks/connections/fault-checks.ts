@@ -1,4 +1,4 @@
-/** A planned fault: every connection that it dropped must come back. */
+/** A planned fault: every connection that it dropped must reconnect. */
 import { breakdown, counted, total } from '../../../../report/text/format.ts';
 import { type Check, check } from '../../check.ts';
 import { valuesOf } from '../../values.ts';

@@ -1,4 +1,4 @@
-/** Limits that look like capacity: where connections stop at a number that somebody once configured. */
+/** Configured limits that look like capacity: connections stop at a certain number. */
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
@@ -12,15 +12,15 @@ import { isTimeOut } from './cut-off.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
-/** As a share of the target, fewer later connections do not show that a server has recovered. */
+/** Share of the target: fewer later connections do not show that a server has recovered. */
 const MIN_AFTER_SHARE = 0.1;
 /** When this share of all failures has one cause. */
 const ONE_CAUSE = 0.9;
-/** Who is refused by an overloaded server is one of many that wait long. */
+/** An overloaded server is slow for every client; quick refusals mean a configured limit. */
 const MAX_FAST_MS = 1000;
 /** Without those whose Engine.IO session was open: no limit of connections lets them wait for the namespace. */
 const TIMED_OUT = /^timeout_(?!namespace)/;
-/** Nobody says why: a proxy that has no place left, or a process without files. */
+/** Closed without a reason: by a full proxy, or by a process without free files. */
 const CLOSED = /^(closed|ECONNRESET$)/;
 /** Two processes may well stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
@@ -81,7 +81,7 @@ export const limits: Check[] = [
     };
   }),
   check('LIMIT_REACHED', ({ connections: { target, peak } }, { snapshots, overTime }) => {
-    // Those that come and go are never all there.
+    // Virtual users that come and go are never all connected at once.
     if (overTime) return undefined;
     const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
     const [least, most] = [Math.min(...held), Math.max(...held)];

@@ -1,4 +1,4 @@
-/** Connections that ended because no ping of the server came: who was late, the server or the generator. */
+/** Connections that closed because no ping of the server came: whether the server or the generator was late. */
 import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';

@@ -59,7 +59,7 @@ export function audienceValues({ delivery }: Judged, measurements: Measurements)
 
 /** The run's probe and its other receivers, beside the publishers. */
 const MAX_OWN = 3;
-/** Of an equal share of the connections: a proxy does not deal them exactly. */
+/** Share of an equal share of the connections: a proxy does not distribute them exactly. */
 const TOLERANCE = 0.2;
 
 /** @returns whose connections the broadcast reached, if these are as many as one process holds, or as it would hold where that is unknown */

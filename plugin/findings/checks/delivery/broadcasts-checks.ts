@@ -10,7 +10,7 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless } from '../../check.ts';
 import { valuesOf } from '../../values.ts';
 
-/** As for messages and event loops: below, the figures hardly change. */
+/** The same as for messages and event loops: a smaller delay hardly changes the figures. */
 const MIN_LATE_MS = 50;
 /** Share of the interval: a later broadcast is nearer to the next one than to its own time. */
 const MIN_LATE_SHARE = 0.5;
@@ -19,7 +19,7 @@ const MAX_LATE_SHARE = 0.1;
 
 export const broadcasts: Check[] = [
   check('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, unknown, fault, ownEvent }) => {
-    // Those during a planned fault are part of what it costs.
+    // Late broadcasts during a planned fault belong to its account.
     const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
     const [first] = unsent;
     if (!first) return undefined;
@@ -89,7 +89,7 @@ export const broadcasts: Check[] = [
   }),
   check('NOBODY_JOINED', ({ delivery, connections: { held } }) => {
     const { batches = [], source } = delivery ?? {};
-    // Where all were gone, that is named.
+    // Another finding reports that all connections were gone.
     if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
     return {
       message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,

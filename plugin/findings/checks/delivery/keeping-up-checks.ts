@@ -56,7 +56,9 @@ function copiesOf({ delivery, environment }: Measured): Point[] {
   });
 }
 
-/** Returns how late acknowledgements are over time: the queue, as seconds of work. What is never acknowledged is in no queue. */
+/**
+ * Returns the delay of acknowledgements over time: the queue, as seconds of work. The queue excludes messages that are never acknowledged.
+ */
 function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
   const { window } = messages ?? {};
   return (window?.queued ?? []).map((waiting, index, { length }) => ({

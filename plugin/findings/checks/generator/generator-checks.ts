@@ -109,13 +109,13 @@ function stallIn(result: Measured, window: Loop['window']): Found {
 }
 
 /**
- * The worker serves the sentinel last, unless its fan-out is uneven: whoever is behind it waited after the server only
- * where the generator itself shows why.
+ * The worker serves the reference receiver last, unless its fan-out is uneven. A later receiver waited for the generator only if the
+ * generator shows a cause.
  */
 function queue(result: Measured): Found {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return undefined;
-  // With fewer than 100 broadcasts the worst of them decides, as it does over the run's own p99.
+  // With fewer than 100 broadcasts, the worst one decides.
   const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return undefined;
   const cause = whyBehind(result, behindMs);

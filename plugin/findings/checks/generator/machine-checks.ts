@@ -1,4 +1,4 @@
-/** What the generator's machine did to the measurement: no CPU left, memory on a disk, samples that did not come. */
+/** Effects of the generator's machine on the measurement: no CPU left, swapping, missing samples. */
 
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -15,11 +15,11 @@ import { valuesOf } from '../../values.ts';
  * twenty-four times at 98 %: what is measured then is the queue for the CPU.
  */
 const MIN_IDLE_PERCENT = 10;
-/** Some machines are kept busy by work of low priority, which makes nobody wait. */
+/** Work of low priority keeps some machines busy without delaying other threads. */
 const MAX_WAIT_SHARE = 0.2;
 /**
- * What others took of the CPUs. In runs of 1,000 connections on two cores, the p99 of the latency was 1.0 to 1.5 times that of
- * a quiet machine while they took a quarter to a half, and ten times while they took 55 %.
+ * Share of the CPUs that other programs took. In runs of 1,000 connections on two cores, the p99 of the latency was 1.0 to 1.5 times that
+ * of a quiet machine at a quarter to a half, and ten times at 55 %.
  */
 const MAX_OTHERS_SHARE = 0.5;
 /** Some process waited for memory for that share of a window, as where pages of programs are read again and again. */
@@ -105,7 +105,7 @@ function byOthers({ text, share, programs, windows: [window, ...more] }: Taken):
   return { message: text, values, fix, ...(window !== undefined && more.length === 0 && { window }) };
 }
 
-/** What somebody who had no CPU can be the cause of. */
+/** Findings that a lack of CPU can cause. */
 const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
 /** @returns what others took, where it can be the cause of what was found, and nothing names it yet */

@@ -1,4 +1,4 @@
-/** What the server reports must fit to what the run measured itself, and the clocks between them must be known. */
+/** The server's reports must agree with the run's own measurements, and the offset of their clocks must be known. */
 
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
@@ -10,7 +10,7 @@ import { valuesOf } from '../../values.ts';
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
 export const times: Check[] = [
-  // Whoever confirms another broadcast than the ordered one may not have sent it.
+  // A worker that confirms another broadcast than the requested one may not have sent it.
   check('IMPOSSIBLE_REPORT', (_, { sent }) => {
     const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
     const [first] = wrong;
@@ -20,7 +20,7 @@ export const times: Check[] = [
       values: valuesOf({ 'wrong confirmations': wrong.length }),
     };
   }),
-  // With the errors of the publisher's clock and of the receiver's.
+  // Includes the errors of the publisher's and the receiver's clocks.
   check('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
     const { batches = [] } = delivery ?? {};
     const hostBoundUs = clockBoundUs(leastKnownClock(generators));

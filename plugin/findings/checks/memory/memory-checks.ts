@@ -26,7 +26,7 @@ export const memory: Check[] = [
   check('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
   checkUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
   checkUnless('abort', 'PLATEAUS_UNUSABLE', ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
-    // Their question is not what a connection costs, but what it leaves behind, or how it comes back.
+    // These runs ask what a connection leaves behind or how it reconnects, not what it costs.
     if (overTime || fault || !memory) return undefined;
     const different = new Set(plateaus.map(({ connections }) => connections));
     if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
@@ -111,7 +111,7 @@ function missing({ plateaus, inService, absent, layers }: Result['memory'], { un
   };
 }
 
-/** What workers have started may end while it is read. */
+/** Child processes of workers may end while they are read. */
 const MAY_BE_GONE = 'workerChildrenPss';
 
 /**

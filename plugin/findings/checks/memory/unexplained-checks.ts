@@ -19,7 +19,7 @@ function unexplainedMemory({ parts, holders }: Balance): Found {
   const significant = parts.filter(({ isSignificant }) => isSignificant);
   const certain = holders.filter(({ isSignificant }) => isSignificant);
   if (significant.length + certain.length === 0) return undefined;
-  // Without a holder that is certain, those that grew most are suspects.
+  // If no holder is certain, the processes that grew most are suspects.
   const named = certain.length > 0 ? certain : holders;
   const texts = [
     ...significant.map((one) => `${intervalText(one)} in ${PLACES[one.part]}`),

@@ -30,8 +30,8 @@ export function restartedWorkers(measurements: Measurements): ({ worker: string 
 }
 
 /**
- * A control port that refuses connections is that of a process that ended only if clients were cut off as well.
- * @returns silent workers whose process ended, and those of which that is unknown
+ * A control port that refuses connections shows an ended process only if clients were cut off as well.
+ * @returns silent workers whose process ended, and those for which this is unknown
  */
 export function silentWorkers(
   { connections: { lost, failures } }: Measured,

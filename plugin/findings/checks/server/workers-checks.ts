@@ -1,4 +1,4 @@
-/** The workers are those that the run began with, and all of them are known. */
+/** The workers are the ones that the run began with, and all are known. */
 import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import { type Check, check } from '../../check.ts';
