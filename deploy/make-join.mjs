@@ -8,13 +8,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   fingerprintOf,
-  formatJoinLine,
+  formatJoinToken,
   newSecret,
 } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/join-line.js';
 
 const [folder = '', address = ''] = process.argv.slice(2);
 const [host, port] = address.split(':');
 const { token, certificate, key } = await newSecret();
-const line = formatJoinLine({ host, port: Number(port), token, fingerprint: fingerprintOf(certificate) });
+const line = formatJoinToken({ host, port: Number(port), token, fingerprint: fingerprintOf(certificate) });
 const files = { token, 'tls.crt': certificate, 'tls.key': key, line };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
