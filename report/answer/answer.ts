@@ -18,7 +18,7 @@ import { missedText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
 import { cpuPlacesLine } from './places-line.ts';
 
-/** By the section of the report that has the details, in the order of the answer. */
+/** Sections of the report with the details, in the order of the answer. */
 const LINES: Record<string, (result: Result) => Line[]> = {
   connections: connectionLines,
   fault: faultLines,

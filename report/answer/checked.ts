@@ -1,4 +1,4 @@
-/** An outcome by conditions that somebody gives afterwards, in place of those that the run had. */
+/** An outcome by conditions given after the run, in place of its own. */
 
 import type { Condition } from '../../protocol/documents/search-schema.ts';
 import type { Outcome } from '../../protocol/result/outcome-schema.ts';

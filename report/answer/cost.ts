@@ -19,7 +19,7 @@ export function costAmount(cost: PerConnection): Amount {
   const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
-  // What is missing comes on top, so there is no upper end.
+  // The missing part is added to it, so there is no upper end.
   if (isAtLeast) return { ...amountOf(COST, isTold(cost) ? bytes : low95), isAtLeast: true };
   if (isTold(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
   const between = amountOf(COST, null, interval);

@@ -28,7 +28,7 @@ export function cpuLines(result: Result): Line[] {
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowing(result)}` }];
 }
 
-/** What would make a figure of a bound on the connects. */
+/** Advice that turns a bound on the CPU of connects into a figure. */
 function narrowing({ cpu: { worker }, connections }: Result): string {
   if (worker?.rampSecondsPerThousandConnects !== null || !worker.intervals?.rampSecondsPerThousandConnects) return '';
   const how = connections.failed > 0 ? 'fewer failed connects' : 'more connects, or a longer `hold`,';

@@ -1,4 +1,4 @@
-/** What a planned fault cost, in a sentence. */
+/** The cost of a planned fault, in a sentence. */
 
 import type { Fault } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';

@@ -51,7 +51,7 @@ function hostLines({ generators, verdict }: Result): Line[] {
   return [{ text }];
 }
 
-/** Of several windows. */
+/** Largest of several windows. */
 export function leastIdle(percents: Record<string, number | null>): number | null {
   const known = Object.values(percents).filter((percent) => percent !== null);
   return known.length > 0 ? Math.min(...known) : null;

@@ -9,7 +9,7 @@ type Latency = Result['latency'];
 const ONE_WAY = 'latency.oneWayMs';
 const ARRIVED = 'Copies arrived within';
 
-/** What latencies count from, after "arrived within 12 ms". */
+/** The start of latencies, as text after "arrived within 12 ms". */
 const FROM: Record<Latency['from'], string> = {
   server: '',
   payload: '',

@@ -1,4 +1,4 @@
-/** What a question contributes to the answer of a run. */
+/** Contribution of a question to the answer of a run. */
 
 import type { Amount } from '../../protocol/result/amount-schema.ts';
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';

@@ -37,7 +37,7 @@ export function missedOptional({ thresholds }: Outcome): string[] {
   return thresholds.filter(({ met, strict }) => !met && !strict).map(({ text }) => text);
 }
 
-/** One that is not strict is for information, as in Artillery. */
+/** A threshold that is not strict only informs, like in Artillery. */
 export function isMissed({ met, strict }: Outcome['thresholds'][number]): boolean {
   return strict && !met;
 }

@@ -1,4 +1,4 @@
-/** What connections leave behind, in a sentence for each layer. */
+/** Memory that connections leave behind, in a sentence for each layer. */
 import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
@@ -44,7 +44,7 @@ function countLines({ memory }: Result): Line[] {
   const counts = memory.overTime?.counts ?? [];
   if (counts.length === 0) return [];
   const kept = counts.filter(({ isKept }) => isKept);
-  // Less than one a connection is finer than what is asked.
+  // A resolution below one per connection is fine enough.
   const [less, unclear] = [true, false].map((isLess) =>
     counts.filter(({ isKept, high95 }) => !isKept && high95 < 1 === isLess),
   ) as [typeof counts, typeof counts];

@@ -1,4 +1,4 @@
-/** Where a connection's memory is allocated, and where connects and copies use CPU, on one line each. */
+/** Lines with the functions that allocate a connection's memory, and that use CPU for connects and copies. */
 import type { Result } from '../../protocol/result/result.ts';
 import { type Places, placesOf } from '../figures/places.ts';
 import { numberText, withUnit } from '../model/amount.ts';

@@ -1,6 +1,6 @@
 /**
- * What a chart is: a description, which the renderer of pages draws (report/render/draw.ts). Only that needs the chart
- * library, so that whoever shows a report as text never loads it.
+ * Description of a chart, which the renderer of pages draws (report/render/draw.ts). Only the renderer needs the chart library, so a report
+ * as text never loads it.
  */
 import type { EChartsCoreOption } from 'echarts/core';
 import type { Dash } from './palette.ts';
@@ -11,16 +11,16 @@ export interface LegendEntry {
   dash?: Dash;
 }
 
-/** The values of a chart, for whoever points at it or steps through it with the keyboard. */
+/** The values of a chart, for readers who point at it or step through it with the keyboard. */
 export interface Readout {
   /** Pixels left and right of the plot, in the wide and in the narrow drawing. */
   left: number;
   right: number;
-  /** Where each point is: 0 is the left end of the plot, 1 its right end. */
+  /** Position of each point: 0 is the left end of the plot, 1 its right end. */
   at: number[];
-  /** What each point is: a time, a broadcast, a percentile. */
+  /** Label of each point: a time, a broadcast, a percentile. */
   labels: string[];
-  /** One value for each point; null where there is none. */
+  /** A value for each point; null if there is none. */
   series: { name: string; color: string; unit: string; values: (number | null)[] }[];
 }
 

@@ -1,4 +1,4 @@
-/** How connections come back after a planned fault. */
+/** Connections over time after a planned fault. */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';

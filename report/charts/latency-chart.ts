@@ -9,7 +9,7 @@ import type { Chart, LegendEntry } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { type Curve, plot } from './plot.ts';
 
-/** Resolution of a curve by percentile, in powers of ten of what is above it. */
+/** Resolution of a curve by percentile, in powers of ten of the share above it. */
 const STEP = 0.02;
 /** Percentiles to read off. */
 const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);

@@ -34,7 +34,7 @@ function rates(points: Point[]): Point[] {
 export function connectTimeOverTime({ connections: { overTime }, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
-  // A line must not cross the plateaus, in which nobody connects.
+  // A line must not cross the plateaus, in which no client connects.
   const times = (values: (number | null)[], scale = 1) =>
     pointsOf(values, (value, index) => [t[index] as number, value ?? Number.NaN], scale);
   const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
@@ -87,7 +87,7 @@ export function cpuOverTime(result: Result): Chart | null {
 /** Percent of one core: less, on any machine, is no line worth drawing. */
 const LEAST_TAKEN = 1;
 
-/** What slows all layers, and is none of them. */
+/** Other CPU use, which slows all layers and belongs to none. */
 function takenByOthers({ samples }: Result): Curve[] {
   const of = (key: string) => pointsOf(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
   const all: Curve[] = [

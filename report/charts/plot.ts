@@ -34,9 +34,9 @@ interface Axis {
   from: number;
   to: number;
   format(x: number): string;
-  /** Where labels stand on so many pixels, if not at round numbers. */
+  /** Positions of the labels on this many pixels, if they are not round numbers. */
   ticks?(width: number): number[];
-  /** What a point is, for who reads its values: `5,000 connections`. */
+  /** Name of a point in the readout: `5,000 connections`. */
   label(x: number): string;
 }
 
@@ -61,7 +61,7 @@ const [STAGE_NAMES, AXIS_NAME] = [22, 16];
 const LETTER_WIDTH = 6.2;
 /** Between two names. */
 const NAME_GAP = 8;
-/** Of a readout: more of them are closer together than a pointer can tell. */
+/** Points of a readout: more would be too close for a pointer. */
 const MAX_READ = 300;
 /** Significant digits of a readout: what the text of a report has, too. */
 const DIGITS = 4;

@@ -1,4 +1,4 @@
-/** What an answer of a study rests on: the figure that a name's levels change most, as a multiple of the first level's. */
+/** Chart of a study's answer: the figure that a setting's levels change most, as a multiple of the first level's. */
 import { isCounted } from '../figures/figures.ts';
 import { levelName } from '../study/study-answers.ts';
 import type { Context, Question } from '../study/summarize.ts';

@@ -8,7 +8,7 @@ import { type Curve, pointsOf, timeline } from './plot.ts';
 
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
-/** With more workers, the extremes and the middle. */
+/** More workers than this are drawn as the extremes and the middle. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
 type Values = (number | null)[];
@@ -33,7 +33,7 @@ export function workersOverTime({ workersOverTime: workers, stages, environment 
   ]);
 }
 
-/** One that has no curve leaves the styles of the others as they are. */
+/** A worker without a curve does not change the styles of the rest. */
 function curvesOf(workers: Pick<Curve, 'name' | 'points'>[]): Curve[] {
   if (workers.length <= MAX_CURVES) {
     return workers.map((worker, index) => {

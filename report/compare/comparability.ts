@@ -6,8 +6,8 @@ import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimals } from '../text/format.ts';
 
 /**
- * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`:
- * versions and settings of what was measured, perhaps the very change whose effect is of interest.
+ * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`: versions and settings
+ * of the deployment, which may be the change under study.
  */
 export type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
@@ -15,7 +15,7 @@ export interface Mismatch {
   aspect: Aspect;
   /** Name of the setting or property. */
   name: string;
-  /** One per set; different values within a set are joined with "or". */
+  /** A value per set; different values within a set are joined with "or". */
   values: string[];
 }
 

@@ -7,7 +7,7 @@ import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } 
 
 const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', inconclusive: 'doubt', 'no-difference': 'plain' };
 
-/** What is better, what is worse, and what else differs. */
+/** Page of a comparison: better and worse figures, and other differences. */
 export function comparisonDocument(comparison: Comparison): Document {
   const { sets, mismatches, figures, places } = comparison;
   const others = [...sets.keys()].slice(1);

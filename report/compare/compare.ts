@@ -29,22 +29,22 @@ export interface RunSet {
 
 export interface ComparedSet extends Runs {
   name: string;
-  /** One for each run that left a result; INVALID ones contribute no figures. */
+  /** Status of each run that left a result; INVALID ones contribute no figures. */
   statuses: Result['verdict']['status'][];
-  /** What the answer of each failed run begins with. */
+  /** First lines of the answer of each failed run. */
   failed: string[];
-  /** What others did in each usable run whose times, rates and CPU do not count for it. */
+  /** Disturbance of each usable run whose times, rates and CPU do not count because of it. */
   disturbed: string[];
 }
 
 export interface ComparedFigure extends Described {
   /** Empty of counts and shares. */
   unit: string;
-  /** One per set; null where it is not known. */
+  /** Spread per set; null if it is unknown. */
   spreads: (Spread | null)[];
-  /** One per set: codes of the findings that invalidate it in some of the set's runs. */
+  /** Per set, codes of the findings that invalidate it in some of the set's runs. */
   invalidated: string[][];
-  /** One per set after the first. */
+  /** A difference per set after the first. */
   differences: Difference[];
 }
 
@@ -54,11 +54,11 @@ export interface Comparison {
   margin: number;
   mismatches: Mismatch[];
   figures: ComparedFigure[];
-  /** One per set after the first: functions of the workers that take more or less. */
+  /** Per set after the first, functions of the workers that need more or less. */
   places: string[][];
 }
 
-/** A difference within this share of the reference does not matter, unless a comparison is told otherwise. */
+/** Default margin: a difference within this share of the reference does not matter. */
 export const MARGIN = 0.1;
 
 export interface Options {
@@ -179,8 +179,8 @@ function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): D
 }
 
 /**
- * With different numbers of connections, only costs and losses per connection are compared. A study asks for the rest, too, but
- * never takes the number of connections for a figure. Nobody is faster because more connections per second were asked for.
+ * With different numbers of connections, only costs and losses per connection are compared. A study compares the rest, too, except the
+ * number of connections. A higher requested rate makes no side faster.
  */
 function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {
   const isOne = (key: 'target' | 'configuredRatePerSec') =>

@@ -6,7 +6,7 @@ import { withUnit } from '../model/amount.ts';
 
 /** 99.9 % of differences by chance are below so many half-widths of 95 % intervals: there are many functions. */
 const CERTAIN = 1.68;
-/** Of the reference's whole: less would be of no use to anybody. */
+/** Share of the reference's sum below which a difference is not shown. */
 const LEAST_SHARE = 0.02;
 const MOST_TEXTS = 5;
 

@@ -1,7 +1,7 @@
 /** Figures that are counted: runs that leave no figures, and connections, copies and messages that are missing. */
 import { mean } from '../statistics/statistics.ts';
 
-/** One side of a comparison. */
+/** A side of a comparison. */
 export interface Runs {
   /** That have figures to compare. */
   usable: number;
@@ -10,8 +10,8 @@ export interface Runs {
 }
 
 /**
- * One side is worse if it lacks figures of half of its runs more than the other. Fewer prove nothing, since a machine can spoil
- * a run, and neither does a single one.
+ * A side is worse if its share of usable runs is lower by half. Fewer prove nothing, since a machine can spoil a run, and neither does a
+ * single run.
  * @returns the answer for `after` against `before`
  */
 export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'no-difference' | 'inconclusive' {

@@ -1,6 +1,6 @@
 /**
- * What two sets of runs show about a figure: better, worse, no difference, or inconclusive. One error budget of 5 % covers all
- * figures of all comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
+ * Decides about a figure of two sets of runs: better, worse, no difference, or inconclusive. One error budget of 5 % covers all figures of
+ * all comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
@@ -13,14 +13,14 @@ import type { Apart } from './estimates.ts';
 
 export type Answer = Difference['answer'];
 
-/** One figure of two sets, before it is decided. */
+/** A figure of two sets, before the decision. */
 export interface Pair {
   figure: Figure;
   a: Spread | null;
   b: Spread | null;
-  /** Of a measured figure. */
+  /** Difference of a measured figure. */
   apart: Apart | null;
-  /** Of a counted figure, the faults of each run of both sides; null where a side was not counted. */
+  /** Faults of each run of both sides for a counted figure; null if a side was not counted. */
   faults: [a: number[], b: number[]] | null;
   invalidatedBy: string[];
 }

@@ -4,9 +4,9 @@ import type { Comparison } from './compare.ts';
 import { headlineOf } from './text.ts';
 
 /**
- * Worse goes first: one figure of one set is enough. Then come a set without a usable run, an inconclusive figure that decides, and
- * better. No difference is what remains.
- * @returns the end, of which `exitCodeOf` knows the exit code
+ * A worse figure decides first. Then come a set without a usable run, an inconclusive deciding figure, and better; otherwise there is no
+ * difference.
+ * @returns the decision, for which `exitCodeOf` has the exit code
  */
 export function endOf(comparison: Comparison): Extract<Ended, object> {
   const answers = comparison.sets.slice(1).map((_, index) => headlineOf(comparison, index + 1).answer);

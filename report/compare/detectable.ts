@@ -1,16 +1,16 @@
-/** What a comparison would have seen: of each figure that decides, by the noise of its own runs. */
+/** Changes that a comparison would have detected, for each deciding figure, by the noise of its own runs. */
 import { accuracyOf } from '../figures/figures.ts';
 import { shareText } from '../text/relative.ts';
 import type { Comparison } from './compare.ts';
 
-/** With fewer runs of a side, their deviation may be small by chance. */
+/** The deviation of fewer runs may be small by chance. */
 const LEAST_RUNS = 4;
 
 export interface Detectable {
   title: string;
   /** Share of the reference that four of five such comparisons would detect. */
   share: number;
-  /** Likewise, what the measurement itself can tell, however many the runs. */
+  /** The accuracy of the measurement itself, which more runs do not improve. */
   accuracy: number;
 }
 

@@ -7,7 +7,7 @@ import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNois
 import { isNarrow } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
-/** Usable runs of one set, with the spread of the figure over those that have it. */
+/** Usable runs of a set, with the spread of the figure over those that have it. */
 export interface Side {
   runs: Result[];
   spread: Spread | null;

@@ -1,4 +1,4 @@
-/** What a comparison says, figure by figure and as a whole. */
+/** Texts of a comparison, figure by figure and as a whole. */
 import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
@@ -80,7 +80,7 @@ function differenceText(figure: ComparedFigure, { value, share, low, high }: Dif
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${inPercent ? ' %' : ''}`;
 }
 
-/** Where no difference is seen, the smallest change that four of five such comparisons would see. */
+/** For no difference, the smallest change that four of five such comparisons would detect. */
 function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Difference): string {
   const reference = Math.abs(spreads[0]?.mean ?? 0);
   if (answer === 'better' || answer === 'worse' || detectable === null || reference === 0) return '';
@@ -112,7 +112,7 @@ export interface Headline {
 
 export interface OpenFigure {
   title: string;
-  /** What is missing to decide it. */
+  /** Reason why it is undecided. */
   reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval';
   /** Runs of each side that would tell; null if unknown, or above 1,000. */
   runsNeeded: number | null;
@@ -227,8 +227,8 @@ export function openTexts(open: OpenFigure[]): string[] {
 }
 
 /**
- * Figures that decide, and are known in fewer of one side's runs, or in none: a version that sends nothing is late with nothing.
- * Those that findings of their runs invalidate are among them.
+ * Deciding figures that fewer of one side's runs have, or none: a version that sends nothing has no late messages. Includes figures that
+ * findings of their runs invalidate.
  */
 function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof letter): string[] {
   return [0, index].flatMap((side) => {

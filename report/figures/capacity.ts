@@ -15,7 +15,7 @@ type Measured = Omit<Result, 'capacity' | 'answer' | 'outcome' | 'verdict' | 'fi
 /** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need more on top */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory, connections } = result;
-  // Not where the layer has no line to be quoted, at rest or in service.
+  // Null if the layer's line may not be quoted, at rest or in service.
   const lineReaches = (layer: string, bytes: number) => {
     const atRest = memory.perConnectionBytes[layer];
     return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
@@ -63,7 +63,7 @@ function fitting(found: number | null, budgetBytes: number): Capacity['memoryLim
   return { budgetBytes, connections };
 }
 
-/** Where idle connections take all cores that may be used, and nothing is left to connect or to deliver with. */
+/** Number of idle connections that use all usable cores, with nothing left to connect or deliver. */
 function pingLimit(result: Measured): Capacity['pings'] {
   const cost = idleCostOf(result);
   if (!cost.known) return null;

@@ -21,7 +21,7 @@ export interface Described {
   better: 'lower' | 'higher';
   /** Compared only where the figure at this path is missing. */
   insteadOf?: string;
-  /** One of the few that decide: they have most of a comparison's tolerance for error, so their intervals are narrower. */
+  /** One of the few deciding figures: they have most of a comparison's error budget, so their intervals are narrower. */
   primary?: true;
 }
 
@@ -64,7 +64,7 @@ export function figureOfPath(path: string): Figure | undefined {
   return found && described(found.figure, found.name, path);
 }
 
-/** What waits for a CPU, and what CPU work takes; no count changes, and no memory, only because others are busy. */
+/** Figures that other programs' CPU use changes. Counts and memory are not among them. */
 const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
 
 /** @returns null where it is unknown, not of the system alone, or invalidated by a finding of its own run */

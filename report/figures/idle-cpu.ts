@@ -1,4 +1,4 @@
-/** What idle connections cost the deployment's CPU: pings and their answers, above what it takes without connections. */
+/** CPU of idle connections in the deployment: pings and their answers, above its CPU without connections. */
 
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';

@@ -33,14 +33,14 @@ export function slopeLayers(result: Described): string[] {
   return inOrder(result, Object.keys(result.memory.perConnectionBytes)).filter((id) => !isNoise(result, id));
 }
 
-/** What was nothing at each plateau; and the whole machine where its slope may not be quoted: all that runs on it moves its memory. */
+/** Layers that are 0 at each plateau, and the whole machine if its slope may not be quoted: every program on it changes its memory. */
 function isNoise({ memory }: Described, id: string): boolean {
   if (isNothing(memory, id)) return true;
   const slope = memory.perConnectionBytes[id];
   return familyOf(id) === WHOLE_MACHINE && slope !== undefined && whyNot(slope) !== undefined;
 }
 
-/** Such as that of processes that the workers have started, where they have started none. */
+/** For example child processes of workers that have none. */
 export function isNothing({ plateaus }: Pick<Result['memory'], 'plateaus'>, id: string): boolean {
   return plateaus.length > 0 && plateaus.every(({ [id]: bytes }) => bytes === 0);
 }

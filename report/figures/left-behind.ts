@@ -16,7 +16,7 @@ export interface LayerDrift {
   drift: Drift;
 }
 
-/** What a rise has to do with; neither where the readings cannot tell. */
+/** The cause of a rise; neither if the readings cannot distinguish them. */
 export interface Causes {
   perConnection: boolean;
   inTime: boolean;

@@ -1,4 +1,4 @@
-/** What limits how many connections fit, of the deployment that was measured, by what it says of itself and its machines. */
+/** Limits on the number of connections, from the measured deployment's own reports and those of its machines. */
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 
@@ -26,10 +26,7 @@ export function limitName(name: string): string {
   return LIMIT_NAMES[name as LimitName] ?? name;
 }
 
-/**
- * The limits that a run shows, the lowest first. One that lies below what was held is none, and a memory budget is a question
- * that somebody asked.
- */
+/** The limits that a run shows, the lowest first. A value below the connections held is no limit, and a memory budget is not one either. */
 export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'connections'>): Limit[] {
   const held = connections.held ?? connections.peak;
   return capacity.limits

@@ -6,9 +6,9 @@ import { FIGURES, type Figure, figureOf, invalidationsOf } from './figures.ts';
 
 export interface MeasuredFigure {
   figure: Figure;
-  /** One per set of runs; null where it was not measured. */
+  /** A spread per set of runs; null if it was not measured. */
   spreads: (Spread | null)[];
-  /** One per set of runs: the codes that invalidate it in some of its runs, which are left out. */
+  /** Per set of runs, the codes that invalidate it in some runs, which are left out. */
   invalidatedBy: string[][];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What a connection keeps of a worker, from two measurements of it. V8 counts its heap and external memory to the byte. RSS also has
- * native memory (addons, OpenSSL, libuv), with the noise of pages. Each alone excludes what the other establishes.
+ * Memory that a connection keeps in a worker, from two measurements. V8 counts its heap and external memory to the byte. RSS also has
+ * native memory (addons, OpenSSL, libuv), with the noise of pages. Each alone excludes memory that the other shows.
  */
 import type { Slope } from '../../protocol/result/memory-schema.ts';
 

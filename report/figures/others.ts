@@ -1,4 +1,4 @@
-/** Who else used the CPUs of a machine of the run: other programs, and the hypervisor, which gave time to other machines. */
+/** Other users of the CPUs of a machine: other programs, and the hypervisor, which gave time to other machines. */
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
@@ -19,7 +19,7 @@ const MIN_CORES = 0.05;
 export interface Taken {
   /** Share of the machine's CPUs. */
   share: number;
-  /** Share of them that nobody used meanwhile. */
+  /** Idle share of the CPUs meanwhile. */
   idleShare: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;
@@ -37,13 +37,13 @@ interface Window extends Pick<MachineShares, Known> {
   /** Empty of the generator's own machine. */
   where: string;
   window: string;
-  /** Taken by programs that a container does not see, none of which is of the run. */
+  /** CPU of programs outside the container, none of which belongs to the run. */
   unseenCores: number;
 }
 
 /** @returns what others took where and when they took most; undefined where that is nothing beyond error, or not known */
 export function takenByOthers(result: Machines): Taken | undefined {
-  // While nothing is sent, nobody waits.
+  // While nothing is sent, no work waits for a CPU.
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
     ...one,
@@ -87,7 +87,7 @@ export function disturbanceOf(result: Machines): Taken | undefined {
 
 export interface Waiting {
   share: number;
-  /** As in "during the ramp", and on which machine. */
+  /** The window, such as "during the ramp", and the machine. */
   during: string;
 }
 

@@ -18,7 +18,7 @@ const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDepl
 /** Child processes that keep more than this share of a connection make the pages of all processes count. */
 const LEAST_OF_CHILDREN = 0.05;
 
-/** By RSS: PSS also changes whenever another process comes or goes that shares pages, such as another nginx on the machine. */
+/** Uses RSS: PSS also changes when another process that shares pages starts or ends, such as another nginx. */
 const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
 /** Cost of a connection to a lean server: the least that a larger run must be able to show. */
@@ -96,7 +96,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   const { perConnectionBytes, collected } = memory;
   const layer = pagesLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
-  // Garbage that nobody collects is in the heap, too.
+  // Without collections, the heap includes garbage.
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
     children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
@@ -110,7 +110,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   return partOf(memory, 'workers', layer, collected ? pages : withHeap(pages, perConnectionBytes.workerHeapUsed));
 }
 
-/** RSS of a process that nobody collects can grow by less than the heap in it, which uses free pages: the interval has both. */
+/** Without collections, RSS can grow by less than the heap, which uses free pages: the interval includes both. */
 function withHeap(pages: Slope, heap: Slope | undefined): Slope {
   if (!heap || pages.high95 === null || heap.high95 === null || heap.slope <= pages.slope) return pages;
   return { ...pages, high95: Math.max(pages.high95, heap.high95) };
@@ -123,7 +123,7 @@ function proxy(memory: Result['memory']): Part | undefined {
   return layer !== undefined && slope ? partOf(memory, 'proxy', layer, slope) : undefined;
 }
 
-/** Undefined where the run could not read the kernel: it reads that of its own machine, if that has both ends of the connections. */
+/** Undefined if the run could not read the kernel: it reads its own machine's, if that has both ends of the connections. */
 function kernel(memory: Result['memory'], profile: Result['run']['profile']): Part | undefined {
   const slope = memory.perConnectionBytes.kernelSlab;
   if (!slope) return undefined;
@@ -147,7 +147,7 @@ function partOf(
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
     ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
-    // One observation, with garbage that comes and goes: it is never less than what is kept.
+    // A single observation with garbage, so at least the memory that is kept.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };
 }
@@ -183,7 +183,7 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
 }
 
-/** With the same noise, an interval shrinks as the number of connections grows. That of garbage grows with them. */
+/** With constant noise, an interval shrinks as the number of connections grows. Noise of garbage grows with them. */
 function wouldTell(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,

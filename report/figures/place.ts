@@ -1,4 +1,4 @@
-/** Where the deployment runs. */
+/** The machines that the deployment runs on. */
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { Result } from '../../protocol/result/result.ts';
 

@@ -1,4 +1,4 @@
-/** What packages and functions of the workers take, in a form that lines, sections and comparisons share. */
+/** Memory and CPU of the workers' packages and functions, in a form that lines, sections and comparisons share. */
 
 import type { QuantityName } from '../../protocol/result/amount-schema.ts';
 import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';

@@ -1,6 +1,6 @@
 /** The settings of a run, one by one. */
 
-/** What follows from phases and flow, and what a run has by name. */
+/** Settings that follow from phases and flow, and named settings. */
 const SAID_ELSEWHERE = new Set(['load', 'target', 'profile', 'transports']);
 
 /** @returns each setting with its value; phases in one line */

@@ -1,4 +1,4 @@
-/** One stall of an event loop: the p99 of its delay does not show it, and the measured times can be full of it. */
+/** A single stall of an event loop: the p99 of its delay does not show it, but many measured times can contain it. */
 import type { FindingValue } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
@@ -8,16 +8,16 @@ type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOv
 export type LoopWindow = Result['generator'][number]['window'];
 const LOOP_WINDOWS = ['ramp', 'messages', 'broadcasts'] as const;
 
-/** As for the p99 of the delay: less is noise on a busy machine. */
+/** The same as for the p99 of the delay: less is noise on a busy machine. */
 const MIN_MS = 50;
 /** Share of a figure: if the stall explains that much, the figure may be the loop’s own. */
 const MIN_SHARE = 0.5;
-/** Likewise: who comes while a server stands still waits as long as that lasts. */
+/** A client that connects during a server's stall waits until the stall ends. */
 const MAX_SHARE = 1.25;
 
 /**
- * What is to be above the median: a stall makes some values longer, and not all of them. For broadcasts, the times of their last
- * receivers: those of one broadcast's receivers differ without any stall.
+ * Values compared with their median: a stall makes some of them longer. For broadcasts, the times of their last receivers, because
+ * receivers of one broadcast differ without any stall.
  */
 const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summary | null | undefined }> = {
   ramp: { what: 'connect time', of: ({ connections }) => connections.connectMs },
@@ -34,7 +34,7 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   const usualMs = times.count > 1 ? times.p50 : 0;
   const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;
-  // Such as `the connect time of 2,003 ms (max; median 4 ms)`.
+  // For example `the connect time of 2,003 ms (max; median 4 ms)`.
   const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
   return { ms: figure.ms, text };
 }

@@ -1,4 +1,4 @@
-/** What kind of clients the figures are of: transports and compression change them more than most tunings do. */
+/** The kind of clients: transports and compression change the figures more than most tunings do. */
 
 import type { Result } from '../../protocol/result/result.ts';
 import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/wire/connection.ts';

@@ -1,4 +1,4 @@
-/** What a run could use of the generator's machine: limits of its container count as the machine's. */
+/** Resources of the generator's machine that a run can use: limits of its container count as the machine's. */
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals, integer } from '../text/format.ts';
 import { sharesMachine } from './place.ts';

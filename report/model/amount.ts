@@ -1,6 +1,6 @@
 /**
- * A figure of a report: a number with its unit, its interval, and what is to be known of it. This is the only place that turns
- * one into text, so that the same figure reads the same everywhere.
+ * A figure of a report: a number with its unit, its interval and its notes. Only this file turns one into text, so that the same figure
+ * reads the same everywhere.
  */
 import type { Amount, QuantityName } from '../../protocol/result/amount-schema.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
@@ -20,13 +20,13 @@ import {
 import { isRelative } from '../text/relative.ts';
 
 interface Quantity {
-  /** Empty where the text has it, or where there is none. */
+  /** Empty if the text has it, or without one. */
   unit: string;
   /** The number without its unit. */
   text(value: number): string;
 }
 
-/** What is measured, in which unit it is shown, and how precisely. Memory comes in bytes. */
+/** Quantities with the unit and precision in which they are shown. Memory is in bytes. */
 const QUANTITIES = {
   count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : exactDecimals(value, 1)) },
   kilobytes: { unit: 'KB', text: kilobytes },

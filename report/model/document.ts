@@ -24,15 +24,15 @@ export type Tone = 'good' | 'doubt' | 'bad' | 'plain';
 /** Comes first on a page, and last on a terminal. */
 export interface Answer {
   tone: Tone;
-  /** One word, or a sentence. */
+  /** A word, or a sentence. */
   title: string;
   /** Thresholds that were missed, or what else there is to say. */
   lines: string[];
   /** Causes of what went wrong, the one that decides first. */
   causes: Cause[];
   /**
-   * What follows the title: the first cause as its reason (`because`), the first cause as a sentence of its own, where that is
-   * not what the title says (`beside`), or the lines.
+   * Text after the title: the first cause as its reason (`because`), the first cause as a separate sentence if it is not the title's reason
+   * (`beside`), or the lines.
    */
   lead: 'because' | 'beside' | 'lines';
   /** The figures in words; empty where they cannot be trusted. */
@@ -59,7 +59,7 @@ interface Headline {
   name: string;
   value: string | Amount;
   text: string;
-  /** What there is to say beside it. */
+  /** Additional text. */
   note: string;
 }
 
@@ -84,7 +84,7 @@ export interface Section {
   /** Defined in the appendix. */
   terms?: Term[];
   blocks: Block[];
-  /** Only its title is shown until somebody opens it; not for a terminal. */
+  /** Collapsed to its title; not for a terminal. */
   folded?: true;
   /** Only for pages: too long for a terminal. */
   appendix?: true;
@@ -107,7 +107,7 @@ export interface Table {
   rows: Cell[][];
   /** The head has the units. */
   bare: boolean;
-  /** Behind its title until somebody opens it. */
+  /** Collapsed to its title. */
   folded: boolean;
 }
 
@@ -121,7 +121,7 @@ export interface Drawing {
 
 export interface Lines {
   kind: 'lines';
-  /** `absent`: in place of what was not measured. */
+  /** `absent`: replaces an unmeasured figure. */
   style: 'text' | 'note' | 'list' | 'absent';
   lines: string[];
 }
@@ -134,7 +134,7 @@ export function count(name: string, value: number | null | undefined, note?: str
   return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }
 
-/** A table of facts; those that a run does not have are false. Nothing is shown of an empty one. */
+/** A table of facts; false for a fact that a run does not have. An empty table is not shown. */
 export function facts(title: string, all: (Fact | false | null)[], folded = false): Table {
   const known = all.filter((fact) => fact !== false && fact !== null);
   const hasNotes = known.some(([, , note]) => note);
@@ -155,7 +155,7 @@ export function lines(style: Lines['style'], all: (string | null | false | undef
   return { kind: 'lines', style, lines: all.filter((line) => typeof line === 'string') };
 }
 
-/** A section of which the run knows nothing. */
+/** A section without any known figure. */
 export function absentSection(id: string, title: string, reason: string): Section {
   return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
 }

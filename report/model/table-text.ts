@@ -2,7 +2,7 @@
 import { cellText } from './amount.ts';
 import type { Table } from './document.ts';
 
-/** Characters of a number with its unit and interval; what is longer is a sentence that begins with one. */
+/** Characters of a number with its unit and interval; longer text is a sentence that begins with a number. */
 const MAX_NUMBER = 24;
 
 /** Readers who do not see the colour have the sign. */

@@ -119,7 +119,7 @@ function cellHtml(cell: Cell | undefined, text: string): HtmlValue {
   return html`<span class="${cell.mark}"><span aria-hidden="true">${SIGNS[cell.mark]} </span>${coded(cell.text)}</span>`;
 }
 
-/** What stands between backticks is code. */
+/** Text between backticks is code. */
 export function coded(text: string): HtmlValue {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }

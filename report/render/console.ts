@@ -86,7 +86,7 @@ function answer(document: Answer, options: ConsoleOptions): string[] {
   ];
 }
 
-/** What a cause explains, and what to do about it. */
+/** The consequences of a cause, and its fix. */
 function causeLines({ code, fix, explains }: Cause, wrapped: (line: string) => string[]): string[] {
   const consequences = explains.length === 0 ? [] : wrapped(`${INDENT}explains: ${explains.join('; ')}`);
   return [...consequences, ...wrapped(`${INDENT}fix: ${fix} (${code})`)];

@@ -94,7 +94,7 @@ ${sentences.length > 0 && html`<ul class="findings">${sentences.map((text) => ht
 `;
 }
 
-/** One of the figures that people quote. */
+/** A headline figure. */
 function tile(headline: Headline): Html {
   const { name, note } = headline;
   const [number, unit] = numberAndRest(headline);

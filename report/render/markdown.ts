@@ -80,8 +80,7 @@ function markdownTable(head: string[], rows: string[][], aligns: Align[]): strin
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
 /**
- * What GitHub and GitLab make a link of, or call somebody by: addresses, people, issues. They look for it after the escapes
- * are gone, but not in code.
+ * Texts that GitHub and GitLab turn into links or mentions: addresses, people, issues. They search after removing escapes, but not in code.
  */
 const LINKED = /@|:\/\/|www\.|[#!]\d|\bGH-\d/i;
 

@@ -11,7 +11,7 @@ export class Html {
 /** Null, undefined and false render as nothing, so parts can be left out with `&&`. */
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
-/** What shows as nothing, or turns the direction of what follows, in text that others have a say in. */
+/** Invisible characters and characters that change the text direction, in untrusted text. */
 const HARMFUL = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?![\n\t])\p{Cc}/gu;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

@@ -1,10 +1,10 @@
 /** Between which levels the answer is. */
 import type { SearchRun } from '../../protocol/documents/search-schema.ts';
 
-/** What the answer follows from. */
+/** The levels from which the answer follows. */
 export type Tried = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
 
-/** What runs at one level came to. */
+/** Results of the runs at one level. */
 export interface Tally {
   level: number;
   held: number;
@@ -16,14 +16,11 @@ export interface Bracket {
   held: Tally | undefined;
   /** The lowest one that broke. */
   broke: Tally | undefined;
-  /** One below it of which the runs do not tell yet. */
+  /** A lower level that is undecided. */
   open: Tally | undefined;
 }
 
-/**
- * One run may be bad luck: a level breaks by two runs or more, and by most of them.
- * @returns undefined where its runs do not tell yet
- */
+/** A level counts as broken once two runs, and most runs, at it have failed. @returns undefined while it is undecided */
 export function outcomeOf({ held, broke }: Tally): 'held' | 'broke' | undefined {
   if (held > broke) return 'held';
   return broke > held && broke > 1 ? 'broke' : undefined;
@@ -42,7 +39,7 @@ export function talliesOf(runs: Tried[]): Tally[] {
     .sort((a, b) => a.level - b.level);
 }
 
-/** Where a level breaks, those above do not count, although some of them may hold. */
+/** Levels above a broken one do not count, although some of them may hold. */
 export function bracket(runs: Tried[]): Bracket {
   const tallies = talliesOf(runs);
   const broke = tallies.find((tally) => outcomeOf(tally) === 'broke');

@@ -14,15 +14,14 @@ export interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
   /** Null if the level held. */
   blame: Blame | null;
-  /** What happened, the most important first; if the level held, doubts that do not concern the answer. */
+  /** Findings, the most important first; if the level held, doubts that do not concern the answer. */
   because: Because[];
 }
 
 /**
- * The run's findings say what the deployment did, and what the generator or its machine caused: a level breaks by the
- * former, and the latter tells nothing. `until` replaces the expectations and thresholds of the run, except that an INVALID
- * run never holds, and that a level holds only where it was reached: the rate, or the connections, unless a condition says
- * how many may be missing.
+ * A level breaks by findings about the deployment; findings about the generator or its machine decide nothing. `until` replaces the
+ * expectations and thresholds of the run, except that an INVALID run never holds, and that a level holds only if its rate or number of
+ * connections was reached, unless a condition allows missing ones.
  */
 export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
   const { findings, verdict } = result;

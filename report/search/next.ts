@@ -1,4 +1,4 @@
-/** What a search does next. Pure: it follows from the runs so far, so a search that is resumed continues. */
+/** Next step of a search. Pure: it follows from the runs so far, so a resumed search continues. */
 import type { SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search-schema.ts';
 import { bracket, fadedLevels, type Tried } from './bracket.ts';
 
@@ -15,7 +15,7 @@ export const NO_CEILING = Number.MAX_SAFE_INTEGER;
 const MAX_CONTROLS = 3;
 /** Levels that held first and broke later, as if by bad luck: with more of them, the deployment holds less with time. */
 const MAX_FADED = 3;
-/** Whoever holds this much of a level directly after a break has recovered enough for the level. */
+/** A level this high that held right after a break shows that the deployment has recovered. */
 const LIKE = 0.9;
 
 /**
@@ -30,12 +30,12 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   const last = fresh > 0 ? runs.at(-1) : undefined;
   if (last?.outcome === 'error') return { end: 'error' };
   if (last?.outcome === 'cannotTell') {
-    // What disturbed it may be over.
+    // The disturbance may be over.
     const twice = fresh > 1 && runs.at(-2)?.outcome === 'cannotTell';
     const end = last.blame === 'generator' || last.blame === 'machine' ? last.blame : 'measurement';
     return twice ? { end } : { level: last.level, purpose: last.purpose };
   }
-  // What an earlier start of the search has seen may be over.
+  // A disturbance of the search's earlier start may be over.
   const made = runs.slice(runs.length - fresh).map(({ level }) => level);
   if (fadedLevels(runs).filter((level) => made.includes(level)).length > MAX_FADED) return { end: 'recovery' };
   const asked = rules.to ?? NO_CEILING;
@@ -52,7 +52,7 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   }
   if (open) {
     const controls = runs.length - 1 - runs.findLastIndex(({ purpose }) => purpose !== 'control');
-    // Once it has recovered, a control that breaks tells of its own level, and has taken long enough.
+    // Once the deployment has recovered, a control run that breaks counts for its own level, and has rested long enough.
     const hasRested = runs.at(-1)?.outcome === 'holds' || recovers(runs, LIKE * open.level);
     if (hasRested || (controls > 0 && recovers(runs))) return { level: open.level, purpose: 'again' };
     if (fresh > 0 && controls >= MAX_CONTROLS) return { end: 'recovery' };
@@ -100,7 +100,7 @@ export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | 
   return 2 * halvings + controls + confirmations - (open ? 1 : 0);
 }
 
-/** Where levels are far apart, the next one is further up than the factor says. There is one below the top. */
+/** If possible levels are far apart, the next one is above the factor. There is one below the top. */
 function upwards(held: number, factor: number, capped: Snap): number {
   for (let asked = held * factor; ; asked *= factor) {
     const level = capped(asked);

@@ -1,6 +1,6 @@
 /**
- * How many machines of this kind a number of users needs: by the connections that were held, by memory in service and by
- * the CPU of idle connections. Nothing beyond what was held is claimed.
+ * Number of machines for a number of users: by connections held, memory in service and the CPU of idle connections. It claims no more
+ * connections per machine than were held.
  */
 
 import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
@@ -86,7 +86,7 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
   return Math.max(0, Math.floor((bytes - base) / each));
 }
 
-/** What the report says that a connection needs, garbage and buffers included, and what the deployment has without any. */
+/** The report's memory per connection with garbage and buffers, and the deployment's memory without connections. */
 function memoryOf(result: Result): Known<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };

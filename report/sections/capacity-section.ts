@@ -1,4 +1,4 @@
-/** What comes next: the limits that the run knows, and how many connections fit into a memory budget. */
+/** The limits that the run knows, and the number of connections that fit into a memory budget. */
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoBudget } from '../figures/capacity.ts';
 import { idleCostOf } from '../figures/idle-cpu.ts';
@@ -46,7 +46,7 @@ function limitRows(result: Result): [string, Cell, string][] {
   ];
 }
 
-/** A question that somebody asked, and no limit. Null where connections come and go. */
+/** The memory budget of a setting, not a limit. Null if connections come and go. */
 function budgetText(result: Result): string | null {
   const { memoryLimited } = result.capacity;
   const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);

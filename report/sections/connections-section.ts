@@ -74,7 +74,7 @@ function counts({ connections: made }: Result): Table {
   );
 }
 
-/** Where not all of them were WebSockets from the start; older results do not have the number of those that opened. */
+/** Shown unless all were WebSockets from the start; older results lack the number of opened connections. */
 function byTransport({ transports }: Result['connections']): Fact[] {
   if (!transports) return [];
   const { websocket, upgraded, polling, upgradeFailures } = transports;
@@ -87,7 +87,7 @@ function byTransport({ transports }: Result['connections']): Fact[] {
   ];
 }
 
-/** What happened to connections that dropped. */
+/** Rows about dropped connections. */
 function dropped({ reconnection }: Result['connections']): Fact[] {
   if (!reconnection?.dropped) return [];
   const { awayMs, returned, recovered } = reconnection;

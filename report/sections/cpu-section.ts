@@ -1,4 +1,4 @@
-/** What connecting, waiting and broadcasting cost in CPU. */
+/** CPU of connecting, idling and broadcasting. */
 import { MIN_BROADCAST_PARTS } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuColumns } from '../answer/cpu-line.ts';
@@ -39,7 +39,7 @@ export function cpu(result: Result): Section {
   };
 }
 
-/** Of windows after the load, so that the profiler is in no other figure. */
+/** From windows after the load, so that no other figure includes the profiler. */
 function places({ memory, cpuByPlace }: Result) {
   if (!cpuByPlace) return [];
   const { connect, copy, absent } = cpuByPlace;

@@ -70,7 +70,7 @@ function counts(found: Delivery): (Fact | false)[] {
   ];
 }
 
-/** What was counted, where it is not the contract's broadcast. */
+/** The counted event, if it is not the contract's broadcast. */
 function sourceNote({ source, event, publisher }: Delivery): string | null {
   if (source === 'contract') return null;
   const who = publisher === 'run' ? 'connections of the run' : 'the server itself';
@@ -100,7 +100,7 @@ function isPerfect({ serverMembers, expected, received, duplicates, reordered, u
   return expected > 0 && received === expected && duplicates + (reordered ?? 0) + unexpected === 0 && agreed;
 }
 
-/** What the adapter's Redis did for the broadcasts. */
+/** Work of the adapter's Redis for the broadcasts. */
 function redisFacts({ redis }: Result) {
   const { nodes, usedMemoryBeforeBytes: before = null, forNobody } = redis ?? {};
   return facts(

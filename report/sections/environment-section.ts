@@ -1,4 +1,4 @@
-/** The environment and every setting: what is needed to repeat the measurement. */
+/** The environment and every setting, to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
 import { embeddedName, serverName, serverProperties } from '../figures/measured-server.ts';
 import { ownServer } from '../figures/place.ts';

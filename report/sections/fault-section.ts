@@ -80,7 +80,7 @@ function broadcastRows({
   ];
 }
 
-/** What was planned, how the clients came back, and what became of the balance. */
+/** The planned fault, the reconnection of its clients, and the balance afterwards. */
 function notes({ environment }: Result, fault: Fault): string[] {
   const { replaced, tookMs, overMs, backoff, perWorker } = fault;
   const took = tookMs !== null && tookMs >= NOTABLE_MS ? ` That alone took ${seconds(tookMs)}.` : '';

@@ -1,4 +1,4 @@
-/** What a connection costs in memory. */
+/** Memory per connection. */
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { costAmount } from '../answer/cost.ts';

@@ -30,7 +30,7 @@ export function messages(result: Result): Section | null {
   };
 }
 
-/** Such as "every 10 s: `event_batch`, 150 events, acknowledged". */
+/** For example "every 10 s: `event_batch`, 150 events, acknowledged". */
 function steps(found: Messages): string[] {
   return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
     const times = count > 1 ? `${integer(count)} × ` : '';
@@ -39,7 +39,7 @@ function steps(found: Messages): string[] {
   });
 }
 
-/** What became of all of them; those that nobody asked an acknowledgement of only where there are any. */
+/** Outcome of all messages; those sent without asking for an acknowledgement only if there are any. */
 function counts(found: Messages): (Fact | false | null)[] {
   const { due, sent, notSent, unasked, acknowledged, window } = found;
   const asked = sent - unasked;

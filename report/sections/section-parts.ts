@@ -1,4 +1,4 @@
-/** What several sections are made of. */
+/** Common parts of several sections. */
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { amount, type QuantityName } from '../model/amount.ts';
 import { type Fact, grid, type Table } from '../model/document.ts';
@@ -10,7 +10,7 @@ export function known(name: string, quantity: QuantityName, value: number | null
   return value !== null && [name, amount(quantity, value), note];
 }
 
-/** Distributions, one per row, in milliseconds; without those that were not measured. */
+/** Distributions in milliseconds, a row each; without unmeasured ones. */
 export function summaries(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
   const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];
   const cells = rows.flatMap(([name, summary]) => {

@@ -1,4 +1,4 @@
-/** What was asked of the deployment, and what was found. */
+/** The expectations and thresholds, with the measured values. */
 import type { Result } from '../../protocol/result/result.ts';
 import { grid, type Section } from '../model/document.ts';
 

@@ -15,7 +15,7 @@ import { fitLine, type Line, mean, type Point, sum } from './statistics.ts';
 export interface PlateauPoint extends Point {
   /** Variance of y by the readings that it is the mean of; missing where there was one. */
   variance?: number | undefined;
-  /** What else may move y, such as time: the slope is what is left of x when this is taken off. */
+  /** Another variable that may move y, such as time: the slope is that of x after removing its effect. */
   beside?: number;
 }
 
@@ -63,7 +63,7 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
 }
 
-/** What matters of them. */
+/** The parts that are needed. */
 function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
   const staying = fitGiven(points, 0, 1);
   const read = mean(points.map(({ variance }) => variance ?? 0));
@@ -102,9 +102,10 @@ interface Fit {
 }
 
 /**
- * By generalized least squares of the differences from point to point, which are free of the intercept. Their covariance has three
- * diagonals, so that its factors follow from one pass.
- * @param independent variance of each point @param staying variance of a mean step
+ * Generalized least squares of the differences from point to point, which are free of the intercept. Their covariance has three diagonals,
+ * so one pass gives its factors.
+ * @param independent variance of each point
+ * @param staying variance of a mean step
  */
 export function fitGiven(points: PlateauPoint[], independent: number, staying: number): Fit {
   const [xs, ys, besides] = (['x', 'y', 'beside'] as const).map((key) => differences(points, key)) as Columns;

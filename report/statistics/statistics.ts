@@ -8,7 +8,7 @@ export interface Point {
   y: number;
 }
 
-/** With fewer than three different x there is no residual to estimate the error from, so there is no interval. */
+/** Fewer than three different x leave no residual to estimate the error from, so there is no interval. */
 export type Line = {
   slope: number;
   intercept: number;
@@ -64,7 +64,7 @@ export function median(values: number[]): number | undefined {
   return ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** Not a number without values. */
+/** NaN without values. */
 export function mean(values: number[]): number {
   return sum(values) / values.length;
 }

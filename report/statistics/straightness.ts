@@ -41,7 +41,7 @@ export function isCurved(points: Point[]): boolean {
 }
 
 export interface Bend {
-  /** By how much the cost of a connection changes from the first to the last, as a share of the slope; 0 is a line. */
+  /** Change of the cost of a connection from the first to the last, as a share of the slope; 0 for a straight line. */
   share: number;
   /** Half the width of its 99 % interval. */
   halfWidth: number;
@@ -54,7 +54,7 @@ export interface Bend {
 export function bendOf(points: Point[], line: Line | null = fitLine(points)): Bend | null {
   const n = points.length;
   if (line === null || line.low95 === null || line.slope <= 0 || n < 4) return null;
-  // What is left of x² and of y when their own lines are taken off: the slope between them is the quadratic term.
+  // Residuals of x² and of y from their own lines: the slope between them is the quadratic term.
   const square = fitLine(points.map(({ x }) => ({ x, y: x * x }))) as Line;
   const rest = points.map(({ x, y }) => ({
     x: x * x - square.intercept - square.slope * x,

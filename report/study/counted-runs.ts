@@ -1,6 +1,6 @@
 /**
- * Which runs of a series count: of those that others disturbed, and which were repeated, the one that was disturbed least. Those in
- * which the deployment failed count beside it: as many of all that were made say how often that happens.
+ * Chooses the runs of a series that count: of disturbed and repeated runs, the least disturbed one. Runs in which the deployment failed
+ * count beside it, because their share shows how often that happens.
  */
 import { endingOf } from '../../protocol/documents/series-schema.ts';
 import type { Levels } from '../../protocol/documents/study-schema.ts';

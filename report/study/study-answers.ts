@@ -1,4 +1,4 @@
-/** What a study found: for each level, the figures that differ from the first level's by more than the noise. */
+/** Answers of a study: for each level, the figures that differ from the first level's by more than the noise. */
 import type { Level } from '../../protocol/documents/study-schema.ts';
 import { headlineOf, openTexts, percentText } from '../compare/text.ts';
 import { isCounted } from '../figures/figures.ts';
@@ -6,7 +6,7 @@ import { decimals } from '../text/format.ts';
 import type { Context, Question } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
-/** What every run answers, so that a study says it of each level, whether it changed or not. */
+/** Figures that every run answers: a study lists them for each level, changed or not. */
 const ASKED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
 
 interface Change {

@@ -123,7 +123,7 @@ function spreadSection({ combinations }: Study): Section {
   };
 }
 
-/** Once, below all tables. */
+/** Printed once, below all tables. */
 function reading(questions: Question[]): Section {
   const comparisons = questions.flatMap(({ contexts }) => contexts).map(({ comparison }) => comparison);
   const figures = comparisons.flatMap((comparison) => comparison.figures);
@@ -193,10 +193,7 @@ export function holesOf({ combinations, runs, plan }: Study): string[] {
     });
 }
 
-/**
- * What casts doubt on the comparison: conditions that changed on the way, although no level sets them, or levels that
- * changed nothing.
- */
+/** Doubts about the comparison: conditions that changed between runs although no level sets them, or levels that changed nothing. */
 export function doubtsOf(runs: MeasuredRun[], questions: Question[]): string[] {
   const ofMachine = differing(runs).filter(({ aspect }) => aspect === 'machine' || aspect === 'system');
   const withinLevels = [...Map.groupBy(runs, ({ levels }) => labelOf(levels)).values()].flatMap(differing);

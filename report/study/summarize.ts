@@ -1,7 +1,4 @@
-/**
- * What a study answers: for each name that varies, and each setting of the others, how the name's levels compare with its
- * first one.
- */
+/** Questions of a study: for each varied setting, and each combination of the rest, how its levels compare with its first one. */
 
 import { lostAmong, type Spread } from '../../protocol/documents/series-schema.ts';
 import type { Level, Levels, Plan, Study } from '../../protocol/documents/study-schema.ts';
@@ -24,9 +21,9 @@ type FigureNoise = ReadonlyMap<string, PooledNoise>;
 export interface Context {
   /** Names with several levels; empty if there are no others. */
   others: Levels;
-  /** Those of the name that go together with the others; the first one is the reference. */
+  /** Levels of the setting that occur with the rest; the first one is the reference. */
   levels: Level[];
-  /** One set for each of the levels. */
+  /** A set for each level. */
   comparison: Comparison;
 }
 
@@ -107,7 +104,7 @@ function levelNoises(varied: Plan['vary'], combinations: Levels[], runs: Measure
   return new Map(
     levels.flatMap((level) => {
       const having = all.filter((one) => hasAll(one.levels, level));
-      // The noise of a single combination is that of its own runs.
+      // A single combination has the noise of its own runs.
       return having.length < 2 ? [] : [[labelOf(level), noiseOf(having.map(({ figures }) => figures))] as const];
     }),
   );

@@ -3,7 +3,7 @@ import { oneLine } from '../../protocol/base/printable.ts';
 
 export const KB = 1024;
 export const MB = 1024 * 1024;
-/** Of sums and differences of floating-point numbers. */
+/** Rounding error of sums and differences of floating-point numbers. */
 const ROUNDING_ERROR = 1e-9;
 
 export function integer(value: number): string {
@@ -20,8 +20,7 @@ export function decimals(value: number, digits: number): string {
 }
 
 /**
- * For what is counted, and its shares: a value that would round to zero has as many digits as show that it is not zero. Readings
- * are not that exact.
+ * For counts and their shares: a value that would round to zero has enough digits to show that it is not zero. Readings are not that exact.
  */
 export function exactDecimals(value: number, digits: number): string {
   const size = Math.abs(value);
@@ -33,7 +32,7 @@ export function kilobytes(bytes: number): string {
   return decimals(bytes / KB, 1);
 }
 
-/** With its unit: in bytes below 1 KB, so that a small figure does not look like zero. */
+/** Includes its unit: bytes below 1 KB, so that a small figure does not look like zero. */
 export function sizeOf(bytes: number): string {
   return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
 }
@@ -42,7 +41,7 @@ export function megabytes(bytes: number): string {
   return decimals(bytes / MB, 1);
 }
 
-/** With at least three significant digits. */
+/** Uses at least three significant digits. */
 export function milliseconds(ms: number): string {
   const digits = ms === 0 || ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
   return decimals(ms, digits);
