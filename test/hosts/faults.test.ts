@@ -40,7 +40,8 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: FindingCode[] 
   assertFoots(result, outputs());
   assert.ok(column(result.findings, 'code').includes('GENERATOR_SILENT'), outputs());
   // Only the loss, and findings that follow from it.
-  const allowed = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', ...also];
+  // The measured server is in the process of these tests, whose memory can grow.
+  const allowed = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', 'MEMORY_GROWS', ...also];
   assert.ok(
     reasonsOfServer(result).every((code) => allowed.includes(code)),
     outputs(),
