@@ -3,7 +3,7 @@
  * its /tmp, for processes of its user and root only. Memory outside the heap, such as direct buffers, is not counted.
  */
 import { once } from 'node:events';
-import { chownSync, existsSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, openSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,7 +36,8 @@ export async function readJvm(pid: number, collect: boolean) {
   if (collect) await jcmd(socket, 'GC.run');
   const pauseMs = collect ? performance.now() - beganMs : 0;
   const heapUsedBytes = usedBytes(await jcmd(socket, 'GC.heap_info'));
-  if (heapUsedBytes === undefined) throw new Absent('unsupported', `process ${pid} does not tell the size of its heap`);
+  if (heapUsedBytes === undefined)
+    throw new Absent('unsupported', `process ${pid} does not report the size of its heap`);
   const pages = Number(attempt(() => readFileSync(`/proc/${pid}/statm`, 'latin1'))?.split(' ')[1]);
   return { rssBytes: pages * PAGE_BYTES, heapUsedBytes, pauseMs };
 }
@@ -47,10 +48,9 @@ export async function readJvm(pid: number, collect: boolean) {
  */
 export function usedBytes(text: string): number | undefined {
   const heap = text.split('\n').filter((line) => !/metaspace|class space|^\s{2,}/i.test(line));
-  const used = heap.flatMap((line) => /\bused (\d+)([KMG])\b/.exec(line) ?? []);
-  const sizes = used.flatMap((_, index) => {
-    if (index % 3 !== 0) return [];
-    return Number(used[index + 1]) * 1024 ** ('KMG'.indexOf(used[index + 2] ?? 'K') + 1);
+  const sizes = heap.flatMap((line) => {
+    const [, size, unit = 'K'] = /\bused (\d+)([KMG])\b/.exec(line) ?? [];
+    return size === undefined ? [] : [Number(size) * 1024 ** ('KMG'.indexOf(unit) + 1)];
   });
   return sizes.length === 0 ? undefined : sizes.reduce((sum, size) => sum + size, 0);
 }
@@ -70,21 +70,39 @@ async function openSocket(pid: number): Promise<string> {
     throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGQUIT, which would end it`, ALLOW);
   const marker = `/proc/${pid}/root/tmp/.attach_pid${ownPid}`;
   const [, uid, ,] = (statusField(status, 'Uid') ?? '').split(/\s+/).map(Number);
+  const isOwn = createMarker(marker, uid);
   try {
-    writeFileSync(marker, '');
-    if (uid !== undefined) attempt(() => chownSync(marker, uid, -1));
     process.kill(pid, 'SIGQUIT');
     for (const endMs = performance.now() + OPEN_TIMEOUT_MS; performance.now() < endMs; await delay(POLL_MS)) {
       if (existsSync(socket)) return socket;
     }
   } finally {
-    rmSync(marker, { force: true });
+    if (isOwn) rmSync(marker, { force: true });
   }
   throw new CapacityError(
     'INSPECTOR_SILENT',
     `${shown} opened no socket within ${OPEN_TIMEOUT_MS / 1000} s after SIGQUIT`,
     ALLOW,
   );
+}
+
+/**
+ * Creates the file that makes the JVM listen. Anybody can write to /tmp: the call follows no symbolic link and changes no existing file.
+ * @returns false if the file exists, such as that of another program which attaches now
+ */
+function createMarker(path: string, uid: number | undefined): boolean {
+  let file: number;
+  try {
+    file = openSync(path, 'wx', 0o600);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return false;
+    const fix = 'let the JVM have a /tmp that this user can write to';
+    throw new CapacityError('INSPECTOR_FORBIDDEN', `${path} cannot be created (${code})`, fix, { cause: error });
+  }
+  if (uid !== undefined) attempt(() => fchownSync(file, uid, -1));
+  closeSync(file);
+  return true;
 }
 
 async function jcmd(path: string, command: string): Promise<string> {

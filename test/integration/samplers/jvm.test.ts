@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Inspectors } from '../../../plugin/samplers/inspector/inspectors.ts';
@@ -62,6 +62,18 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     t.after(() => inspectors.close());
     keeper.child.stdin?.write('1');
     await keeper.said(/kept/);
+  });
+
+  it('is read without changing the file to which a link in /tmp leads', async (t) => {
+    const keeper = await startKeeper(t);
+    const [link, other] = [`/tmp/.attach_pid${keeper.pid}`, join(tempFolder(t), 'other')];
+    writeFileSync(other, 'content');
+    symlinkSync(other, link);
+    t.after(() => rmSync(link, { force: true }));
+    const inspectors = await Inspectors.connect({ pids: async () => [keeper.pid] }).catch(() => undefined);
+    await inspectors?.close();
+    assert.equal(readFileSync(other, 'utf8'), 'content');
+    assert.equal(readlinkSync(link), other);
   });
 
   it('is refused by a JVM that forbids it, and goes on', async (t) => {
