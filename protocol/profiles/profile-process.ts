@@ -162,6 +162,7 @@ export function profileProcess(
     if (!running) return action === 'end' ? {} : { failure: 'no profile is running' };
     return action === 'end' ? {} : { profile: take(running) };
   } catch (error) {
+    slot[KEY]?.end();
     return { failure: String((error as Error).message).slice(0, limits.text) };
   } finally {
     if (action !== 'start') running?.end();

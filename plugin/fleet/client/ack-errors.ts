@@ -40,15 +40,19 @@ export function errorInAck([first]: readonly unknown[]): object | undefined {
   return Object.fromEntries(entries.filter((entry) => isError(entry) || WORDS.test(entry[0])));
 }
 
-/** Adds an acknowledgement that carries an error to the table, by its words. @param secretsOf gives those of the connection */
+export interface KeepsSecrets {
+  secrets(): string[] | undefined;
+}
+
+/** Adds an acknowledgement that carries an error to the table, by its words. @param connection with secrets that the words may repeat */
 export function countAckError(
   errors: Record<string, number>,
   args: readonly unknown[],
-  secretsOf: () => string[] | undefined = () => undefined,
+  connection?: KeepsSecrets,
 ): void {
   const error = errorInAck(args);
   if (error === undefined) return;
-  const words = printable(JSON.stringify(error), MAX_WORDS_LENGTH, secretsOf());
+  const words = printable(JSON.stringify(error), MAX_WORDS_LENGTH, connection?.secrets());
   const isKnown = Object.hasOwn(errors, words) || Object.keys(errors).length < MAX_ERRORS;
   addOwn(errors, isKnown ? words : '', 1);
 }

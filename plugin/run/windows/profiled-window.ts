@@ -37,7 +37,7 @@ export async function profileCpu(context: RunContext): Promise<void> {
     await profiler.startProfiles('cpu');
     const units = await broadcast(source, signal);
     const profiles = await profiler.takeProfiles();
-    if (units === 0) throw new Error('no broadcast arrived meanwhile');
+    if (units === 0) throw new Error('no broadcast arrived during the profile');
     profiled.copy = { profiles, units };
   } catch (error) {
     profiled.failure = error as Error;
@@ -69,8 +69,8 @@ function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocke
     const send = (index: number) => control.broadcast({ ...order, seq: index + 1 }, index % control.size);
     return { event: EVENTS.broadcast, receivers: sockets, send };
   }
-  if (!delivery) throw new Error('that takes the option `delivery`');
-  if (publishers?.givesRooms) throw new Error('`delivery` broadcasts to rooms of the load only');
+  if (!delivery) throw new Error('it requires the option `delivery`');
+  if (publishers?.givesRooms) throw new Error('`delivery` broadcasts only to rooms of the load');
   const publishing = publishers?.clients ?? [];
   const send = (index: number) =>
     publishing

@@ -4,7 +4,7 @@ import { countAckError, mayCarryError } from '../../../plugin/fleet/client/ack-e
 
 function found(args: unknown[], secrets?: string[]) {
   const errors = {};
-  countAckError(errors, args, () => secrets);
+  countAckError(errors, args, { secrets: () => secrets });
   const bytes = Buffer.from(`17${JSON.stringify(args)}`);
   const [words] = Object.keys(errors);
   if (words !== undefined) assert.ok(mayCarryError(bytes, 2, bytes.length), words);

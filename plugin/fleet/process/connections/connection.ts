@@ -257,7 +257,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
 
   onAck(_namespace: string, ackId: number, args: unknown[]): void {
     const { acknowledgements, repeatedMessages, counts } = this.#parts;
-    counts.acknowledged(args, () => this.#secrets());
+    counts.acknowledged(args, this);
     if (ackId < FIRST_REPEATED_ACK_ID) acknowledgements.received(this, ackId, args);
     else if (!repeatedMessages.acknowledged(this, ackId)) counts.unknownAcks++;
   }
@@ -271,7 +271,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     if (!client) return;
     const { answer, connecting, ends, faultAccount, returns } = this.#parts;
     const { heartbeat } = client;
-    const find = () => endOf(client, reason, performance.now() - this.#openedAtMs, why, this.#secrets());
+    const find = () => endOf(client, reason, performance.now() - this.#openedAtMs, why, this.secrets());
     if (namespace !== undefined) {
       answer({ op: 'closed', id, reason, namespace, ...(heartbeat && { end: { found: find(), heartbeat } }) });
       return;
@@ -349,11 +349,11 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
 
   /** Some servers repeat the token that they refuse. Secrets of all connections are removed where the engine keeps the text. */
   #withoutSecrets(failure: Failure): Failure {
-    const secrets = this.#secrets();
+    const secrets = this.secrets();
     return secrets ? mapTexts(failure, (text) => withoutValues(text, secrets)) : failure;
   }
 
-  #secrets(): string[] | undefined {
+  secrets(): string[] | undefined {
     return this.#overrides && allSecretsIn(this.#overrides);
   }
 }

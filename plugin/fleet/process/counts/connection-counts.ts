@@ -1,6 +1,6 @@
 /** What a fleet process counts of its connections, since its start or its last reset. */
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
-import { countAckError } from '../../client/ack-errors.ts';
+import { countAckError, type KeepsSecrets } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 
 /** The part of a connection that is counted. */
@@ -41,10 +41,9 @@ export class Counts {
   /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
   readonly perSessionPrefix: Record<string, number> = {};
 
-  /** @param secretsOf gives those of the connection, if there is a text to show */
-  acknowledged(args: unknown[], secretsOf: () => string[] | undefined): void {
+  acknowledged(args: unknown[], connection: KeepsSecrets): void {
     this.acks++;
-    countAckError(this.ackErrors, args, secretsOf);
+    countAckError(this.ackErrors, args, connection);
   }
 
   opened(connection: CountedConnection, client: Client, worker: string): void {
