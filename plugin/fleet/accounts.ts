@@ -7,7 +7,7 @@
 import { addOwn } from '../../protocol/base/sum-counts.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 
-/** The state of one connection; one that comes back goes from `ended` to `alive` again. */
+/** State of a connection; a reconnect changes it from `ended` to `alive`. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Why it failed or ended. */
@@ -21,7 +21,7 @@ export class Accounts {
     ...{ asked: 0, pending: 0, alive: 0, peak: 0, returned: 0 },
     ...{ failed: {}, ended: {} },
   };
-  /** All ends, also those of connections that came back. */
+  /** All ends, including those of connections that reconnected. */
   readonly #disconnects: Record<string, number> = {};
   /** Connections that have opened, ended or returned so far. */
   changes = 0;

@@ -6,7 +6,7 @@ export class FleetError extends Error {
   readonly code: FailureCode;
   /** Payload of a CONNECT_ERROR. */
   readonly data: unknown;
-  /** As in `Failure`. */
+  /** See `Failure`. */
   readonly after: Failure['after'];
 
   constructor(code: FailureCode, message: string, data?: unknown, after?: Failure['after']) {

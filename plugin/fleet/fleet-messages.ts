@@ -31,11 +31,11 @@ export interface FleetSettings {
   ledger: boolean;
   /** The run's broadcasts; undefined without a run. */
   broadcasts?: BroadcastPlan;
-  /** If there are many, those that joins of its room are spread over. */
+  /** Rooms over which joins are distributed, if there are several. */
   rooms?: RoomPlan;
   /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
   ownEvent?: OwnEventPlan;
-  /** How connections that drop come back; undefined: they do not. */
+  /** Reconnection of dropped connections; undefined without reconnection. */
   reconnection?: Backoff | undefined;
   /** Disconnects per second when many connections leave together. */
   disconnectRatePerSec: number;
@@ -45,7 +45,7 @@ export interface FleetSettings {
   host?: { index: number; of: number };
 }
 
-/** What every copy of a broadcast is checked against. */
+/** Expected values of every copy of a broadcast. */
 export interface BroadcastPlan {
   /** They are numbered from 1 to this. */
   count: number;
@@ -58,7 +58,7 @@ export interface BroadcastPlan {
 /** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */
 export interface FleetStart {
   settings: FleetSettings;
-  /** What the process must not show in the texts of servers, which it shortens: half a secret would not be recognised later. */
+  /** Secrets to mask in texts of servers before they are shortened: half a secret would not be recognised later. */
   secrets: ReturnType<typeof knownSecrets>;
   /** Index of the process in its fleet. */
   index: number;
@@ -77,7 +77,7 @@ export interface OpenOptions {
   emit?: Emission;
 }
 
-/** What a whole process is asked, and how it answers. */
+/** Requests to a whole process, with their answers. */
 export interface ProcessQuestions {
   /** Drops all connections, and begins all counts and ledgers anew. @param firstId connections from it on are those of the run */
   reset(firstId: number): void;
@@ -93,7 +93,7 @@ export interface ProcessQuestions {
 /** `listen` for this name takes all events. */
 export const ANY = '*';
 
-/** What is known of the end of a connection of the official client. */
+/** Details about the end of a connection of the official client. */
 export interface End {
   found: EndKind;
   heartbeat: Heartbeat;
@@ -106,10 +106,7 @@ export interface SightOrder {
   outside: string[];
 }
 
-/**
- * What becomes of an event: it stays in the process until it is taken, it is handed over with what has stayed, or nobody
- * wants it.
- */
+/** Handling of an event: the process holds it until it is taken, hands it over together with held ones, or discards it. */
 export type ListenMode = 'hold' | 'take' | 'drop';
 
 /** `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
@@ -144,19 +141,19 @@ export type FleetAnswer =
   | ConnectionReport
   | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
-/** What happens to a connection without having been asked for. */
+/** Events of a connection that no command caused. */
 export type ConnectionReport =
   /** @property atUs of its receipt, on CLOCK_MONOTONIC */
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number }
   /** Events that were held and displaced by newer ones. */
   | { op: 'displaced'; id: number; count: number }
-  /** The server refused something that nobody waits for. */
+  /** The server refused a message for whose answer no step waits. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
   /** @property returns the process will try to bring it back: `returned` follows for each namespace */
   | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
   | ({ op: 'returned'; id: number } & Return);
 
-/** What became of a connection that was to come back. */
+/** Outcome of a reconnect. */
 export interface Return {
   /** Undefined if all are lost. */
   namespace: string | undefined;
@@ -166,7 +163,7 @@ export interface Return {
   retries: number;
 }
 
-/** One process's contribution to the `FleetSnapshot`; the engine adds what it decides on, and what it knows of dead processes. */
+/** A process's contribution to the `FleetSnapshot`; the engine adds its own counts, and those of dead processes. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
   'processes' | 'accounts' | 'still' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'

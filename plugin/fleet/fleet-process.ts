@@ -1,4 +1,4 @@
-/** One fleet process, seen from the engine's side: pairs requests with answers, and keeps its last status. */
+/** A fleet process from the engine's side: pairs requests with answers, and keeps its last status. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { startRefused } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -42,7 +42,7 @@ export class FleetProcess {
   readonly #channel: Channel;
   readonly #answerTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  /** Those that the process knows, and what they are called there. */
+  /** Messages that the process knows, by their keys there. */
   readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = READY + 1;
 

@@ -1,6 +1,6 @@
 /**
- * The engine's side of the fleet: starts the processes that hold the connections, and spreads connections over them. Only
- * sums come back; a received broadcast never leaves its process.
+ * The engine's side of the fleet: starts the processes that hold the connections, and distributes connections over them. They report sums
+ * only; a received broadcast never leaves its process.
  */
 
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -26,7 +26,7 @@ const ANSWER_TIMEOUT_MS = 10_000;
 export class Fleet {
   readonly #processes: FleetProcess[];
   readonly #connections = new Map<number, RemoteConnection>();
-  /** By process, so that the counts of one that dies are kept. */
+  /** By process, so that the counts of a dead process are kept. */
   readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
   #accounts = new Accounts();
   #nextId = 0;
@@ -117,17 +117,17 @@ export class Fleet {
     this.#accounts = new Accounts();
   }
 
-  /** As `RunMessage` has it. @returns the sum of what all processes have counted */
+  /** See `RunMessage`. @returns the sum of all processes' counts */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     return addUp(await this.#ask('messages', stage), NO_MESSAGES);
   }
 
-  /** As `RunMessage` has it. */
+  /** See `RunMessage`. */
   async fault(order: FaultOrder): Promise<void> {
     await this.#ask('fault', order);
   }
 
-  /** As `RunMessage` has it. */
+  /** See `RunMessage`. */
   sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
     return this.#ask('sight', { watch, outside });
   }

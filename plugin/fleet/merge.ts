@@ -7,7 +7,7 @@ import type { ProcessSnapshot } from './fleet-messages.ts';
 
 export type MergedSnapshot = FleetTotals & Pick<FleetSnapshot, 'processes'>;
 
-/** What is known of one fleet process. */
+/** Last reports of a fleet process. */
 interface ProcessEntry {
   index: number;
   pid: number;

@@ -41,7 +41,7 @@ export class Outbox<T> {
     if (batch.length > 0) this.#send(batch);
   }
 
-  /** Discards what has not been sent. */
+  /** Discards unsent messages. */
   close(): void {
     clearTimeout(this.#timer);
   }

@@ -28,7 +28,7 @@ export interface Opened {
   openedAtUs: number;
 }
 
-/** Learns at once what happens to a connection, in the order in which it happens; after `close()` only what was displaced. */
+/** Receives events of a connection at once and in order; after `close()` only displaced ones. */
 export interface Watcher {
   /** Before the promise of `open` is resolved: the next report can be in the same message. */
   opened(namespace: string, connection: FleetConnection): void;
@@ -42,23 +42,23 @@ export interface Watcher {
   ): void;
   /** A namespace of a connection that had dropped is back, or is lost for good. */
   returned(outcome: Return, connection: FleetConnection): void;
-  /** The server refuses what was sent without waiting for an answer: cause `join_refused`. */
+  /** The server refused a message for which no step waits: cause `join_refused`. */
   refused(error: FleetError): void;
-  /** So many events that nobody took were displaced by newer ones. */
+  /** Number of held events that newer ones displaced. */
   displaced(count: number): void;
 }
 
 /** Shared by all connections. */
 const NOBODY: Partial<Watcher> = {};
 
-/** Who wants an event. */
+/** Listeners of an event. */
 interface Wanted {
   readonly modes: Map<EventListener, ListenMode>;
-  /** What the process has been told. */
+  /** Modes that the process has received. */
   told: ListenMode;
 }
 
-/** One virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
+/** A virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
 export type FleetConnection = Omit<RemoteConnection, 'id' | 'child' | 'receive' | 'dropped' | 'describe'>;
 
 export class RemoteConnection {

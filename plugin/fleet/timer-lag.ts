@@ -1,6 +1,6 @@
 /**
- * How late a timer is that a thread has anyway: a view of its event loop for whoever watches the run, at no cost. What the
- * result says is measured more precisely, by `health.ts`.
+ * Lateness of an existing timer of a thread: shows its event loop to the live view at no cost. `health.ts` measures the result's figures
+ * more precisely.
  */
 const WINDOW_MS = 1000;
 

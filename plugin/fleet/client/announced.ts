@@ -1,4 +1,4 @@
-/** What a server announces in its Engine.IO handshake. */
+/** Values that a server announces in its Engine.IO handshake. */
 import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
 
 /** The last one: servers announce the same to all connections, which share it. */

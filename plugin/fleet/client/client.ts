@@ -1,6 +1,6 @@
 /**
- * One Socket.IO connection as the fleet sees it. Two clients implement this interface: `light/`, which costs a few KB,
- * and `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
+ * A Socket.IO connection of the fleet. Two clients implement this interface: `light/`, which costs a few KB, and `official/`, which is
+ * socket.io-client. Both make one attempt; the engine decides on retries.
  */
 
 import type { Announced } from '../../../protocol/link/ends.ts';
@@ -20,7 +20,7 @@ export interface ClientOptions extends ConnectionOptions {
 /** `upgraded`: began with polling, and is WebSocket now. */
 export type TransportState = keyof TransportCounts;
 
-/** What a server with connection state recovery needs to restore the session of one namespace. */
+/** Data from which a server with connection state recovery restores the session of a namespace. */
 export interface RecoverableSession {
   readonly namespace: string;
   /** Private id of the session. */
@@ -53,7 +53,7 @@ export interface Copy {
   checksum(): number;
   /** When it was sent, in whatever way the server writes it; undefined if it does not. */
   sentAt(): unknown;
-  /** Ids of an own event that stand beside its own, of which the options say nothing: where, and one of them. */
+  /** Ids of an own event at a place that the options do not name: the path, and an example. */
   otherIds(): [path: string, id: string][];
 }
 
@@ -61,7 +61,7 @@ export interface Copy {
 export interface ClientSink {
   /**
    * A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace.
-   * @param isRecovered the server has restored the session, and sent what was missed
+   * @param isRecovered the server has restored the session, and sent the missed packets
    */
   onOpen(namespace: string, sessionId: string, timings: ConnectTimings | undefined, isRecovered: boolean): void;
   /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
@@ -78,7 +78,7 @@ export interface ClientSink {
   onUnreadable(example?: string): void;
   /** An event whose name is in `client.interest`. */
   onEvent(namespace: string, event: string, args: unknown[]): void;
-  /** As the server sent it: nothing may have been sent with this id. */
+  /** The server's id: the client may have sent no message with it. */
   onAck(namespace: string, ackId: number, args: unknown[]): void;
   /** An acknowledgement that the client itself knows to be of nothing that was sent. */
   onUnknownAck(): void;
@@ -91,14 +91,14 @@ export interface ClientSink {
   onClosed(reason: string, namespace: string | undefined, why?: Failure): void;
 }
 
-/** What the pings of a connection show. */
+/** Heartbeat of a connection, from its pings. */
 export interface Heartbeat extends Announced {
   pings: number;
   /** Last packet in either direction, by `performance.now()` of the client's process. */
   lastPacketAtMs: number;
 }
 
-/** What is known of a connection that is connecting or open. */
+/** State of a connection that is connecting or open. */
 export type ClientState = Pick<Client, 'transport' | 'isCompressed' | 'isUpgrading' | 'heartbeat'>;
 
 /** @param sessions of the client before, which the server may restore */
@@ -110,7 +110,7 @@ export type CreateClient = (
 
 /** Reports nothing after `onFailed`, `destroy()`, or the `onClosed` of the whole connection. */
 export interface Client {
-  /** Connected namespaces; after the end, those that were connected then. */
+  /** Connected namespaces; after the end, the namespaces connected at that time. */
   readonly namespaces: readonly string[];
   /** Empty unless the server offers them and the options ask for them. They outlive the client, which goes on changing them. */
   readonly sessions: readonly RecoverableSession[];

@@ -14,7 +14,7 @@ export interface EventPlan {
   sentAt: JsonPath | undefined;
   /** The room that the broadcast goes to; undefined if there is only one. */
   room?: JsonPath | undefined;
-  /** What is checked of each copy, where the run has ordered it, and numbered the broadcasts; otherwise the length of the JSON. */
+  /** Checks of each copy if the run requested and numbered the broadcasts; otherwise the length of the JSON. */
   payload?: JsonPath;
 }
 
@@ -51,7 +51,7 @@ export const BROADCAST: EventPlan = {
 const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 
-/** Reports a copy that is decoded whole: the official client's, and those that cannot be read in place. */
+/** Reports a copy that was decoded whole: every copy of the official client, and copies that cannot be read in place. */
 export function reportCopy(
   plan: EventPlan,
   sink: ClientSink,
@@ -61,7 +61,7 @@ export function reportCopy(
   const rooms = plan.room && valuesAt(args, plan.room);
   if (ids.length === 0) sink.onUnreadable(exampleOf(plan.event, args));
   for (const [index, value] of ids.entries()) {
-    // Each of several ids can have a room of its own, or all have the same.
+    // Each of several ids can have its own room, or all share one.
     const id = idIn(plan, { namespace, id: value, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] });
     if (id === undefined) sink.onUnreadable(exampleOf(plan.event, args));
     else sink.onCopy(id, atUs, new DecodedCopy(plan, args, index));
@@ -91,7 +91,7 @@ export function roomNames(values: unknown[]): string[] {
 /** @returns ids that a decoded copy has beside its own: where they stand, with all indices open, and one of them */
 export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
   const own = idOf(valueAt(args, path));
-  // With several, all are counted.
+  // Counts each of several ids.
   if (own === undefined) return [];
   return path.flatMap((step, depth) => {
     if (!/^\d+$/.test(step)) return [];
@@ -113,7 +113,7 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_ID_LENGTH ? value : undefined;
 }
 
-/** What arrived, for the reader of an error. */
+/** The received event, for an error message. */
 export function exampleOf(event: string, args: unknown[]): string {
   const json = JSON.stringify([event, ...args], (_key, value) => (ArrayBuffer.isView(value) ? '(binary)' : value));
   // A terminal must not obey what a server sends.

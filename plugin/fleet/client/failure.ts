@@ -12,7 +12,7 @@ export interface Failure {
   after?: Granted | undefined;
 }
 
-/** What a server did before the attempt failed. */
+/** The server's behaviour before the attempt failed. */
 interface Granted {
   transport: 'polling' | 'websocket';
   /** Its handshake has `maxPayload`, which servers of Socket.IO 2 do not send. */
@@ -34,7 +34,7 @@ export const NO_UPGRADE: Failure = {
 /** Payload with the handshake of Engine.IO 3, as text and as bytes. */
 export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
 
-/** What getaddrinfo reports beyond the system's errno names. */
+/** Codes of getaddrinfo beyond the system's errno names. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);
 
 export function networkFailure(error: NodeJS.ErrnoException): Failure {
@@ -55,7 +55,7 @@ export function networkCause({ code }: NodeJS.ErrnoException): FailureCode {
   return fromTls ? `tls_${code}` : (code as FailureCode);
 }
 
-/** What an HTTP server answers when it does not upgrade. */
+/** The HTTP answer of a server that does not upgrade. */
 interface HttpAnswer {
   status: number;
   /** The text of the status, if known. */
@@ -63,7 +63,7 @@ interface HttpAnswer {
   location?: string | undefined;
   /** Header `Retry-After`: seconds, or a date. */
   retryAfter?: string | undefined;
-  /** As much as has arrived. */
+  /** The part that has arrived. */
   body?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What connections send again and again: the same message on all of them, on one schedule. */
+/** A message that all connections send repeatedly, on one schedule. */
 export interface RepeatedMessage {
   namespace: string;
   event: string;

@@ -11,7 +11,7 @@ export class ByteQueue {
   constructor(capacity: number, budget: BufferBudget) {
     budget.hold(capacity);
     this.#budget = budget;
-    // Not from Node's buffer pool, because a few bytes would keep a whole slab of the pool in memory.
+    // Avoids Node's buffer pool, because a few bytes would keep a whole slab of the pool in memory.
     this.bytes = Buffer.allocUnsafeSlow(capacity);
   }
 

@@ -1,4 +1,4 @@
-/** What socket.io-client and engine.io-client do not make public: transports, cookies and sessions. */
+/** Private parts of socket.io-client and engine.io-client: transports, cookies and sessions. */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Manager, Socket } from 'socket.io-client';
@@ -16,7 +16,7 @@ export type WebSocket = ({ terminate(): void; extensions: string; _receiver?: Re
 
 /** That of `ws`. */
 interface Receiver {
-  /** Of the message that is being received. */
+  /** Frame of the message that is being received. */
   _totalPayloadLength?: number;
 }
 
@@ -52,7 +52,7 @@ export function hasExtensions(transport: object): boolean {
 interface EngineWatcher {
   /** Now, and with each change of the transport. */
   onWebSocket(webSocket: WebSocket): void;
-  /** With another status than 101; the body can be read. */
+  /** An answer with another status than 101, whose body can be read. */
   onRefused(response: IncomingMessage): void;
   onEnd(reason: string, details: unknown): void;
   onHandshake(announced: Announced): void;
@@ -95,9 +95,9 @@ export function watchUpgrade(engine: Engine, onUpgraded: () => void, onFailed: (
 
 /** Parts of a socket of socket.io-client that are not public. */
 interface SocketPrivates {
-  /** By the id of what waits for its answer. */
+  /** Callbacks by acknowledgement id. */
   acks?: Record<number, unknown>;
-  /** What it asks the server to restore. */
+  /** Session that it asks the server to restore. */
   _pid?: string | undefined;
   _lastOffset?: string | undefined;
 }
@@ -108,7 +108,7 @@ export function sessionOf(namespace: string, socket: Socket): RecoverableSession
   return pid === undefined ? undefined : { namespace, pid, offset };
 }
 
-/** As if it were the socket of the client before, which the library would have kept. */
+/** Restores the state of the previous client's socket, which the library would have kept. */
 export function resume(socket: Socket, { pid, offset }: RecoverableSession): void {
   const privates: SocketPrivates = { _pid: pid, _lastOffset: offset };
   Object.assign(socket, privates);

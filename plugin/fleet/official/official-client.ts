@@ -271,7 +271,7 @@ export class OfficialClient implements Client {
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
 
-  /** What the server sent made the library throw. */
+  /** A packet of the server made the library throw. */
   #onUnreadable({ message }: Error): void {
     if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
     else if (this.#state === 'open') {

@@ -1,4 +1,4 @@
-/** Finds out why socket.io-client could not connect: it wraps the reason in layers of its own errors. */
+/** Extracts the reason for a failed connect from the nested errors of socket.io-client. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { type Failure, httpFailure, networkFailure } from '../client/failure.ts';

@@ -1,6 +1,6 @@
 /**
- * Pairs the server's acknowledgements with what was sent: joins, by which the ledger knows the members, and whatever the
- * engine waits for. One that nobody waits for ends here, so that a server cannot fill the channel to the engine with them.
+ * Pairs the server's acknowledgements with sent messages: joins, from which the ledger knows the members, and messages for which the engine
+ * waits. All other acknowledgements end here, so that a server cannot fill the channel to the engine.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { valuesAt } from '../../../protocol/base/json-path.ts';
@@ -20,9 +20,9 @@ const MAX_REASON_LENGTH = 1000;
 
 interface Join {
   namespace: string;
-  /** Of the connection when it was sent. */
+  /** The connection's slot at the time of the send. */
   slot: number;
-  /** As requested; the server can choose others. */
+  /** The requested rooms; the server can choose other ones. */
   rooms: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export interface Member extends CountedConnection {
   slot: number;
   /** Rooms of an own event that its virtual user has named. */
   readonly rooms: readonly string[] | undefined;
-  /** By acknowledgement id, what it has sent and not got acknowledged; undefined for all that is no join. */
+  /** Unacknowledged messages by acknowledgement id; undefined for a message that is no join. */
   awaited: Map<number, Join | undefined> | undefined;
   /** It is in a room. */
   isMember: boolean;
@@ -49,7 +49,7 @@ export class Acknowledgements {
   joined = 0;
   readonly #parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
-  /** Whether anybody asks who was a member: connections that come and go all day must not fill the memory. */
+  /** Whether the run asks for members: otherwise, connections that come and go all day would fill the memory. */
   readonly #remembers: boolean;
   /** Its acknowledgement makes a connection a member. */
   readonly #joinEvent: string | undefined;
@@ -114,7 +114,7 @@ export class Acknowledgements {
     if (joined.error !== undefined) return undefined;
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
-    // A session id of somebody else's server can begin with anything.
+    // Session ids of other servers can begin with any text.
     if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args));
     else
       this.#enter(connection, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');

@@ -1,4 +1,4 @@
-/** What a connection of a fleet process shares with all others; `ProcessState` has it. */
+/** Parts that all connections of a fleet process share; `ProcessState` implements it. */
 import type { FleetAnswer, FleetSettings } from '../fleet-messages.ts';
 import type { Pacer } from '../pacer.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
@@ -21,7 +21,7 @@ export interface Parts {
   readonly pacer: Pacer;
   readonly acknowledgements: Acknowledgements;
   readonly returns: Returns;
-  /** Once a planned fault has begun. */
+  /** Set once a planned fault has begun. */
   readonly faultAccount: FaultAccount | undefined;
   readonly ledger: Ledger;
   readonly sightings: Sightings;

@@ -162,7 +162,7 @@ export class Polling implements HttpListener, ProbeListener {
     if (purpose === 'poll') this.#onPolled(answer);
     else {
       this.#isPosting = false;
-      // With an empty queue, this is the answer to the close packet.
+      // If the queue is empty, this is the answer to the close packet.
       if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onWireClosed();
       else this.#flush();
     }

@@ -92,7 +92,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const emits = options?.emit ? [{ op: 'emit' as const, id, namespace, ...options.emit }] : NO_EMITS;
     this.#pending = this.#pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
     if (this.client) this.client.connect(namespace);
-    // One that is away opens it when it reconnects.
+    // A disconnected connection opens it when it reconnects.
     else if (!this.away) {
       if (this.#attemptingSinceUs === 0) this.#attemptingSinceUs = monotonicUs();
       this.#overrides = options?.overrides;

@@ -11,7 +11,7 @@ export interface Share {
 
 export class Dialer {
   readonly #create: CreateClient;
-  /** One object per address, not per connection: every client keeps a reference to its options. */
+  /** Shared per address, because every client keeps a reference to its options. */
   readonly #options: ClientOptions[];
   #next = 0;
 

@@ -1,6 +1,6 @@
 /**
- * What a planned fault did to the connections of one fleet process: to those that were open when it came. Connections are
- * counted once each, however often they drop; drops, attempts and returns are counted each time.
+ * Effects of a planned fault on the connections of a fleet process that were open when it began. Each connection counts once, however often
+ * it drops; drops, attempts and returns count each time.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -18,14 +18,14 @@ interface AffectedConnection {
   readonly away: object | undefined;
 }
 
-/** Where the account looks up what has become of them. */
+/** Source of the connections' current state. */
 interface Process {
   readonly connections: { find(id: number): AffectedConnection | undefined };
   /** @property recovered sessions that the server has restored so far */
   readonly returns: { counts: { readonly recovered: number } };
 }
 
-/** What became of a connection that has dropped since the fault. */
+/** State of a connection that has dropped since the fault. */
 interface Fate {
   /** When it returned last; 0 while it is away. */
   backAtUs: number;

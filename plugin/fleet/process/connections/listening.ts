@@ -1,4 +1,4 @@
-/** Which events of one connection the engine wants, and those that stay here until it takes them. */
+/** Events of a connection that the engine wants, and events held until it takes them. */
 import { ANY, type ListenMode } from '../../fleet-messages.ts';
 
 /** Newer events displace older ones: neither a flow that never waits nor a flood may fill the memory. */
@@ -12,7 +12,7 @@ interface Box {
 const NOTHING: Readonly<Box> = { events: [], displaced: 0 };
 
 export class Listening {
-  /** By namespace and event; undefined for those that are handed over as they come. */
+  /** Held events by namespace and event; undefined if they are handed over at once. */
   readonly #boxes = new Map<string, Box | undefined>();
 
   /** @returns what was held of the event and is not any more, oldest first, and how many more there were before */

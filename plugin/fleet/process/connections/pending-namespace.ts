@@ -1,4 +1,4 @@
-/** A namespace that the server has not accepted or refused yet, with what is sent once it is open. */
+/** A namespace that the server has not accepted or refused yet, with messages to send once it is open. */
 import type { Failure } from '../../client/failure.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
 
@@ -20,7 +20,7 @@ export const NOT_CONNECTED: Failure = { cause: 'closed', message: 'the connectio
 
 type Answer = (answer: FleetAnswer) => void;
 
-/** The `open` command fails, with what was to be sent then. */
+/** Fails the `open` command, and the messages that wait for it. */
 export function failPending({ requestId, emits }: PendingNamespace, failure: Failure, answer: Answer): void {
   answer({ op: 'failed', requestId, ...failure });
   for (const emit of emits) failEmit(emit, failure, answer);

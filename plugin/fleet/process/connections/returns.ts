@@ -29,7 +29,7 @@ export interface Absence {
   isBack: boolean;
 }
 
-/** What makes the connection a member of a room. */
+/** Messages that make the connection a member of a room. */
 interface Join {
   namespace: string;
   event: string;

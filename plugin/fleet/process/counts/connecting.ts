@@ -10,7 +10,7 @@ import { Series } from './count-series.ts';
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
 export class Connecting {
-  /** Connections opened so far, also those that came back. */
+  /** Connections opened so far, including reconnects. */
   openings = 0;
   /** Attempts that failed so far. */
   failedAttempts = 0;

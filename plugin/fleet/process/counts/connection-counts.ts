@@ -1,4 +1,4 @@
-/** What a fleet process counts of its connections, since its start or its last reset. */
+/** Counts of a fleet process's connections, since its start or its last reset. */
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import { countAckError, type KeepsSecrets } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
@@ -13,7 +13,7 @@ export interface CountedConnection {
   /** Now, or when it was last open; undefined until it has opened. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
-  /** As `transport`: now, or when it was last open. */
+  /** Like `transport`: now, or when it was last open. */
   isCompressed: boolean;
 }
 
@@ -26,7 +26,7 @@ export class Counts {
   unknownAcks = 0;
   /** Acknowledgements of all messages. */
   acks = 0;
-  /** Of these, the ones that carry an error, by its words. */
+  /** Acknowledgements that carry an error, by its words. */
   readonly ackErrors: Record<string, number> = {};
   /** Every connection that has ever opened, by the transport that it has now or had last. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
@@ -53,7 +53,7 @@ export class Counts {
     this.assign(connection, worker, false);
   }
 
-  /** One that was connecting, or open; the transport that it had remains counted. */
+  /** Drops a connecting or open connection; its transport remains counted. */
   dropped(connection: CountedConnection): void {
     if (connection.open) this.connected--;
     else this.connecting--;

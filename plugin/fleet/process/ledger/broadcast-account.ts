@@ -4,7 +4,7 @@ import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/led
 import type { Losses } from './losses.ts';
 import type { Absence, Members } from './members.ts';
 
-/** What has come of one broadcast. */
+/** Receipts of a broadcast. */
 export interface BroadcastRow {
   firstAtUs: number;
   /** Indexed by slot. */

@@ -15,7 +15,7 @@ import { grown, Members } from './members.ts';
 
 /** A row is memory: without a plan, numbers up to here may have one. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
-/** One copy in this many is compared by checksum with the process's first copy of the broadcast. */
+/** Compares every n-th copy by checksum with the process's first copy of the broadcast. */
 export const CONTENT_CHECK_EVERY = 64;
 const NO_CHECKSUM = -1;
 
@@ -136,7 +136,7 @@ export class Ledger {
     return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
   }
 
-  /** The broadcast is none of the run's: its copies so far count as never ordered. */
+  /** Discards a broadcast that is not the run's: its copies so far count as never requested. */
   discard(seq: number): void {
     this.#neverOrdered += this.#take(seq)?.copies ?? 0;
   }

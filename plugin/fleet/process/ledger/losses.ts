@@ -3,7 +3,7 @@ import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol
 import type { LossTotals } from '../../../../protocol/link/ledger-messages.ts';
 import { grown } from './members.ts';
 
-/** What a connection received so far. */
+/** Receipts of a connection so far. */
 const NOTHING = 0;
 const ALL_SINCE_FIRST = 1;
 const SOME = 2;
@@ -11,7 +11,7 @@ const SOME = 2;
 export class Losses {
   /** Slot → broadcasts that were for it. */
   #expected: Uint32Array = new Uint32Array(64);
-  /** Slot → those that it lost while it was open. */
+  /** Slot → broadcasts lost while it was open. */
   #lost: Uint32Array = new Uint32Array(64);
   #pattern: Uint8Array = new Uint8Array(64);
   /** Slot → milliseconds from its join to the first broadcast that it received, or until then to the last that it lost. */

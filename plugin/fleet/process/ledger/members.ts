@@ -1,4 +1,4 @@
-/** Which connections are members of which room, from when to when. */
+/** Times at which connections are members of rooms. */
 import { crc32 } from 'node:zlib';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 
@@ -84,14 +84,13 @@ export class Members {
 
   /** The connection has ended; it stays in the rows of the broadcasts sent before. */
   left(slot: number, atUs: number): void {
-    // An attempt to come back that fails ends nothing.
+    // A failed attempt to reconnect ends no membership.
     if (this.#workers.has(slot) && !this.#leftAtUs.has(slot)) this.#leftAtUs.set(slot, atUs);
   }
 
   /**
-   * The server has restored the session of a connection that had ended: it was a member all the time, and has got what was
-   * sent again.
-   * @param worker that holds it now; `''` if nothing names it
+   * The server has restored the session of a closed connection: it was a member all the time, and has received the missed packets.
+   * @param worker that holds it now; `''` if it is unknown
    * @returns whether it is a member
    */
   recovered(slot: number, worker: string, atUs: number): boolean {

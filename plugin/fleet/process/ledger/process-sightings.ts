@@ -11,7 +11,7 @@ import type { Ledger } from './ledger.ts';
 export const FINALIZED = -1;
 /** No row: its copies are none of the run's broadcasts. */
 const NOT_COUNTED = 0;
-/** Ids that are remembered while nobody counts: their last copies may arrive when somebody does. */
+/** Ids to remember while the run does not count: their last copies may arrive once it does. */
 const KEPT_BEFORE = 1000;
 /** More than that are not remembered; the copies of each further one count as its first. */
 const MAX_IDS = 100_000;
@@ -20,7 +20,7 @@ const ROW_BYTES = 64 * 1024 ** 2;
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
-/** Ids beside those that are counted. */
+/** Ids beside the counted ones. */
 const MAX_OTHERS = 20;
 /** A longer copy is not searched for them. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
@@ -35,7 +35,7 @@ interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
 
 export class Sightings {
   readonly #seen = new Map<string, Seen>();
-  /** Where copies of ids count that the run has decided on; the oldest comes first. */
+  /** Columns for copies of ids that the run has finalized; the oldest comes first. */
   readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
   readonly #ledger: Rows;
   readonly #maxRowBytes: number;
@@ -100,7 +100,7 @@ export class Sightings {
     return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
   }
 
-  /** The broadcast is none of the run's. @returns its number in the ledger, 0 if it has none */
+  /** Discards a broadcast that is not the run's. @returns its number in the ledger, 0 if it has none */
   discard(id: string): number {
     return this.#take(id, NOT_COUNTED);
   }

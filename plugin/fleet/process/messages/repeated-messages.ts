@@ -33,7 +33,7 @@ export class RepeatedMessages {
   #stopped = false;
   #nextAckId = FIRST_REPEATED_ACK_ID;
   #connections = 0;
-  /** What was due until then has been sent, or counted as not sent. */
+  /** Time until which due messages have been sent, or counted as not sent. */
   #upToUs = 0;
   #dueOfEnded = 0;
   #sent = 0;
@@ -41,7 +41,7 @@ export class RepeatedMessages {
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
-  /** By event, those of `#unanswered` that the server has passed over. */
+  /** Messages of `#unanswered` that the server has skipped, by event. */
   readonly #passedOver: Record<string, number> = {};
 
   /** @param share index of this process among all fleet processes of the run, for the spread over the period */
@@ -82,7 +82,7 @@ export class RepeatedMessages {
     return true;
   }
 
-  /** The connection has ended, and can come back: its schedule goes on. */
+  /** The connection has closed and can reconnect: its schedule continues. */
   disconnected(connection: SendingConnection): void {
     const lost = connection.unanswered?.size ?? 0;
     this.#unanswered -= lost;
@@ -91,7 +91,7 @@ export class RepeatedMessages {
     connection.unanswered = undefined;
   }
 
-  /** The virtual user leaves the connection. What is under way can still be acknowledged. */
+  /** The virtual user closes the connection. Sent messages can still be acknowledged. */
   end({ senders }: SendingConnection): void {
     if (senders.length === 0) return;
     this.#sendDue();
@@ -150,7 +150,7 @@ export class RepeatedMessages {
     this.#dueOfEnded += this.#dueOf(sender, series);
   }
 
-  /** Sends what is due by now, so that whatever changes next leaves nothing out. @returns now */
+  /** Sends due messages, so that the next change leaves none out. @returns now */
   #sendDue(): number {
     const nowUs = this.#clock();
     if (this.#stopped) return nowUs;

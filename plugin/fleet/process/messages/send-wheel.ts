@@ -1,6 +1,6 @@
 /**
- * When each of many connections sends its message: once in each period, at a time of its own. The schedule is absolute: its
- * times are those of the clock itself, so that all processes of a host share it, and a late send delays no other.
+ * Schedule of repeated messages: each connection sends once per period, at its own time. It is absolute: its times are those of the clock
+ * itself, so that all processes of a host share it, and a late send delays no other.
  */
 
 /** Per period, so that a long one does not take more memory. */
@@ -37,7 +37,7 @@ export class SendWheel<T extends Turn> {
     return Math.floor(((index * GOLDEN_RATIO) % 1) * this.#slots.length);
   }
 
-  /** From now on. Hand out what is due first: see `advance`. */
+  /** Starts now. Call `advance` first, to hand out due entries. */
   add(turn: T): void {
     this.#slots[turn.slot]?.push(turn);
     this.#size++;
@@ -52,7 +52,7 @@ export class SendWheel<T extends Turn> {
     this.#size--;
   }
 
-  /** Hands out what is due by now and has not been handed out yet, in order. */
+  /** Hands out due entries in order, each once. */
   advance(nowUs: number, send: (turn: T, dueAtUs: number) => void): void {
     if (this.#size === 0) {
       this.#next = this.#after(nowUs);

@@ -1,4 +1,4 @@
-/** What one connection sends again and again, and what of it has not been acknowledged. */
+/** Repeated messages of a connection, with the unacknowledged ones. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client } from '../../client/client.ts';
@@ -11,11 +11,11 @@ export interface SendingConnection {
   readonly client: Client | undefined;
   readonly open: boolean;
   senders: readonly Sender[];
-  /** By acknowledgement id, those that are not acknowledged. */
+  /** Unacknowledged messages by acknowledgement id. */
   unanswered: Map<number, Awaited<MessageWindow>> | undefined;
 }
 
-/** One connection's share in a message. */
+/** A connection's share in a repeated message. */
 export interface Sender extends Turn {
   readonly message: RepeatedMessage;
   readonly connection: SendingConnection;
