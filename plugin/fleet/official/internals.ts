@@ -16,7 +16,7 @@ export type WebSocket = ({ terminate(): void; extensions: string; _receiver?: Re
 
 /** That of `ws`. */
 interface Receiver {
-  /** Frame of the message that is being received. */
+  /** Length of the message that is being received. */
   _totalPayloadLength?: number;
 }
 
