@@ -76,7 +76,7 @@ test('a run reads what an unchanged server keeps, and which functions allocate i
       JSON.stringify(places),
     );
   }
-  assert.match(output, /worker CPU by place, profiled: of [\d.]+ ms per connect: application/);
+  assert.match(output, /worker CPU by place, profiled: of [\d.]+ ms per connect: /);
   assert.match(output, /of the [\d.]+ KB that V8 counts per connection: application/);
   assert.match(output, /Node's inspector collects the garbage of 1 process/);
 });
