@@ -6,6 +6,8 @@ import type { Line } from './line.ts';
 
 /** Packages that are shown by name. */
 const MAX_PACKAGES = 5;
+/** Share of the whole; less is the error of the sampling. */
+const LEAST_UNATTRIBUTED = 0.05;
 
 /** @returns `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, engine.io 3.1, others 3.2` */
 export function memoryPlacesLine({ memory }: Pick<Result, 'memory'>): Line[] {
@@ -21,13 +23,16 @@ export function cpuPlacesLine({ cpuByPlace, ...result }: Pick<Result, 'memory' |
   return texts.length === 0 ? [] : [{ text: `worker CPU by place, profiled: ${texts.join('; ')}` }];
 }
 
-function parts({ packages, functions, together, quantity }: Places): string {
+/** Parts that add up to the whole. What the profile does not attribute is no package's. */
+function parts({ packages, functions, together, unattributed, quantity }: Places): string {
   const text = (value: number) => numberText(quantity, value);
   const shown = packages.slice(0, MAX_PACKAGES).filter(({ value }) => value > 0);
-  const others = together - shown.reduce((sum, { value }) => sum + value, 0);
+  const isAttributed = Math.abs(unattributed) < LEAST_UNATTRIBUTED * together;
+  const rest = isAttributed ? [] : [`not attributed ${text(unattributed)}`];
+  const others = together - shown.reduce((sum, { value }) => sum + value, 0) - (isAttributed ? 0 : unattributed);
   const texts = shown.map(({ name, value }) => {
     const first = name === 'application' ? functions.find((one) => one.package === name) : undefined;
     return `${name} ${text(value)}${first ? ` (${first.place} ${text(first.value)})` : ''}`;
   });
-  return `${texts.join(', ')}, others ${text(others)}`;
+  return [...texts, `others ${text(others)}`, ...rest].join(', ');
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CpuPlaces, MemoryPlaces } from '../../../protocol/result/places-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import { memoryPlacesLine } from '../../../report/answer/places-line.ts';
 import { compare } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
 import { renderConsole } from '../../../report/render/console.ts';
@@ -49,6 +50,17 @@ describe('places', () => {
   result.memory.places = kept(8);
   result.cpuByPlace = { connect: used(2000), absent: 'the process ended' };
   const document = runDocument(result);
+
+  it('add up in the lines of the answer, with what no function accounts for', () => {
+    const [line] = memoryPlacesLine(result);
+    assert.match(
+      line?.text ?? '',
+      /of the 14\.0 KB .*: application 8\.0 \(.* 8\.0\), ws 5\.0, others 0\.0, not attributed 1\.0$/,
+    );
+    const whole = { ...kept(8), growthBytes: 13 * KB, unattributedBytes: 0 };
+    const [other] = memoryPlacesLine(withPlaces(whole));
+    assert.match(other?.text ?? '', /ws 5\.0, others 0\.0$/);
+  });
 
   it('are bars and rows of a report', () => {
     const page = renderHtml(document);
