@@ -35,8 +35,8 @@ const HALTS: Record<HaltedProcess['state'], { what: string; fix: string }> = {
   },
   t: { what: 'was stopped by a debugger', fix: 'detach the debugger or tracer from it during a run' },
   D: {
-    what: 'waited for a device',
-    fix: 'see `dmesg` and its disk or network file system: it waits for I/O that does not end',
+    what: 'used no CPU while it waited in the kernel',
+    fix: 'see `dmesg` and its disk and network file systems: it waited for I/O, or for a child process to start',
   },
 };
 
