@@ -39,7 +39,10 @@ function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] 
   return [
     {
       ...{ ...snapshot, receipts, connected: 0 },
-      messages: { ...messages, unanswered: 0, passedOver: {}, lost: messages.lost + messages.unanswered },
+      messages: {
+        ...{ ...messages, unanswered: 0, waitingConnections: 0, passedOver: {} },
+        lost: messages.lost + messages.unanswered,
+      },
       ...(fault && { fault: ended(fault) }),
     },
   ];

@@ -31,7 +31,8 @@ const ZERO = {
   receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
   messages: {
     ...{ connections: 0, due: 0, sent: 0, notSent: { missed: 0, disconnected: 0 } },
-    ...{ unasked: 0, acknowledged: 0, unanswered: 0, passedOver: {}, lost: 0, measured: NO_TIMES, outside: NO_TIMES },
+    ...{ unasked: 0, acknowledged: 0, unanswered: 0, waitingConnections: 0, passedOver: {}, lost: 0 },
+    ...{ measured: NO_TIMES, outside: NO_TIMES },
   },
   unknownAcks: 0,
   acks: 0,

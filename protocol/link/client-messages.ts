@@ -49,6 +49,8 @@ export const messageTotalsSchema = z.object({
   acknowledged: count,
   /** Unacknowledged messages of open connections. */
   unanswered: count,
+  /** Open connections with such messages. */
+  waitingConnections: count,
   /** Part of `unanswered` as in `messageCountsSchema`, by event. */
   passedOver: counts,
   /** Unacknowledged messages of closed connections. */

@@ -39,6 +39,10 @@ export const messagesSchema = objectOrNull({
   unasked: count.describe('sent without requesting an acknowledgement'),
   acknowledged: figure(count, 'sent and acknowledged', messages),
   unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed open', messages),
+  waitingConnections: count
+    .nullable()
+    .default(null)
+    .describe('connections with messages of `unansweredConnected`; null in results of older versions'),
   unansweredDisconnected: figure(count, 'not acknowledged when the connection ended', messages),
   passedOver: byName(count).describe(
     'part of `unansweredConnected`, by event: not acknowledged, although a newer one of the same connection was, or none ever was',

@@ -95,6 +95,7 @@ export function messageTotals(changes: Partial<MessageTotals> = {}): MessageTota
     unasked: 0,
     acknowledged: 0,
     unanswered: 0,
+    waitingConnections: 0,
     passedOver: {},
     lost: 0,
     measured: messageTimes([]),

@@ -27,6 +27,7 @@ export function perfectMessages(): Messages {
     unasked: 0,
     acknowledged: 120_000,
     unansweredConnected: 0,
+    waitingConnections: 0,
     unansweredDisconnected: 0,
     passedOver: {},
     answered: 1,

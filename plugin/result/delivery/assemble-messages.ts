@@ -11,11 +11,12 @@ export function messageFigures({ messages, snapshots }: Measurements): Messages 
   if (!messages) return null;
   const totals = addSnapshots(snapshots).messages;
   const { connections, due, sent, notSent, unasked, acknowledged, unanswered, passedOver, lost } = totals;
-  const { measured, outside } = totals;
+  const { measured, outside, waitingConnections } = totals;
   return {
     steps: messages.steps.map(({ namespace: _, ...step }) => step),
     ...{ connections, due, sent, notSent, unasked, acknowledged },
     unansweredConnected: unanswered,
+    waitingConnections,
     unansweredDisconnected: lost,
     passedOver,
     answered: sent > unasked ? acknowledged / (sent - unasked) : null,

@@ -107,6 +107,17 @@ test('acknowledgements count once, in any order, and only of what the connection
   assert.partialDeepStrictEqual(totals(), { acknowledged: 2, unanswered: sent.length - 2 });
 });
 
+test('connections with unacknowledged messages count once each, until their last acknowledgement or their end', (t) => {
+  const { messages, start, pass, sent, totals } = sending(t);
+  const [one, other] = [start(), start()];
+  pass(2);
+  assert.equal(totals().waitingConnections, 2);
+  for (const ackId of sent) messages.acknowledged(one, ackId);
+  assert.equal(totals().waitingConnections, 1);
+  messages.disconnected(other);
+  assert.deepEqual([totals().waitingConnections, totals().lost], [0, 2]);
+});
+
 test('a message without an acknowledgement is sent without an id', (t) => {
   const { messages, start, pass, sent, totals } = sending(t, { acknowledge: false });
   start();

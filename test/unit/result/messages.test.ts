@@ -19,6 +19,7 @@ function figures(changes: Partial<Measurements['messages']> = {}): Messages {
       acknowledged: 4,
       unasked: 0,
       unanswered: 2,
+      waitingConnections: 1,
       lost: 1,
       passedOver: { batch: 1 },
     },
@@ -45,7 +46,7 @@ describe('messages of clients', () => {
     const { steps, connections, due, sent, notSent, acknowledged, answered, ...more } = figures();
     assert.deepEqual(steps, [STEP]);
     assert.deepEqual([connections, due, sent, notSent], [6, 18, 14, { missed: 2, disconnected: 2 }]);
-    assert.deepEqual([acknowledged, more.unansweredConnected, more.unansweredDisconnected], [8, 4, 2]);
+    assert.deepEqual([acknowledged, more.unansweredConnected, more.waitingConnections], [8, 4, 2]);
     assert.equal(answered, 8 / 14);
   });
 
@@ -89,6 +90,12 @@ describe('the verdict on messages of clients', () => {
       'MESSAGES_UNACKNOWLEDGED',
       'the server skipped 15,000',
       '`typing`',
+    ],
+    [
+      'that the server does not answer on some connections',
+      messages({ ...unanswered, waitingConnections: 12 }),
+      'MESSAGES_UNACKNOWLEDGED',
+      '15,000 on 12 of 5,000 connections that stayed open',
     ],
     ['that the server does not answer', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],
     ['of which one that was due is in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],

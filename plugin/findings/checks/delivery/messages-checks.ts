@@ -6,6 +6,11 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 import { valuesOf } from '../../values.ts';
 
+/** A larger share of the connections has nothing in common. */
+const MAX_SOME_SHARE = 0.5;
+const OF_SOME_FIX =
+  'find what the connections without an acknowledgement have in common, such as data for which the handler throws or returns early: see the log of the server';
+
 export const messages: Check[] = [
   check('ACKS_CARRY_ERRORS', (result, measurements) => {
     const { acks, errors } = acksOf(result, measurements);
@@ -33,24 +38,38 @@ export const messages: Check[] = [
   check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }) => {
     const asked = found ? found.sent - found.unasked : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
-    const { acknowledged, unansweredConnected, unansweredDisconnected, passedOver } = found;
+    const { acknowledged, unansweredConnected, unansweredDisconnected, passedOver, waitingConnections } = found;
+    // A connection counts once for each of its steps.
+    const senders = found.steps.length === 1 ? found.connections : undefined;
+    const isOfSome = !!waitingConnections && waitingConnections < (senders ?? 0) * MAX_SOME_SHARE;
     const never = total(passedOver);
     const neverText =
       never === 0
         ? ''
         : `; of these, the server skipped ${integer(never)} (\`${Object.keys(passedOver).join('`, `')}\`): it acknowledged later messages of the same connections, or none at all`;
-    const where = `${integer(unansweredConnected)} on connections that stayed open, ${integer(unansweredDisconnected)} on lost ones${neverText}`;
+    const where = `${integer(unansweredConnected)} on ${connectionsText(waitingConnections, senders)} that stayed open, ${integer(unansweredDisconnected)} on lost ones${neverText}`;
     return {
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
       window: 'messages',
       values: valuesOf({
         'messages without an acknowledgement': asked - acknowledged,
         'on connections that stayed open': unansweredConnected,
+        'connections with them': waitingConnections,
+        'sending connections': senders,
         'on lost connections': unansweredDisconnected,
+        'skipped messages': never === 0 ? undefined : never,
       }),
+      ...(isOfSome && { fix: OF_SOME_FIX }),
     };
   }),
 ];
+
+function connectionsText(waiting: number | null, senders: number | undefined): string {
+  if (!waiting) return 'connections';
+  return senders === undefined
+    ? counted(waiting, 'connection')
+    : `${integer(waiting)} of ${counted(senders, 'connection')}`;
+}
 
 /** @returns the acknowledgements of virtual users and publishers, and the errors in them by their words */
 export function acksOf(

@@ -41,6 +41,8 @@ export class RepeatedMessages {
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
+  /** Connections with messages of `#unanswered`. */
+  #waitingConnections = 0;
   /** Messages of `#unanswered` that the server has skipped, by event. */
   readonly #passedOver: Record<string, number> = {};
 
@@ -75,6 +77,7 @@ export class RepeatedMessages {
     const answered = connection.unanswered?.get(ackId);
     if (!answered) return false;
     connection.unanswered?.delete(ackId);
+    if (connection.unanswered?.size === 0) this.#waitingConnections--;
     this.#unanswered--;
     this.#acknowledged++;
     this.#change(answered.order, () => answered.order.acknowledged(answered));
@@ -85,6 +88,7 @@ export class RepeatedMessages {
   /** The connection has closed and can reconnect: its schedule continues. */
   disconnected(connection: SendingConnection): void {
     const lost = connection.unanswered?.size ?? 0;
+    if (lost > 0) this.#waitingConnections--;
     this.#unanswered -= lost;
     this.#lost += lost;
     for (const { order } of connection.unanswered?.values() ?? []) this.#change(order, () => order.clear());
@@ -120,6 +124,7 @@ export class RepeatedMessages {
       unasked: this.#unasked,
       acknowledged: this.#acknowledged,
       unanswered: this.#unanswered,
+      waitingConnections: this.#waitingConnections,
       passedOver: { ...this.#passedOver },
       lost: this.#lost,
       measured: this.#measured.snapshot(),
@@ -181,6 +186,7 @@ export class RepeatedMessages {
       this.#unanswered++;
       connection.unanswered ??= new Map();
       const { unanswered } = connection;
+      if (unanswered.size === 0) this.#waitingConnections++;
       this.#change(order, () => unanswered.set(ackId, order.sent(dueAtUs, this.#current)));
     }
     return true;
