@@ -1,5 +1,6 @@
 /** Facts to findings: the one place that judges a run. */
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
+import { valuesOf } from '../../protocol/result/finding-values.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
 import { notFinalized } from '../result/delivery/assemble-delivery.ts';
@@ -32,7 +33,6 @@ import { sources } from './checks/server/sources-checks.ts';
 import { stalls } from './checks/server/stalls-checks.ts';
 import { workers } from './checks/server/workers-checks.ts';
 import { replacedBy } from './met-expectations.ts';
-import { valuesOf } from './values.ts';
 
 /** Stages of a run in the order of time; `messages` is the time in which connections send them. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];

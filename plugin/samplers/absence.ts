@@ -108,6 +108,14 @@ export function describeAbsence(
 ): string {
   const [never, later] = WORDS[reason];
   if (sinceUs === undefined) return `${source} ${never}: ${detail}`;
-  const seconds = beganAtUs === undefined ? undefined : Math.max(0, sinceUs - beganAtUs) / 1e6;
+  const seconds = absentSinceSeconds({ sinceUs }, beganAtUs);
   return `${source} ${later}${seconds === undefined ? '' : ` since ${seconds.toFixed(1)} s`}: ${detail}`;
+}
+
+/** @returns from the start of the run's time to the begin of the absence; undefined if either is unknown */
+export function absentSinceSeconds(
+  { sinceUs }: Pick<Absence, 'sinceUs'>,
+  beganAtUs: number | undefined,
+): number | undefined {
+  return sinceUs === undefined || beganAtUs === undefined ? undefined : Math.max(0, sinceUs - beganAtUs) / 1e6;
 }

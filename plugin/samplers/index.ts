@@ -1,4 +1,12 @@
-export { type Absence, Absent, Availability, absenceOf, describeAbsence, reasonOf } from './absence.ts';
+export {
+  type Absence,
+  Absent,
+  Availability,
+  absenceOf,
+  absentSinceSeconds,
+  describeAbsence,
+  reasonOf,
+} from './absence.ts';
 export { UnansweredRequest } from './control/control-errors.ts';
 export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';

@@ -1,4 +1,7 @@
 /** Other users of the CPUs of a machine: other programs, and the hypervisor, which gave time to other machines. */
+
+import { valuesOf } from '../../protocol/result/finding-values.ts';
+import type { FindingValue } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
@@ -23,6 +26,8 @@ export interface Taken {
   idleShare: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;
+  /** The numbers of `text`. */
+  values: FindingValue[];
   /** The largest of the programs, by the names that they give themselves. */
   programs: string[];
   /** All windows in which others took a quarter of the CPUs or more; the worst one first. */
@@ -69,6 +74,18 @@ export function takenByOthers(result: Machines): Taken | undefined {
     share: worst.taken / cores,
     idleShare: Math.max(0, 1 - busyCores / cores),
     text: texts.join(', '),
+    values: [
+      ...valuesOf(
+        { 'CPU used by others': (100 * worst.taken) / cores, 'taken by the hypervisor': (100 * stealCores) / cores },
+        '%',
+      ),
+      ...valuesOf({
+        'cores used by other programs': othersCores ?? 0,
+        'cores used outside of this container': unseenCores,
+        cores,
+      }),
+      ...valuesOf(Object.fromEntries(programs.map(({ name, cores: used }) => [`cores used by ${name}`, used]))),
+    ],
     programs: programs.map(({ name }) => name),
     windows: [
       ...new Set([window, ...windows.flatMap((one) => (one.taken >= DISTURBING_SHARE * one.cores ? one.window : []))]),

@@ -1,4 +1,5 @@
 /** A single stall of an event loop: the p99 of its delay does not show it, but many measured times can contain it. */
+import { valuesOf } from '../../protocol/result/finding-values.ts';
 import type { FindingValue } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
@@ -36,14 +37,15 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   if (!figure) return undefined;
   // For example `the connect time of 2,003 ms (max; median 4 ms)`.
   const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
-  return { ms: figure.ms, text };
+  const values = valuesOf({ [`${what} (${figure.name})`]: figure.ms, [`${what} (median)`]: times.p50 }, 'ms');
+  return { ms: figure.ms, text, values };
 }
 
 /** Name of the value that findings have: how long an event loop stood still, in seconds. */
 export const STANDSTILL = 'longest standstill';
 
-export function standstill(seconds: number): FindingValue {
-  return { name: STANDSTILL, value: seconds, unit: 's', low95: null, high95: null };
+export function standstill(seconds: number): FindingValue[] {
+  return valuesOf({ [STANDSTILL]: seconds }, 's');
 }
 
 /** A stall of a worker that shows in a figure. */
@@ -51,7 +53,7 @@ export interface Stall {
   subject: string;
   window: LoopWindow;
   message: string;
-  ms: number;
+  values: FindingValue[];
 }
 
 /** @returns for each window, the longest stall of a worker that shows in a figure */
@@ -70,7 +72,8 @@ export function stalledWorkers(result: Measured): Stall[] {
     if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
     const { worker, ms, t } = longest;
     const message = `worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`;
-    return [{ subject: `worker ${worker}`, window, message, ms }];
+    const values = [...standstill(ms / 1000), ...valuesOf({ 'end of the standstill': t }, 's'), ...explained.values];
+    return [{ subject: `worker ${worker}`, window, message, values }];
   });
 }
 

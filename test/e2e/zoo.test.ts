@@ -8,6 +8,7 @@ import { TOKEN } from '../helpers/app.ts';
 import { assertFoots, sum } from '../helpers/foots.ts';
 import { inProcessScript, startInProcess } from '../helpers/in-process-run.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
+import { assertValues } from '../helpers/verdict.ts';
 import { type ApartMember, apart, startApartServer } from '../helpers/zoo/apart.ts';
 import { connections } from '../helpers/zoo/connections.ts';
 import { copies } from '../helpers/zoo/copies.ts';
@@ -76,6 +77,7 @@ function testMember(member: Member): void {
     const { result, exitCode, output } = await run.ended;
     assertFoots(result);
     assertFigures(member, result);
+    for (const finding of result.findings) assertValues(finding);
     assert.deepEqual(reasonsOfServer(result, member.reasons, []), member.reasons.toSorted(), output);
     const { status } = result.verdict;
     const { failed, lost } = result.connections;

@@ -25,6 +25,7 @@ import type { BroadcastOrder, WorkerStats } from '../../protocol/wire/events.ts'
 import { roomName } from '../../protocol/wire/rooms.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 import { readingsOf } from './readings.ts';
+import { assertValues } from './verdict.ts';
 
 const ROUND_TRIP_US = 2000;
 const WARM_UP_MS = 300;
@@ -115,7 +116,9 @@ export class FakeRun {
 
   /** Findings from the observations of the run. */
   get noticed(): CodedDetail[] {
-    return observed(this.measurements.observations);
+    const found = observed(this.measurements.observations);
+    for (const finding of found) assertValues(finding);
+    return found;
   }
 
   /** Connects virtual users, which join and hold. */

@@ -10,7 +10,7 @@ import { conclude } from '../../plugin/findings/conclude.ts';
 import { detailsBy, explainedBy, rootsOf } from '../../plugin/findings/find.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
-import type { Finding } from '../../protocol/result/findings.ts';
+import type { Finding, FindingValue } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { finding } from './findings.ts';
 import { measurements } from './measurements.ts';
@@ -77,13 +77,40 @@ export function testCases(cases: Case[]): void {
   }
 }
 
-/** Numbers that are names: of processes, ports, workers, broadcasts and JSON paths, and in quotes. */
-const NAMES = /`[^`]*`|"[^"]*"|\$\.\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*/gi;
+/** Numbers that are names: of processes, ports, workers, broadcasts, paths, percentiles, and in the words of others. */
+const NAMES =
+  /`[^`]*`|"[^"]*"|\$\.\S+|--\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*|\b1 % of|\(9\d %\)|9\d % within|(answered|then|with) \d+ (\w+(,? \w+)*:|\()|\(its .*\)|answered \d+;|(close|confirmation|acknowledgement) within \d+(\.\d+)? s/gi;
+/** Factors from the units of messages to the units of values. */
+const UNITS: Record<string, Record<string, number>> = {
+  s: { s: 1, ms: 1000 },
+  ms: { s: 1e-3, ms: 1 },
+  KB: { bytes: 1024, 'bytes/s': 1024 },
+  MB: { bytes: 1024 ** 2 },
+  bytes: { bytes: 1 },
+  '%': { '%': 1 },
+  '/s': { '/s': 1 },
+};
+const NUMBER = String.raw`\d[\d,]*(?:\.\d+)?`;
+/** A number with its unit: that of the range that it begins, or none. */
+const SHOWN = new RegExp(
+  `(?<![\\w.:/-])(${NUMBER})(?:(?= (?:to|and) ${NUMBER} ?(${Object.keys(UNITS).join('|')})\\b)| ?(${Object.keys(UNITS).join('|')})(?!\\w)|(?![\\w.:/]))`,
+  'g',
+);
 
-/** Asserts that a finding with a number in its message also has values, so that readers need not parse the sentence. */
+/** Asserts that the values have each number of the message, as it is shown: no reader parses the sentence. */
 export function assertValues({ code, message, values = [] }: Pick<Finding, 'code' | 'message' | 'values'>): void {
-  const number = /(?<![\w.:/])\d+(?![\w.:/])/.exec(message.replace(NAMES, ''));
-  if (number) assert.ok(values.length > 0, `${code} has ${number[0]} in its message, and no value: ${message}`);
+  for (const [shown, digits = '', ofRange, own] of message.replace(NAMES, '').matchAll(SHOWN)) {
+    const unit = ofRange ?? own ?? '';
+    const [, fraction = ''] = digits.split('.');
+    const value = Number(digits.replaceAll(',', ''));
+    const isShown = (one: FindingValue) => {
+      const factor = unit === '' ? 1 : (UNITS[unit]?.[one.unit] ?? Number.NaN);
+      return [one.value, one.low95, one.high95].some(
+        (all) => Math.abs(Math.abs(all ?? Number.NaN) / factor - value) < 10 ** -fraction.length,
+      );
+    };
+    assert.ok(values.some(isShown), `${code} has ${shown} ${unit} in its message, and not in its values: ${message}`);
+  }
 }
 
 /** Asserts that the message contains each detail as its own word or number. */

@@ -1,5 +1,6 @@
 /** The invariant of CPU time: no process uses more than all cores of its machine. */
 import { cpus } from 'node:os';
+import { valuesOf } from '../../../protocol/result/finding-values.ts';
 import { decimals } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { LAYERS } from '../../samplers/index.ts';
@@ -37,6 +38,7 @@ export function impossibleCpu({
   return [...found].map(([layer, { cpuSeconds, seconds }]) => ({
     figures: [layer],
     message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores`,
+    values: [...valuesOf({ 'CPU time': cpuSeconds, 'length of the window': seconds }, 's'), ...valuesOf({ cores })],
     fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
   }));
 }

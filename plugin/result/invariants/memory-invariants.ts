@@ -1,4 +1,5 @@
 /** Invariants of memory. Each returns the figures that break it, with the values. */
+import { valuesOf } from '../../../protocol/result/finding-values.ts';
 import { integer, megabytes } from '../../../report/text/format.ts';
 import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
 import type { Violation } from './violation.ts';
@@ -37,8 +38,11 @@ const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
 
 export function isNegative({ rows }: MemoryRun): Found {
   return figuresOf(rows).flatMap((figure) => {
-    const least = Math.min(...valuesOf(rows, figure));
-    return least >= 0 ? [] : [{ figures: [figure], message: `${figure} was ${integer(least)} bytes`, fix: SEE_SOURCE }];
+    const least = Math.min(...readingsOf(rows, figure));
+    const message = `${figure} was ${integer(least)} bytes`;
+    return least >= 0
+      ? []
+      : [{ figures: [figure], message, values: valuesOf({ [figure]: least }, 'bytes'), fix: SEE_SOURCE }];
   });
 }
 
@@ -49,11 +53,12 @@ export function isTooSmall({ rows, processes }: MemoryRun): Found {
     if (!/(Rss|WorkingSet)$/.test(figure)) return [];
     const isWorker = figure.startsWith('worker');
     const needed = isWorker ? processes * (isV8 ? LEAST_V8_BYTES : LEAST_BYTES) : LEAST_BYTES;
-    const least = Math.min(...valuesOf(rows, figure));
+    const least = Math.min(...readingsOf(rows, figure));
     if (least >= needed) return [];
     const what = isWorker && isV8 ? `${processes} Node processes have` : 'a process has';
     const message = `${figure} was ${integer(least)} bytes, and ${what} at least ${megabytes(needed)} MB`;
-    return [{ figures: [figure], message, fix: 'let the source report all memory of the process, in bytes' }];
+    const values = [...valuesOf({ [figure]: least, 'least possible': needed }, 'bytes'), ...valuesOf({ processes })];
+    return [{ figures: [figure], message, values, fix: 'let the source report all memory of the process, in bytes' }];
   });
 }
 
@@ -72,7 +77,7 @@ function unmoved(rows: MemoryRun['rows']): Found {
   const [fewest, most] = [Math.min(...numbers), Math.max(...numbers)];
   if (rows.length < 2 || most <= fewest) return [];
   return MOVING.flatMap((figure) => {
-    const values = valuesOf(rows, figure);
+    const values = readingsOf(rows, figure);
     if (values.length < rows.length) return [];
     const [low, high] = [Math.min(...values), Math.max(...values)];
     if (high - low >= LEAST_PER_CONNECTION * (most - fewest)) return [];
@@ -82,6 +87,10 @@ function unmoved(rows: MemoryRun['rows']): Found {
       {
         figures: figure === HEAP ? WITH_HEAP.filter((id) => figuresOf(rows).includes(id)) : [figure],
         message,
+        values: [
+          ...valuesOf({ [`lowest ${figure}`]: low, [`${figure} moved by`]: high - low }, 'bytes'),
+          ...valuesOf({ readings: values.length, 'fewest connections': fewest, 'most connections': most }),
+        ],
         fix: 'let the source report the process that holds the connections, now and without a cache; or use more connections',
       },
     ];
@@ -120,20 +129,24 @@ export function growsMoreThanRss({ rows, collected, processes }: MemoryRun): Fou
   if (!worst || excessOf(worst) <= free) return [];
   const { connections, heap, rss } = worst;
   const message = `up to ${integer(connections)} connections, ${HEAP} grew by ${megabytes(heap)} MB, and ${RSS}, which contains it, by ${megabytes(rss)} MB`;
-  return [{ figures: [...WITH_HEAP, RSS, 'workerPss'], message, fix: SEE_SOURCE }];
+  const values = [
+    ...valuesOf({ [`growth of ${HEAP}`]: heap, [`growth of ${RSS}`]: rss }, 'bytes'),
+    ...valuesOf({ connections }),
+  ];
+  return [{ figures: [...WITH_HEAP, RSS, 'workerPss'], message, values, fix: SEE_SOURCE }];
 }
 
 const SEE_SOURCE = 'let all figures be of the same process, live and in bytes; see `memory.sources` in result.json';
 
 function partExceeds(part: string, bytes = 0, whole: string, all = 0, figures: string[]): Found[number] {
   const message = `${part} was ${megabytes(bytes)} MB, and ${whole}, which contains it, ${megabytes(all)} MB`;
-  return { figures, message, fix: SEE_SOURCE };
+  return { figures, message, values: valuesOf({ [part]: bytes, [whole]: all }, 'bytes'), fix: SEE_SOURCE };
 }
 
 function figuresOf(rows: MemoryRun['rows']): string[] {
   return [...new Set(rows.flatMap(({ all }) => all.flatMap(Object.keys)))];
 }
 
-function valuesOf(rows: MemoryRun['rows'], figure: string): number[] {
+function readingsOf(rows: MemoryRun['rows'], figure: string): number[] {
   return rows.flatMap(({ all }) => all.flatMap(({ [figure]: bytes }) => bytes ?? []));
 }

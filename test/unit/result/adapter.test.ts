@@ -183,12 +183,11 @@ describe('broadcasts that reach separate groups of connections', () => {
     const both = lostBy(spread(4, 1, [1, 1, 1]));
     assertNames(both?.message, ['1 of 5 connections received none of 3, 3 of 5 connections lost 1 of 3']);
     assert.doesNotMatch(both?.fix ?? '', /nothing/);
-    const values = both?.values?.map(({ name, value }) => [name, value]);
-    assert.deepEqual(values?.slice(1), [
-      ['connections that lost copies', 4],
-      ['connections that received none', 1],
-      ['copies lost per other connection (median)', 1],
-    ]);
+    assert.partialDeepStrictEqual(Object.fromEntries(both?.values?.map(({ name, value }) => [name, value]) ?? []), {
+      'connections that lost copies': 4,
+      'connections that received none': 1,
+      'copies lost per other connection (median)': 1,
+    });
   });
 
   it('show a server that emits twice to some of its clients', () => {

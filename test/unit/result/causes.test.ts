@@ -265,7 +265,7 @@ it('a process that ended leaves no doubt about which connections lost copies', (
 });
 
 it('broadcasts stay unconfirmed while a worker stands still for long', () => {
-  const stall = { window: 'broadcasts', values: [standstill(41)] };
+  const stall = { window: 'broadcasts', values: standstill(41) };
   const effects = [finding('BROADCASTS_UNCONFIRMED', '', { window: 'broadcasts' }), finding('PROBE_INCOMPLETE')];
   const [cause] = withCauses([finding('WORKER_STALLED', '', stall), ...effects], perfectResult(), measurements());
   assert.deepEqual(cause?.explains, ['BROADCASTS_UNCONFIRMED'], 'not a probe of another time');

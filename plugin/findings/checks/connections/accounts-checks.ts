@@ -1,9 +1,9 @@
 /** Identities of the figures: everything requested is in exactly one column, in every account. */
 
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { check, type Found, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** `all` is the sum of its parts. */
 interface Account {
@@ -102,7 +102,12 @@ function mismatch(all: Account[]): Found {
   const others = more.length > 0 ? `, and ${more.length} more such sums` : '';
   return {
     message: `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}`,
-    values: valuesOf({ [first.what]: first.all, ...first.parts }),
+    values: valuesOf({
+      [first.what]: first.all,
+      ...first.parts,
+      sum: sumOf(first),
+      ...(more.length > 0 && { 'other wrong sums': more.length }),
+    }),
   };
 }
 

@@ -2,19 +2,20 @@
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
+import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import { BY_SERVER } from '../../../run/measurements/end-words.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { waitedForServer } from '../../evidence.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
-import { valuesOf } from '../../values.ts';
-import { closedByApplication, codesFix, codesText, sameAge, secondsText } from './ends-checks.ts';
+import { closedByApplication, codesFix, endsByCode, sameAge, secondsText } from './ends-checks.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { idleTimeOut } from './idle-time-outs.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
@@ -56,7 +57,7 @@ export const connections: Check[] = [
     return {
       message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
       values: [
-        ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target }),
+        ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target, ...failed }),
         ...valuesOf({ 'begin of the refusals': outage?.from, 'end of the refusals': outage?.to }, 's'),
         ...valuesOf({ 'connections after the refusals': outage?.after }),
       ],
@@ -144,8 +145,10 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const ofApplication = closedByApplication(connections.ends, byApplication, opened);
   const values = valuesOf({
     'lost connections': total(lost),
+    ...lost,
     'opened connections': opened,
     'connections open at the end': held,
+    ...(asPlanned > 0 && { 'lost by the planned fault': asPlanned }),
   });
   if (byApplication === total(lost))
     return {
@@ -156,9 +159,10 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const fall = steepestFall(total(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
   const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
-  const codes = asPlanned > 0 ? '' : codesText(connections.ends);
+  const codes = asPlanned > 0 ? [] : endsByCode(connections.ends);
+  const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
-  const idle = age && !pings ? idleTimeOut(result, age.seconds) : undefined;
+  const idle = age && !pings ? idleTimeOut(result, age.high) : undefined;
   const fix =
     pings?.fix ??
     idle?.fix ??
@@ -167,12 +171,13 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codes}${pings?.message ?? ''}${left}${(pings ? undefined : age?.text) ?? when}${idle?.message ?? ''}`,
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codesText && `; ${codesText}`}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}`,
       values: [
         ...values,
+        ...valuesOf(Object.fromEntries(codes)),
         ...(pings?.values ?? []),
         ...(idle?.values ?? []),
-        ...(age && !pings ? valuesOf({ 'age at the end': age.seconds }, 's') : []),
+        ...(age && !pings ? valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's') : []),
         ...(fall && !pings && age === undefined ? valuesOf({ 'time of most losses': fall.t }, 's') : []),
       ],
       ...(fix !== undefined && { fix }),
@@ -193,14 +198,10 @@ function clientFix(lost: Record<string, number>): string | undefined {
 const MAX_RAMP_SHARE = 0.25;
 
 /** @returns how old the lost connections were, where a time-out shows by it */
-function commonAge(
-  { connections: { ends } }: Measured,
-  { ramps }: Measurements,
-): { text: string; seconds: number } | undefined {
+function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): EndRow['sent'] | undefined {
   const age = sameAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
-  if (!age || age.high - age.low >= MAX_RAMP_SHARE * rampSeconds) return undefined;
-  return { text: `; they ended ${secondsText(age)} after they had connected`, seconds: age.high };
+  return age && age.high - age.low < MAX_RAMP_SHARE * rampSeconds ? age : undefined;
 }
 
 /** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
@@ -210,7 +211,7 @@ function lostNamespaces({ connections, fault }: Measured): Found {
   if (total(gone) === 0 || fault) return undefined;
   return {
     message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,
-    values: valuesOf({ 'lost namespaces': total(gone) }),
+    values: valuesOf({ 'lost namespaces': total(gone), ...gone }),
     fix: 'see the log of the workers: the server disconnects these sockets',
   };
 }

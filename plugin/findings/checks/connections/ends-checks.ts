@@ -1,5 +1,6 @@
 /** How connections ended: by the application itself, by a message too large, or with a close code. */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { EndRow } from '../../../run/measurements/end-rows.ts';
@@ -12,7 +13,6 @@ import {
   sizesOf,
 } from '../../../run/measurements/end-words.ts';
 import { type Check, check, type Detail } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 type Range = EndRow['sent'];
 
@@ -112,16 +112,15 @@ function spanOf(ranges: Range[]): Range {
   return { low: Math.min(...ranges.map(({ low }) => low)), high: Math.max(...ranges.map(({ high }) => high)) };
 }
 
-/** Ends with a known close code or status. @returns `; 12 with 1012 (the server restarts: "deploy")`, or nothing */
-export function codesText(all: readonly EndRow[]): string {
+/** Ends with a known close code or status: `1012 (the server restarts: "deploy")`, with how many they are. */
+export function endsByCode(all: readonly EndRow[]): [code: string, count: number][] {
   const rows = all.filter(({ reason }) => reason !== BY_SERVER);
   const byCause = [...Map.groupBy(rows, ({ cause }) => cause)];
-  const texts = byCause.flatMap(([cause, ended]) => {
+  return byCause.flatMap(([cause, ended]): [string, number][] => {
     const words = ended.map((one) => one.words).find((one) => one !== '') ?? '';
     const code = codeText({ cause, words });
-    return code === undefined ? [] : `${countOf(ended)} with ${code}`;
+    return code === undefined ? [] : [[code, countOf(ended)]];
   });
-  return texts.length > 0 ? `; ${texts.join(', ')}` : '';
 }
 
 /** Codes that say no more than that the connection was closed. */

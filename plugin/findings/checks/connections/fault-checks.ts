@@ -1,7 +1,8 @@
 /** A planned fault: every connection that it dropped must reconnect. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { breakdown, counted, total } from '../../../../report/text/format.ts';
 import { type Check, check } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 export const fault: Check[] = [
   check('NOT_BACK', ({ fault: found }) => {

@@ -1,8 +1,9 @@
 /** Connections that something in between, or the server, closed because nothing was sent on them for too long. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** Ends without a close frame: a proxy that gives up sends none. */
 const SILENT_END = /^(closed_1006)?$/;

@@ -1,12 +1,12 @@
 /** Configured limits that look like capacity: connections stop at a certain number. */
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { filesBeside, leakedFilesFix } from '../server/open-files.ts';
 import { isTimeOut } from './cut-off.ts';
 
@@ -107,14 +107,16 @@ export function configuredLimit(result: Measured): Found {
   if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + total(lost)) * ONE_CAUSE) return undefined;
   const came = cameAfterRefusals(result);
   if (!known.isRate && came > failed) return undefined;
-  const rate =
-    known.isRate && came >= target * MIN_SHARE
-      ? `; ${came} came in after the first refusals, as with a limit of the rate`
-      : '';
+  const isOfRate = known.isRate && came >= target * MIN_SHARE;
+  const rate = isOfRate ? `; ${came} came in after the first refusals, as with a limit of the rate` : '';
   const words = failureExamples[cause] === undefined ? '' : `${failureExamples[cause]}: `;
   const message = `${words}${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`;
   const about = known.blame ?? 'deployment';
-  const values = valuesOf({ [`failed with ${cause}`]: count, 'failed connections': failed });
+  const values = valuesOf({
+    [`failed with ${cause}`]: count,
+    'failed connections': failed,
+    'connections after the first refusals': isOfRate ? came : undefined,
+  });
   return { message, values, fix: known.remedy, about, ...(about !== 'deployment' && { invalidates: ['connections'] }) };
 }
 

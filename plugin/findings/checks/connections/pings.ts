@@ -1,9 +1,10 @@
 /** Connections that closed because no ping of the server came: whether the server or the generator was late. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs } from '../../evidence.ts';
-import { valuesOf } from '../../values.ts';
 
 /** Socket.IO's reason at a client that missed a ping. */
 export const PING_TIMEOUT = 'ping timeout';

@@ -1,11 +1,11 @@
 /** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { integer } from '../../../../report/text/format.ts';
 import { type Group, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 type Judged = Pick<Measured, 'delivery' | 'processes'>;
 
@@ -52,6 +52,7 @@ export function audienceValues({ delivery }: Judged, measurements: Measurements)
   const { received, expected } = first;
   return {
     'broadcasts to the same connections': 1 + others.length,
+    broadcasts: batches.length,
     'connections reached': received,
     connections: expected,
   };

@@ -1,6 +1,7 @@
 /** Whether the broadcasts left as planned, and to whom. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer } from '../../../../report/text/format.ts';
@@ -8,7 +9,6 @@ import { sum } from '../../../result/sums.ts';
 import { isDuring } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** The same as for messages and event loops: a smaller delay hardly changes the figures. */
 const MIN_LATE_MS = 50;
@@ -23,9 +23,10 @@ export const broadcasts: Check[] = [
     const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
     const [first] = unsent;
     if (!first) return undefined;
+    const planned = sent.length + all.length + unknown.length;
     return {
-      message: `${unsent.length} of ${sent.length + all.length + unknown.length} broadcasts were not sent; the first because: ${first.message}`,
-      values: valuesOf({ 'broadcasts not sent': unsent.length }),
+      message: `${unsent.length} of ${planned} broadcasts were not sent; the first because: ${first.message}`,
+      values: valuesOf({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
       // A worker that did not let the run publish has not failed to send.
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
@@ -36,10 +37,11 @@ export const broadcasts: Check[] = [
     const unknown = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs));
     const [first] = unknown;
     if (!first) return undefined;
-    const which = `${unknown.length} of ${sent.length + unsent.length + all.length} broadcasts`;
+    const planned = sent.length + unsent.length + all.length;
+    const which = `${unknown.length} of ${planned} broadcasts`;
     return {
       message: `${which} were not confirmed, and no copy of them came; the first because: ${first.message}`,
-      values: valuesOf({ 'unconfirmed broadcasts': unknown.length }),
+      values: valuesOf({ 'unconfirmed broadcasts': unknown.length, 'planned broadcasts': planned }),
       window: 'broadcasts',
     };
   }),
@@ -70,11 +72,19 @@ export const broadcasts: Check[] = [
     if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
     const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
     const which = `${howMany(late)} of ${all} broadcasts left more than ${withUnit('milliseconds', limitMs)} late`;
+    const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
     const values = [
       ...valuesOf({ 'late broadcasts': howMany(late), broadcasts: all }),
-      ...valuesOf({ 'longest delay': worstMs, 'interval of the broadcasts': intervalMs }, 'ms'),
+      ...valuesOf(
+        {
+          'delay that is too long': limitMs,
+          'longest delay': worstMs,
+          'interval of the broadcasts': intervalMs,
+          'longest count of members': countedMs,
+        },
+        'ms',
+      ),
     ];
-    const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
     if (countedMs !== undefined)
       return {
         values,
@@ -111,6 +121,7 @@ export const broadcasts: Check[] = [
       message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
       values: valuesOf({
         'broadcasts with other members': disagreeing.length,
+        broadcasts: batches.length,
         'members by the server': first.serverMembers,
         'members by the generator': first.expected,
       }),

@@ -1,11 +1,11 @@
 /** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { numberText } from '../../../../report/model/amount.ts';
 import { counted, integer, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Detail, type Found } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
@@ -48,10 +48,14 @@ export const copies: Check[] = [
     const { delivery } = result;
     const { ownEvent } = measurements;
     if (!delivery || delivery.duplicates === 0) return undefined;
-    const values = valuesOf({ duplicates: delivery.duplicates });
+    const { duplicates, received, batches } = delivery;
+    const all = sum(batches.map(({ broadcasts }) => broadcasts));
+    const repeated = sum(batches.map((batch) => (batch.duplicates > 0 ? batch.broadcasts : 0)));
+    const values = valuesOf({ duplicates, received, broadcasts: all, 'repeated broadcasts': repeated });
     // Broadcasts that share an id count as copies of one.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
-    return { ...duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true), values };
+    const detail = duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true);
+    return { ...detail, values: [...values, ...(detail.values ?? [])] };
   }),
   ...WRONG.map(({ columns, what, fix, isOthers }) =>
     check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
@@ -84,7 +88,17 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
     message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}${patternOf(delivery)}`,
     ...(fix !== undefined && { fix }),
     window: 'broadcasts',
-    values: valuesOf({ 'lost copies': missing, ...spreadOf(delivery.losses) }),
+    values: [
+      ...valuesOf({
+        'lost copies': missing,
+        'on connections that stayed open': lostConnected,
+        'on lost connections': lostDisconnected,
+        broadcasts,
+        'incomplete broadcasts': sum(incompleteOf(delivery).map((batch) => batch.broadcasts)),
+        ...spreadOf(delivery.losses),
+      }),
+      ...valuesOf({ 'delivered copies': (100 * received) / expected, ...sharesOf(incompleteOf(delivery)) }, '%'),
+    ],
   };
 }
 
@@ -92,11 +106,16 @@ type Delivery = NonNullable<Result['delivery']>;
 
 function spreadOf(losses: Delivery['losses']): Record<string, number> {
   if (!losses) return {};
-  const { losers, gotNothing, median } = losses;
+  const { members, losers, gotNothing, fewest, median, most, broadcasts } = losses;
   return {
+    members,
     'connections that lost copies': losers,
     'connections that received none': gotNothing,
+    'connections that lost some': losers - gotNothing,
+    'copies lost per other connection (fewest)': fewest,
     'copies lost per other connection (median)': median,
+    'copies lost per other connection (most)': most,
+    'broadcasts with known losers': broadcasts,
   };
 }
 
@@ -112,14 +131,22 @@ function spreadText(losses: Delivery['losses']): string {
   return `; ${[gotNothing > 0 && deaf, others > 0 && some].filter(Boolean).join(', ')}`;
 }
 
+const incompleteOf = ({ batches }: Pick<Delivery, 'batches'>) => batches.filter((batch) => batch.lostConnected > 0);
+
+/** @returns how much of the incomplete broadcasts arrived, in percent: least and most */
+function sharesOf(incomplete: Batch[]): Record<string, number> {
+  const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
+  if (shares.length === 0) return {};
+  return { 'smallest share of an incomplete broadcast': Math.min(...shares), 'largest share': Math.max(...shares) };
+}
+
 /** @returns which broadcasts are incomplete, and how many connections miss how many of them */
 function patternOf({ batches, losses, received, lostConnected }: Delivery): string {
-  const incomplete = batches.filter((batch) => batch.lostConnected > 0);
+  const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
   if (incomplete.every((batch) => batch.received === 0)) return `; nobody received ${counts.join(' of ')} broadcasts`;
-  const shares = incomplete.map((batch) => batch.received / batch.expected);
-  const [low, high] = [Math.min(...shares), Math.max(...shares)].map(shareText);
+  const [low, high] = Object.values(sharesOf(incomplete)).map((percent) => shareText(percent / 100));
   return `; ${counts.join(' of ')} broadcasts are incomplete, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
 }
 
@@ -169,17 +196,20 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
   if (!Number.isInteger(more) || more === 0 || (neverOrdered ?? 0) + notMember > 0 || !repeated.every(isWhole))
     return hasOwnIds ? repeatedToSome(delivery, processes) : { message: repeatedText(delivery) };
+  const values = valuesOf({ 'copies to each receiver': more + 1, ...(processes > 0 && { processes }) });
   const times = TIMES[more + 1] ?? `${more + 1} times`;
   const all = sum(batches.map(({ broadcasts }) => broadcasts));
   const some = sum(repeated.map(({ broadcasts }) => broadcasts));
   if (repeated.length < batches.length)
     return {
+      values,
       message: `${integer(some)} of ${integer(all)} broadcasts came ${times}, to each of their receivers: the server emits these again`,
       fix: 'find what emits a message again: a retry, a queue or broker that delivers at least once, or a second handler',
       about: 'application',
     };
   const ofEach = processes === more + 1 ? `, or each of its ${processes} processes emits it` : '';
   return {
+    values,
     message: `every copy of ${counted(all, 'broadcast')} came ${times}, to everybody: the server emits ${times}${ofEach}`,
     fix: `emit each message once: look for a second \`emit\` in the handler, a handler that is registered twice, or an emit for each of several rooms that connections share${processes === more + 1 ? '; only one process may emit what an adapter gives to all' : ''}`,
     about: 'application',
@@ -193,13 +223,16 @@ function repeatedToSome(delivery: Delivery, processes: number): Detail {
   const isSame =
     batches.length >= MIN_BROADCASTS &&
     batches.every(({ duplicates, received }) => duplicates === first?.duplicates && received === first?.received);
-  const message =
-    first && isSame && first.duplicates < first.received
-      ? `${integer(first.duplicates)} of ${counted(first.received, 'client')} got every copy twice: the server emits twice to them`
-      : `${repeatedText(delivery)}, of the run's own ids: the server emits these again`;
+  const isOfSome = isSame && first && first.duplicates < first.received;
+  const message = isOfSome
+    ? `${integer(first.duplicates)} of ${counted(first.received, 'client')} got every copy twice: the server emits twice to them`
+    : `${repeatedText(delivery)}, of the run's own ids: the server emits these again`;
   const adapter = processes === 1 ? '' : ', or several processes that emit the same';
   return {
     message,
+    ...(isOfSome && {
+      values: valuesOf({ clients: first.received, 'clients with repeated copies': first.duplicates }),
+    }),
     fix: `emit each message once: look for a second \`emit\` to a room that only some clients are in${adapter}`,
     about: 'application',
   };

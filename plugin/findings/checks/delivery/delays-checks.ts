@@ -1,13 +1,13 @@
 /** Broadcasts that took far longer than the others: percentiles over all copies do not show how these are spread. */
 import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
-import { valuesOf } from '../../values.ts';
 import { stalledServer } from '../server/stalls-checks.ts';
 import { mostServers } from './adapter-checks.ts';
 
@@ -37,10 +37,10 @@ export const delays: Check[] = [
     const late = batches.filter(({ lastMs }) => lastMs >= leastMs);
     if (late.length === 0 || late.length > MAX_SHARE * batches.length) return undefined;
     const [forAll, forSome] = [late.filter(isForAll), late.filter((one) => !isForAll(one))];
-    const others = `; the others took ${decimals(usualMs, 0)} ms (median)`;
+    const usual: Usual = { broadcasts: batches.length, usualMs, leastMs };
     return [
-      ...(forAll.length > 0 ? [ofAll(forAll, batches.length, others)] : []),
-      ...(forSome.length > 0 ? [ofSome(forSome, batches.length, leastMs, others, result, measurements)] : []),
+      ...(forAll.length > 0 ? [ofAll(forAll, usual)] : []),
+      ...(forSome.length > 0 ? [ofSome(forSome, usual, result, measurements)] : []),
     ];
 
     function isForAll({ firstMs }: Timed): boolean {
@@ -49,35 +49,43 @@ export const delays: Check[] = [
   }),
 ];
 
-function ofAll(late: Timed[], broadcasts: number, others: string): Detail {
+/** The broadcasts among which some are delayed. */
+interface Usual {
+  broadcasts: number;
+  /** Median of the times to the last receiver. */
+  usualMs: number;
+  /** Shortest time that counts as a delay. */
+  leastMs: number;
+}
+
+function ofAll(late: Timed[], usual: Usual): Detail {
   const range = rangeText(late.map(({ lastMs }) => lastMs));
   return {
-    values: delayValues(late),
-    message: `${late.length} of ${broadcasts} broadcasts took ${range} for everybody${others}`,
+    values: delayValues(late, usual),
+    message: `${late.length} of ${usual.broadcasts} broadcasts took ${range} for everybody${othersText(usual)}`,
     window: 'broadcasts',
   };
 }
 
-function ofSome(
-  late: Timed[],
-  broadcasts: number,
-  leastMs: number,
-  others: string,
-  result: Measured,
-  measurements: Measurements,
-): Detail {
+function ofSome(late: Timed[], usual: Usual, result: Measured, measurements: Measurements): Detail {
   const ends = late.map(({ t, lastMs }) => t + lastMs / 1000);
   const isTogether = late.length > 1 && Math.max(...ends) - Math.min(...ends) <= SAME_MOMENT_SECONDS;
-  const who = receiversText(late, leastMs, measurements);
+  const [slow, all] = receivers(late, usual.leastMs, measurements);
+  const who = `${integer(slow)} of ${integer(all)} connections`;
+  const others = othersText(usual);
   const longest = Math.max(...late.map(({ lastMs }) => lastMs));
   const servers = mostServers(result, measurements);
   const hasRedis = result.processes?.measured.some(({ layer }) => layer === 'redis');
   const between = hasRedis ? 'Redis (`SLOWLOG GET`, `LATENCY LATEST`)' : 'the adapter and its Redis or broker';
   return {
-    values: delayValues(late),
+    values: [
+      ...delayValues(late, usual),
+      ...valuesOf({ 'delayed connections': slow, connections: all }),
+      ...(isTogether ? valuesOf({ 'end of the delay': Math.max(...ends) }, 's') : []),
+    ],
     message: isTogether
       ? `${who} got nothing for ${decimals(longest / 1000, 1)} s, then the copies of ${late.length} broadcasts all at once at ${decimals(Math.max(...ends), 1)} s, while the other connections got them in time${others}`
-      : `${late.length} of ${broadcasts} broadcasts took ${rangeText(late.map(({ lastMs }) => lastMs))} to ${who}${others}`,
+      : `${late.length} of ${usual.broadcasts} broadcasts took ${rangeText(late.map(({ lastMs }) => lastMs))} to ${who}${others}`,
     window: 'broadcasts',
     ...(servers > 1 && {
       fix: `see what brings messages from one of the ${servers} processes to the others: ${between}; then whether one process itself stood still`,
@@ -86,20 +94,25 @@ function ofSome(
   };
 }
 
-function delayValues(late: Timed[]) {
-  const longest = Math.max(...late.map(({ lastMs }) => lastMs));
-  return [...valuesOf({ 'delayed broadcasts': late.length }), ...valuesOf({ 'longest delay': longest }, 'ms')];
+function othersText({ usualMs }: Usual): string {
+  return `; the others took ${decimals(usualMs, 0)} ms (median)`;
 }
 
-/** @returns `30 of 60 connections`: the median broadcast */
-function receiversText(late: Timed[], leastMs: number, { frozen }: Measurements): string {
+function delayValues(late: Timed[], { broadcasts, usualMs }: Usual) {
+  const ms = late.map(({ lastMs }) => lastMs);
+  const times = { 'shortest delay': Math.min(...ms), 'longest delay': Math.max(...ms), 'usual time (median)': usualMs };
+  return [...valuesOf({ 'delayed broadcasts': late.length, broadcasts }), ...valuesOf(times, 'ms')];
+}
+
+/** @returns how many connections received the median broadcast late, of all that received it */
+function receivers(late: Timed[], leastMs: number, { frozen }: Measurements): [slow: number, all: number] {
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   const counts = late.map(({ seq }) => {
     const all = (rows.get(seq) ?? []).flatMap(({ latencyUs }) => Object.values(latencyUs).map(decodeHistogram));
     return sum(all.flatMap(recordedUs).map(({ valueUs, count }) => (valueUs >= 1000 * leastMs ? count : 0)));
   });
   const [slow = 1, all = 0] = [counts, late.map(({ received }) => received)].map(median);
-  return `${integer(Math.max(1, slow))} of ${integer(all)} connections`;
+  return [Math.max(1, slow), all];
 }
 
 function rangeText(ms: number[]): string {

@@ -1,10 +1,11 @@
 /** Whether the deployment kept up with the load. One that does not has a queue that grows all the time. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../../report/figures/least-window.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { mayLackCpu } from '../server/saturation-checks.ts';
 
 /** A moment of the window, in seconds. */
@@ -87,7 +88,7 @@ function growth(points: Point[], window: string, what: string, who: string): (De
   return [
     {
       window,
-      values: valuesOf({ [GROWTH]: value }, 's'),
+      values: valuesOf({ [GROWTH]: value, 'length of the growth': seconds }, 's'),
       message: `${what}: within ${withUnit('seconds', seconds)}, ${who} ${withUnit('seconds', value)} later`,
     },
   ];

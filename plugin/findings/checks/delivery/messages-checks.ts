@@ -1,10 +1,10 @@
 /** Messages that connections send: each must be acknowledged once. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { counted, integer, percentOf, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** A larger share of the connections has nothing in common. */
 const MAX_SOME_SHARE = 0.5;
@@ -51,14 +51,17 @@ export const messages: Check[] = [
     return {
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
       window: 'messages',
-      values: valuesOf({
-        'messages without an acknowledgement': asked - acknowledged,
-        'on connections that stayed open': unansweredConnected,
-        'connections with them': waitingConnections,
-        'sending connections': senders,
-        'on lost connections': unansweredDisconnected,
-        'skipped messages': never === 0 ? undefined : never,
-      }),
+      values: [
+        ...valuesOf({ 'acknowledged messages': (100 * acknowledged) / asked }, '%'),
+        ...valuesOf({
+          'messages without an acknowledgement': asked - acknowledged,
+          'on connections that stayed open': unansweredConnected,
+          'connections with them': waitingConnections,
+          'sending connections': senders,
+          'on lost connections': unansweredDisconnected,
+          'skipped messages': never === 0 ? undefined : never,
+        }),
+      ],
       ...(isOfSome && { fix: OF_SOME_FIX }),
     };
   }),

@@ -1,13 +1,13 @@
 /** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
 import { idsOfOneReceiver, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event-measured.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { audienceValues, groupsText, reachedText, serverCount } from './adapter-checks.ts';
 
 type Find = (
@@ -101,7 +101,11 @@ export const ownEvent: Check[] = [
     return {
       message: `${integer(connections)} of ${integer(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
       values: [
-        ...valuesOf({ 'connections that joined late': connections }),
+        ...valuesOf({
+          'connections that joined late': connections,
+          members: losses.members,
+          ...(losses.gotNothing > 0 && { 'connections that received none': losses.gotNothing }),
+        }),
         ...valuesOf(
           { 'shortest time to the first copy': fromSeconds, 'longest time to the first copy': toSeconds },
           's',

@@ -2,6 +2,7 @@
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { explainedBy, standstill } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
@@ -9,7 +10,6 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { byFrequency, listed, ofGenerator } from '../connections/failure-causes.ts';
 import { saturationIn } from './machine-checks.ts';
 
@@ -39,7 +39,7 @@ export const generator: Check[] = [
     const { words = '' } = ends.find(({ reason, words }) => reason === most && words !== '') ?? {};
     return {
       message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`,
-      values: valuesOf(own),
+      values: valuesOf({ 'connections of the generator': total(own), ...own }),
       fix: fault.remedy,
     };
   }),
@@ -103,7 +103,7 @@ function stallIn(result: Measured, window: Loop['window']): Found {
   const where = loop.host === undefined ? '' : ` on ${loop.host}`;
   return {
     message: `fleet process ${loop.index}${where} stood still for ${withUnit('milliseconds', loop.delayMaxMs)} during the ${window}, which can explain ${explained.text}`,
-    values: [standstill(loop.delayMaxMs / 1000)],
+    values: [...standstill(loop.delayMaxMs / 1000), ...explained.values],
     fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
   };
 }
@@ -120,21 +120,27 @@ function queue(result: Measured): Found {
   if (behindMs <= Math.max(MAX_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return undefined;
   const cause = whyBehind(result, behindMs);
   if (cause === undefined) return undefined;
+  const { text, delayMs } = cause;
   return {
-    message: `copies queued in the generator: receivers were up to ${withUnit('milliseconds', behindMs)} (99 %) behind the reference receiver, whose median is ${withUnit('milliseconds', sentinelMs.p50)}, while ${cause}`,
+    message: `copies queued in the generator: receivers were up to ${withUnit('milliseconds', behindMs)} (99 %) behind the reference receiver, whose median is ${withUnit('milliseconds', sentinelMs.p50)}, while ${text}`,
     values: valuesOf(
-      { 'behind the reference receiver': behindMs, 'median of the reference receiver': sentinelMs.p50 },
+      {
+        'behind the reference receiver': behindMs,
+        'median of the reference receiver': sentinelMs.p50,
+        'delay of an event loop': delayMs,
+      },
       'ms',
     ),
     fix: 'quote the reference receiver (`latency.sentinelMs`), and give the generator its own cores or its own machine',
   };
 }
 
-function whyBehind(result: Measured, behindMs: number): string | undefined {
+function whyBehind(result: Measured, behindMs: number): { text: string; delayMs?: number } | undefined {
   const stalled = longestStall(result, 'broadcasts');
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
-    return `the event loop of fleet process ${stalled.index} was up to ${withUnit('milliseconds', stalled.delayMaxMs)} late`;
+    const text = `the event loop of fleet process ${stalled.index} was up to ${withUnit('milliseconds', stalled.delayMaxMs)} late`;
+    return { text, delayMs: stalled.delayMaxMs };
   }
-  if (isThrottled(result.machine?.throttled, 'broadcasts')) return 'its container had used up its CPU quota';
-  return saturationIn(result, 'broadcasts') && 'its machine had no CPU left';
+  if (isThrottled(result.machine?.throttled, 'broadcasts')) return { text: 'its container had used up its CPU quota' };
+  return saturationIn(result, 'broadcasts') && { text: 'its machine had no CPU left' };
 }

@@ -1,6 +1,7 @@
 /** Effects of the generator's machine on the measurement: no CPU left, swapping, missing samples. */
 
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../../report/figures/others.ts';
 import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/throttled.ts';
@@ -8,7 +9,6 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
 import { violationsOf } from '../../../result/invariants/invariants.ts';
 import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /**
  * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
@@ -46,9 +46,9 @@ export const machine: Check[] = [
   check('SWAPPING', swapping),
   check('READINGS_MISSING', samplerGaps),
   check('READINGS_IMPOSSIBLE', (_, measurements) =>
-    violationsOf(measurements).map(({ figures, message, ...detail }) => ({
-      values: valuesOf({ 'figures left out': figures.length }),
+    violationsOf(measurements).map(({ figures, message, values, ...detail }) => ({
       ...detail,
+      values: [...values, ...valuesOf({ 'figures left out': figures.length })],
       message: `${message}, which is impossible: ${figures.join(', ')} left out`,
     })),
   ),
@@ -79,25 +79,24 @@ function saturation(result: Measured): Found {
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
   const taken = takenByOthers(result);
   if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? byOthers(taken) : undefined;
-  const waited = withUnit('percent', 100 * Math.max(...worst.waits));
+  const waitPercent = worst.waits.length > 0 ? 100 * Math.max(...worst.waits) : undefined;
   const waiting =
-    worst.waits.length > 0
-      ? `, and a thread of the generator waited for a CPU for ${waited} of the time that it was ready to run`
-      : '';
+    waitPercent === undefined
+      ? ''
+      : `, and a thread of the generator waited for a CPU for ${withUnit('percent', waitPercent)} of the time that it was ready to run`;
   // The generator host with the least idle CPU.
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${withUnit('percent', worst.idlePercent)} of ${where} was idle during the ${worst.window}${waiting}`;
   const windows = [...new Set([...saturated.map(({ window }) => window), ...(taken?.windows ?? [])])];
   const window = windows.length === 1 ? { window: worst.window } : {};
-  const values = valuesOf({ 'idle CPU': worst.idlePercent }, '%');
+  const values = valuesOf({ 'idle CPU': worst.idlePercent, 'waiting for a CPU': waitPercent }, '%');
   if (!taken) return { message: idle, values, ...window };
   const others = byOthers(taken);
   return { ...others, message: `${taken.text}; ${idle}`, values: [...values, ...(others.values ?? [])], ...window };
 }
 
-function byOthers({ text, share, programs, windows: [window, ...more] }: Taken): Detail {
-  const values = valuesOf({ 'CPU used by others': 100 * share }, '%');
+function byOthers({ text, values, programs, windows: [window, ...more] }: Taken): Detail {
   const fix =
     programs.length > 0
       ? `stop ${programs.join(' and ')}, or measure while it is idle`
@@ -153,10 +152,14 @@ function samplerGaps({ sampling, fault }: Measured): Found {
     ? `check that ${sources} still answers in time: a slow source delays all samples`
     : 'give the generator more CPU';
   const values = [
-    ...valuesOf({ 'missing samples': missed, 'due samples': due }),
+    ...valuesOf({ 'missing samples': missed, 'due samples': due, ...failuresOf(failing) }),
     ...valuesOf({ 'longest gap': longestGapMs }, 'ms'),
   ];
   return { message: `${seen.join(', ')}: peaks may have been missed`, values, fix };
+}
+
+function failuresOf(failing: [source: string, count: number][]): Record<string, number> {
+  return Object.fromEntries(failing.map(([source, count]) => [`failures of ${source}`, count]));
 }
 
 /** @returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if that is rare */

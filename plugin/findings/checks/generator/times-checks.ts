@@ -1,10 +1,10 @@
 /** The server's reports must agree with the run's own measurements, and the offset of their clocks must be known. */
 
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { leastKnownWorker } from '../../../result/assemble-clocks.ts';
 import { type Check, check, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
@@ -17,7 +17,11 @@ export const times: Check[] = [
     if (!first) return undefined;
     return {
       message: `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`,
-      values: valuesOf({ 'wrong confirmations': wrong.length }),
+      values: valuesOf({
+        'wrong confirmations': wrong.length,
+        broadcasts: sent.length,
+        'confirmed as': first.confirmedAs,
+      }),
     };
   }),
   // Includes the errors of the publisher's and the receiver's clocks.
@@ -35,7 +39,11 @@ export const times: Check[] = [
     if (!worst) return undefined;
     return {
       values: [
-        ...valuesOf({ 'broadcasts before their send': impossible.length }),
+        ...valuesOf({
+          'broadcasts before their send': impossible.length,
+          broadcasts: batches.length,
+          'copies before their send': worst.early,
+        }),
         ...valuesOf({ 'longest before the send': worst.earlyByMs }, 'ms'),
       ],
       message: `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${withUnit('milliseconds', worst.earlyByMs ?? 0)}`,
@@ -51,7 +59,7 @@ export const times: Check[] = [
     if (!worst) return undefined;
     return {
       values: [
-        ...valuesOf({ 'broadcasts before their order': early.length }),
+        ...valuesOf({ 'broadcasts before their order': early.length, broadcasts: sent.length }),
         ...valuesOf({ 'longest before the order': worst.us / 1000 }, 'ms'),
       ],
       message: `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`,
@@ -63,7 +71,17 @@ export const times: Check[] = [
     const all = impossibleRoundTrips.length + roundTripsUs.single.length + roundTripsUs.underLoad.length;
     const reported = Number.isFinite(first.roundTripUs) ? ms(first.roundTripUs) : 'no number';
     return {
-      values: valuesOf({ 'wrong round trips': impossibleRoundTrips.length, 'round trips': all }),
+      values: [
+        ...valuesOf({ 'wrong round trips': impossibleRoundTrips.length, 'round trips': all }),
+        ...valuesOf(
+          {
+            'reported round trip': Number.isFinite(first.roundTripUs) ? first.roundTripUs / 1000 : undefined,
+            'shortest possible': first.leastUs / 1000,
+            'longest possible': first.mostUs / 1000,
+          },
+          'ms',
+        ),
+      ],
       message: `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`,
     };
   }),
@@ -88,7 +106,16 @@ export const times: Check[] = [
       ...(host ? [`the clock of generator host ${host.host} is known to ± ${ms(clockBoundUs(host))}`] : []),
     ];
     return {
-      values: valuesOf({ 'error of the clocks': errorUs / 1000, 'median latency': oneWayMs.p50 }, 'ms'),
+      values: valuesOf(
+        {
+          'error of the clocks': errorUs / 1000,
+          'median latency': oneWayMs.p50,
+          'error of the worker’s clock': worker && worker.uncertaintyUs / 1000,
+          'jump of the worker’s clock': worker && worker.jumpUs / 1000,
+          'error of the host’s clock': host && clockBoundUs(host) / 1000,
+        },
+        'ms',
+      ),
       message: `${clocks.join(', ')}: latencies, with a median of ${ms(oneWayMs.p50 * 1000)}, may be wrong by ${ms(errorUs)}`,
     };
   }),

@@ -1,5 +1,6 @@
 /** Leaks of each layer, in runs whose connections open and close. */
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { FindingValue } from '../../../../protocol/result/findings.ts';
 import type { Drift, OverTimeResult } from '../../../../protocol/result/over-time-schema.ts';
 import { driftText } from '../../../../report/answer/over-time-line.ts';
@@ -7,7 +8,6 @@ import { familyOf, layerTitle } from '../../../../report/figures/layers.ts';
 import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/left-behind.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 

@@ -1,4 +1,6 @@
 /** Memory that is missing, or no line through the plateaus, so that there is no memory per connection. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../../report/figures/in-service.ts';
 import { mainWorkerLayer } from '../../../../report/figures/layers.ts';
@@ -10,7 +12,6 @@ import { isRelative } from '../../../../report/text/relative.ts';
 import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** Two points always lie on a line. */
 const MIN_PLATEAUS = 3;
@@ -33,7 +34,9 @@ export const memory: Check[] = [
     const counts = [...different].map(integer).join(' and ');
     return {
       message: `memory was read ${counts === '0' ? 'only while no connection was open' : `at ${counts} connections`}`,
-      values: valuesOf({ 'numbers of connections with a reading': different.size }),
+      values: valuesOf(
+        Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
+      ),
       // There was a pause for each.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
     };

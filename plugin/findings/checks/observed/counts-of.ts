@@ -1,4 +1,5 @@
 /** Counts of workers, kernel and pages that do not match the connections of the generator. */
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Observed } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
 import { momentText } from './moment.ts';
@@ -38,6 +39,9 @@ export const OF_COUNTS = {
   }),
   joinsMisnamed: ({ workers }: Observed['joinsMisnamed']): CodedDetail => ({
     code: 'WORKERS_DISAGREE',
+    values: workers.flatMap(({ worker, connections, named }) =>
+      valuesOf({ [`connections of ${worker}`]: connections, [`joins with ${worker}`]: named }),
+    ),
     message: `after the broadcasts, ${workers
       .map(
         ({ worker, connections, named }) => `${worker} counts ${connections} connections, joins name it for ${named}`,

@@ -1,4 +1,6 @@
 /** When a run noticed something, as text and as the window of a finding. */
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import type { FindingValue } from '../../../../protocol/result/findings.ts';
 import { counted } from '../../../../report/text/format.ts';
 import type { Moment } from '../../../run/measurements/observations.ts';
 
@@ -16,4 +18,11 @@ const TEXTS: Record<Moment['at'], (count: number) => string> = {
 
 export function momentText({ at, count = 0 }: Moment): string {
   return TEXTS[at](count);
+}
+
+/** @returns the number in the text */
+export function momentValues({ at, count = 0 }: Moment): FindingValue[] {
+  if (at === 'plateau') return valuesOf({ 'connections of the plateau': count });
+  if (at === 'wave') return valuesOf({ wave: count });
+  return at === 'reading' ? valuesOf({ 'time of the reading': count }, 's') : [];
 }

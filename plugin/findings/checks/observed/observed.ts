@@ -1,4 +1,6 @@
 /** The finding that each kind of observation makes. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import {
@@ -12,9 +14,8 @@ import {
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { OF_COUNTS } from './counts-of.ts';
-import { momentText } from './moment.ts';
+import { momentText, momentValues } from './moment.ts';
 
 const ROUND_TRIPS_FIX =
   'see whether others missed the same broadcasts, and the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';
@@ -117,6 +118,7 @@ const OF_READINGS = {
     );
     return {
       code: 'SERVER_NOT_IDLE',
+      values: falls.flatMap(({ title, bytes }) => valuesOf({ [`fall of ${title}`]: bytes }, 'bytes')),
       message: `${momentText(when)}, the memory of ${what.join(' and ')} still fell after ${seconds} s: ${CONSEQUENCE[when.at]}`,
       fix: 'see what else works on this server, or frees memory by a timer, and let it come to rest first',
     };
@@ -173,18 +175,21 @@ const GROUPS: readonly (readonly ObservedKind[])[] = [WRONG_COUNTS, WRONG_ADDRES
 /** @returns `at least` of `atLeast` */
 const wordsOf = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Fields of facts that are times of the sampler, not amounts. */
-const TIMES: ReadonlySet<string> = new Set<keyof Observed['partsChanged']>(['since']);
+/** Names and units of numbers in facts that are not counts. */
+const NAMED: Record<string, { name?: string; unit: string }> = {
+  seconds: { unit: 's' },
+  since: { name: 'last seen unchanged', unit: 's' },
+} satisfies { [K in keyof (Observed['partsChanged'] & Observed['memoryFalls'])]?: object };
 
 /** @returns the finding of one observation, with the observation's numbers as its values */
 export function findingOf<K extends ObservedKind>(kind: K, fact: Observed[K]): CodedDetail {
-  const values = Object.entries(fact)
-    .filter(([name]) => !TIMES.has(name))
-    .flatMap(([name, value]) =>
-      typeof value === 'number' ? valuesOf({ [wordsOf(name)]: value }, name === 'seconds' ? 's' : '') : [],
-    );
-  const detail = FINDS[kind](fact);
-  return values.length > 0 ? { values, ...detail } : detail;
+  const counts = Object.entries(fact).flatMap(([key, value]) => {
+    const { name = wordsOf(key), unit = '' } = NAMED[key] ?? {};
+    return typeof value === 'number' ? valuesOf({ [name]: value }, unit) : [];
+  });
+  const { values: more = [], ...detail } = FINDS[kind](fact);
+  const values = [...counts, ...('when' in fact ? momentValues(fact.when) : []), ...more];
+  return values.length > 0 ? { ...detail, values } : detail;
 }
 
 /** @returns findings in the order of time, one of each group */

@@ -1,11 +1,12 @@
 /** Processes of the deployment that ended or stood still during the run: the first thing to know about lost connections and copies. */
 import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import type { FindingValue } from '../../../../protocol/result/findings.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { EndedProcess, HaltedProcess } from '../../../samplers/index.ts';
 import { check, checkUnless, type Detail, type Found, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 import { filesBeside } from './open-files.ts';
@@ -51,7 +52,10 @@ function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
     fix,
     subject: `process ${pid}`,
     window: windowAt(since ?? 0, measurements),
-    values: length === undefined ? [] : [standstill(length)],
+    values: [
+      ...valuesOf({ 'begin of the standstill': laterThanStart(since) }, 's'),
+      ...(length === undefined ? [] : standstill(length)),
+    ],
   };
 }
 
@@ -86,7 +90,10 @@ function restarted(measurements: Measurements): Found {
     message: `${texts.join(', ')}${measurements.fault ? ', other than the planned fault has it' : ''}`,
     subject: first.worker,
     ...(first.t !== undefined && { window: windowAt(first.t, measurements) }),
-    values: connectionsOf(workers),
+    values: [
+      ...connectionsOf(workers),
+      ...workers.flatMap(({ worker, t }) => valuesOf({ [`restart of ${worker}`]: t }, 's')),
+    ],
   };
 }
 
@@ -105,7 +112,7 @@ function gone(result: Measured, measurements: Measurements): Found {
 }
 
 /** When they were last counted. */
-function connectionsOf(workers: { connections?: number }[]): Detail['values'] {
+function connectionsOf(workers: { connections?: number }[]): FindingValue[] {
   return workers.flatMap(({ connections }) => (connections === undefined ? [] : valuesOf({ connections })));
 }
 
@@ -151,7 +158,10 @@ function ended(result: Measured, measurements: Measurements): Found {
         ...(full && { 'open files': openFiles, 'limit of open files': limit }),
         'open files beside connections': beside,
       }),
-      ...valuesOf({ 'time of the end': isBefore ? undefined : secondsOf(first, measurements) }, 's'),
+      ...all
+        .slice(0, 1 + MAX_LISTED)
+        .flatMap((one) => valuesOf({ [`end of ${named(one)}`]: laterThanStart(secondsOf(one, measurements)) }, 's')),
+      ...valuesOf({ 'limit of the heap': how?.bytes }, 'bytes'),
     ],
     ...(full && { fix: beside === undefined ? FULL_FIX : LEAKED_FIX }),
   };
@@ -162,7 +172,7 @@ const FULL_FIX =
 const LEAKED_FIX =
   'find which files the server opens and does not close: start it again, connect some clients, and list `/proc/<pid>/fd`';
 
-const ORDERLY = {
+const ORDERLY: { text: string; fix: string; bytes?: number } = {
   text: ': shut down in order (its connections were closed with frames)',
   fix: 'find what stopped it: a deploy, a supervisor that sends SIGTERM or SIGINT, or its own exit after `io.close()`',
 };
@@ -177,6 +187,7 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
   const megabytes = Number(/--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(command)?.[1]);
   return megabytes > 0
     ? {
+        bytes: megabytes * 1024 ** 2,
         text: `; its heap was limited to ${integer(megabytes)} MB (\`--max-old-space-size\`)`,
         fix: 'see its log: if it says "heap out of memory", raise `--max-old-space-size`, or find what fills the heap',
       }
@@ -191,8 +202,14 @@ export function secondsOf(
   return samplesBeganAtUs === undefined ? undefined : (atUs - samplesBeganAtUs) / 1e6;
 }
 
+/** @returns undefined for a time before the load */
+function laterThanStart(seconds: number | undefined): number | undefined {
+  return seconds === undefined || seconds < 0 ? undefined : seconds;
+}
+
 function atText(seconds: number | undefined): string {
-  return seconds === undefined || seconds < 0 ? ' before the load' : ` at ${decimals(seconds, 1)} s`;
+  const at = laterThanStart(seconds);
+  return at === undefined ? ' before the load' : ` at ${decimals(at, 1)} s`;
 }
 
 const WINDOWS: Record<string, string> = {

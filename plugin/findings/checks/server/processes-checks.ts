@@ -1,10 +1,11 @@
 /** Memory of processes that are charged to the server, and that held none of the connections. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { MeasuredProcesses } from '../../../../protocol/result/processes-schema.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { megabytes } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Found } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** Pages of an idle process move by as much. */
 const NOISE_BYTES = 1024 ** 2;

@@ -1,10 +1,11 @@
 /** Which resource of the deployment was used up: CPU of its workers, memory, the output of Redis. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { sharesMachine } from '../../../../report/figures/place.ts';
 import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimals, megabytes } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 
 /** An event loop this busy has work waiting. Percent of one core. */
 const BUSY_PERCENT = 90;

@@ -1,5 +1,6 @@
 /** Sources of figures that could not be read when the run needed them: what may not be read is absent, and has not ended. */
-import { describeAbsence } from '../../../samplers/index.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts';
 import { type Check, check } from '../../check.ts';
 
 export const sources: Check[] = [
@@ -7,6 +8,7 @@ export const sources: Check[] = [
     [...absentSources].map(([source, absence]) => ({
       message: describeAbsence(source, absence, samplesBeganAtUs),
       subject: source,
+      values: valuesOf({ 'begin of the absence': absentSinceSeconds(absence, samplesBeganAtUs) }, 's'),
       fix: absence.fix,
     })),
   ),

@@ -1,5 +1,7 @@
 /** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
+
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
@@ -35,10 +37,15 @@ export function stalledServer(result: Measured): Found {
   const apart = ends.slice(1).map((end, index) => end - (ends[index] as number));
   const period = apart.length > 1 && Math.max(...apart) < 1.2 * Math.min(...apart);
   const every = period ? `, every ${decimals(Math.min(...apart), 1)} s` : '';
+  const most = Math.max(...found.map(({ broadcasts }) => broadcasts));
   return {
-    message: `the server stood still ${times} at least ${decimals(longest, 1)} s${every}: copies of up to ${Math.max(...found.map(({ broadcasts }) => broadcasts))} consecutive broadcasts arrived together`,
+    message: `the server stood still ${times} at least ${decimals(longest, 1)} s${every}: copies of up to ${most} consecutive broadcasts arrived together`,
     window: 'broadcasts',
-    values: [standstill(longest)],
+    values: [
+      ...standstill(longest),
+      ...valuesOf({ standstills: found.length, 'broadcasts that arrived together': most }),
+      ...valuesOf({ 'time between standstills': period ? Math.min(...apart) : undefined }, 's'),
+    ],
     fix: 'find what blocks its event loop for so long: a loop, synchronous I/O or a large `JSON.parse`; a CPU profile shows it',
   };
 }

@@ -1,8 +1,9 @@
 /** The workers are the ones that the run began with, and all are known. */
-import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { stalledWorkers } from '../../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import { type Check, check } from '../../check.ts';
-import { valuesOf } from '../../values.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
 export const workers: Check[] = [
@@ -22,9 +23,7 @@ export const workers: Check[] = [
       fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
     };
   }),
-  check('WORKER_STALLED', (result) =>
-    stalledWorkers(result).map(({ ms, ...stall }) => ({ ...stall, values: [standstill(ms / 1000)] })),
-  ),
+  check('WORKER_STALLED', stalledWorkers),
   check('DEPLOYMENT_CHANGED', (result, measurements) => {
     const { unknown } = silentWorkers(result, measurements);
     const refused = unknown.filter(({ isRefused }) => isRefused);
