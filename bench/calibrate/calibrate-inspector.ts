@@ -3,19 +3,22 @@ import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { memoryFigures, withoutBaseline } from '../../plugin/result/memory/assemble-memory.ts';
+import { withoutBaseline } from '../../plugin/result/memory/assemble-memory.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { Inspectors, Sampler } from '../../plugin/samplers/index.ts';
 import { endChild } from '../../protocol/base/end-child.ts';
 import { fitPlateaus } from '../../report/statistics/plateaus.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
+import { HANDLES_BYTES, headlineOf } from './calibrate-native-memory.ts';
 import { emptyMeasurements, join, neverAborted } from './calibration-setup.ts';
 import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
 
 interface InspectorSize {
-  /** Connections at the last plateau, one value per row of the calibration. */
+  /** Connections at the last plateau, one value per server. */
   connections: number[];
+  /** Native memory per connection, one value per server. */
+  kilobytes: number[];
   plateaus: number;
   bound: Bound;
   /** Paths of Node binaries to test; default: this one. */
@@ -26,30 +29,47 @@ const SERVER = fileURLToPath(new URL('./unchanged-server.cjs', import.meta.url))
 const CLOSE_TIMEOUT_MS = 5000;
 const LEAVE_TIMEOUT_MS = 15_000;
 /** Warm-up as in a run. */
-const [ROUNDS, ROUND] = [8, 50];
+const WARM_UP = { rounds: 8, batches: 5, together: 10 };
 
-export async function inspector({ nodes = [process.execPath], connections, plateaus, bound }: InspectorSize) {
+export async function inspector({
+  nodes = [process.execPath],
+  connections,
+  kilobytes,
+  plateaus,
+  bound,
+}: InspectorSize): Promise<Section> {
   const rows: Comparison[] = [];
   for (const node of nodes) {
     const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
     for (const count of connections) {
-      const { slope, low, high, truth } = await measured(node, count, plateaus);
-      const what = `Node ${version}, ${count} connections: heap and external`;
-      rows.push(near(what, 'bytes', truth, slope, bound), interval(`${what}, 95 % interval`, truth, low, high));
+      for (const native of kilobytes) {
+        const { slope, low95, high95, truth, workers } = await measured(node, count, plateaus, native * 1024);
+        const what = `Node ${version}, ${count} connections`;
+        const counted = `${what}: heap and external`;
+        rows.push(
+          near(counted, 'bytes', truth, slope, bound),
+          interval(`${counted}, 95 % interval`, truth, low95, high95),
+        );
+        const all = truth + HANDLES_BYTES + native * 1024;
+        rows.push(
+          interval(`${what}, ${native} KB of native memory: workers, 95 % interval`, all, workers.low, workers.high),
+        );
+      }
     }
   }
   return {
     title: 'Memory by the inspector',
     text:
-      `An unchanged server that keeps 100 objects per connection, read by Node’s inspector at ${plateaus} plateaus. The true value is the ` +
-      'slope of the server’s own `process.memoryUsage()` after `gc()`.',
+      `An unchanged server that keeps 100 objects per connection, and the stated native memory in keys of OpenSSL, read by Node’s ` +
+      `inspector at ${plateaus} plateaus. The true value is the slope of the server’s own \`process.memoryUsage()\` after \`gc()\`, for ` +
+      'the workers with the native memory and 1 KB of handles. An interval is shown by its middle.',
     rows,
-  } satisfies Section;
+  };
 }
 
-async function measured(execPath: string, connections: number, plateaus: number) {
+async function measured(execPath: string, connections: number, plateaus: number, nativeBytes: number) {
   const execArgv = ['--expose-gc', '--inspect-port=0'];
-  const child = fork(SERVER, { execPath, execArgv, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
+  const child = fork(SERVER, [`${nativeBytes}`], { execPath, execArgv, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] });
   let inspectors: Inspectors | undefined;
   let fleet: Fleet | undefined;
   try {
@@ -70,9 +90,11 @@ async function read(
   fleet: Fleet,
   { connections, plateaus }: { connections: number; plateaus: number },
 ) {
-  for (let round = 0; round < ROUNDS; round++) {
-    const clients = await joinAll(fleet, ROUND);
-    await Promise.all(clients.map((client) => client.close()));
+  for (let round = 0; round < WARM_UP.rounds; round++) {
+    for (let batch = 0; batch < WARM_UP.batches; batch++) {
+      const clients = await joinAll(fleet, WARM_UP.together);
+      await Promise.all(clients.map((client) => client.close()));
+    }
     await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
     await inspectors.gc();
   }
@@ -89,12 +111,13 @@ async function read(
     const [y] = await once(child, 'message');
     truths.push({ connections: fleet.status().connected, y });
   }
-  const found = memoryFigures(measurements, sampler).perConnectionBytes.workerKept;
+  const { kept, ...workers } = headlineOf(measurements, sampler, connections);
   const line = fitPlateaus(withoutBaseline(truths).map((truth) => ({ x: truth.connections, y: truth.y })));
   return {
-    slope: known(found?.slope),
-    low: known(found?.low95),
-    high: known(found?.high95),
+    slope: known(kept?.slope),
+    low95: known(kept?.low95),
+    high95: known(kept?.high95),
     truth: known(line?.slope),
+    workers,
   };
 }

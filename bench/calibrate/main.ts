@@ -41,6 +41,7 @@ const PARTS = {
   inspector: () =>
     inspector({
       connections: [100, 400],
+      kilobytes: [0, 4],
       plateaus: 5,
       bound: { absolute: 1024, share: 0.02 },
       nodes: process.env.CALIBRATE_NODES?.split(':'),

@@ -1,12 +1,18 @@
-/** An uninstrumented Socket.IO server for any version of Node. Keeps objects for each user, and reports V8's memory after a collection. */
+/**
+ * An uninstrumented Socket.IO server for any version of Node. Keeps objects for each user, and as many bytes in a key of OpenSSL as its
+ * argument says. Reports V8's memory after a collection.
+ */
+const { createSecretKey } = require('node:crypto');
 const { createServer } = require('node:http');
 const { Server } = require('socket.io');
 
 const http = createServer();
 const io = new Server(http, { serveClient: false, perMessageDeflate: false });
 const users = new Map();
+const source = Buffer.alloc(Number(process.argv[2]), 1);
 io.on('connection', (socket) => {
-  users.set(socket.id, { items: Array.from({ length: 100 }, (_, index) => ({ index })) });
+  const items = Array.from({ length: 100 }, (_, index) => ({ index }));
+  users.set(socket.id, { items, key: source.length > 0 && createSecretKey(source) });
   socket.on('join_room', ({ clientKey }, acknowledge) => {
     socket.join(clientKey);
     acknowledge({ room: clientKey });

@@ -27,7 +27,7 @@ const partSchema = object({
   low95: z.number().nullable().describe('lower end of its 95 % interval'),
   high95: z.number().nullable().describe('upper end'),
   doubt: z.enum(DOUBTS).optional().describe('why its layer is in doubt; the interval allows for it'),
-  native: z.number().optional().describe('part of `bytes`: memory in the workers’ RSS that V8 does not count'),
+  native: z.number().optional().describe('part of `bytes`: native memory of the workers, which V8 does not count'),
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 

@@ -65,11 +65,7 @@ const NATIVE = { title: 'native memory', doubt: 'uncounted' } as const;
 /** Returns whether the workers' part is V8's count alone, although RSS shows more. */
 function hasUncounted({ perConnectionBytes }: Result['memory'], { layer }: Part, peak: number): boolean {
   const { workerKept: kept } = perConnectionBytes;
-  return (
-    layer === 'workerKept' &&
-    kept !== undefined &&
-    isUncounted(kept, perConnectionBytes[pagesLayer(perConnectionBytes)], peak)
-  );
+  return layer === 'workerKept' && kept !== undefined && isUncounted(kept, perConnectionBytes, peak);
 }
 
 function pagesLayer(slopes: Record<string, Slope>): string {
@@ -102,7 +98,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
     children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
   const growsBeside = pages?.doubt === 'grows' && kept?.doubt === undefined;
   if (collected && kept && !hasBusyChild && !growsBeside) {
-    const { slope, native } = withNative(kept, pages, peak);
+    const { slope, native } = withNative(kept, perConnectionBytes, peak);
     const part = partOf(memory, 'workers', 'workerKept', slope, { needed: layer });
     return native > 0 ? { ...part, native } : part;
   }

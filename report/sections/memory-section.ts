@@ -110,7 +110,7 @@ function split({ memory: { collected, inspector }, run }: Result, cost: PerConne
     grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
     lines('note', [
       workers &&
-        `The workers’ part is what ${inspector?.runtime === 'jvm' ? 'the JVM counts in its heap, without direct buffers' : 'V8 counts'}${native ? `, and ${withUnit('kilobytes', native)} of native memory that RSS shows beyond it` : ''}. Its interval also covers RSS. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
+        `The workers’ part is what ${inspector?.runtime === 'jvm' ? 'the JVM counts in its heap, without direct buffers' : 'V8 counts'}${native ? `, and ${withUnit('kilobytes', native)} of native memory beyond it` : ''}. Its interval also covers native memory. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
       hasKernel &&
         `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),

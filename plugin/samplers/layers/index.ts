@@ -16,9 +16,9 @@ import {
   metricsOf,
   processesOf,
   redisItself,
-  workerChildren,
   workerInspectors,
   workerJvms,
+  workerProcesses,
   workerPss,
   workerStats,
 } from './layer-sources.ts';
@@ -65,7 +65,7 @@ const worker = processLayer({
   belongsTo: 'deployment',
   containsWorkers: true,
   sources: [
-    workerChildren,
+    workerProcesses,
     workerStats,
     workerInspectors,
     workerJvms,
@@ -82,6 +82,7 @@ const worker = processLayer({
   pss: { main: true, metric: 'worker_pss' },
   rss: { main: true, metric: 'worker' },
   figures: [
+    { id: 'workerMalloc', title: 'Workers malloc heap', measure: 'mallocBytes' },
     { id: 'workerKept', title: 'Workers V8 heap and external', measure: 'keptBytes' },
     { id: 'workerChildrenPss', title: 'Workers child processes PSS', measure: 'childrenPssBytes' },
     {

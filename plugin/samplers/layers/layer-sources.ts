@@ -9,7 +9,8 @@ import {
 import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
-import { openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
+import { isOtherProgram } from '../inspector/may-open.ts';
+import { mallocBytesOf, openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 import type { Measure, Source } from './layer.ts';
@@ -25,10 +26,15 @@ export function processesOf(layer: string): Source {
   };
 }
 
-/** Figures of the workers' processes beside their memory: PSS of their children, which is part of the workers' PSS, and open files. */
-export const workerChildren: Source = {
+/** Further figures of the workers' processes. PSS of their children is part of the workers' PSS. */
+export const workerProcesses: Source = {
   name: '/proc of its processes',
   measures: {
+    // Only V8's count after a collection is held against it.
+    mallocBytes: async (inputs) => {
+      await inputs.stats().catch(() => inspectedBy(inputs, false));
+      return mallocBytesOf((inputs.pids.worker ?? []).filter((pid) => !isOtherProgram(pid)));
+    },
     childrenPssBytes: ({ pids, processes }) => {
       sumOver(pids.worker, processes, 'rssBytes');
       const { workerChildren = [] } = pids;

@@ -12,8 +12,8 @@ const line = (slope: number, low: number, high: number, doubt?: Slope['doubt']):
 });
 
 /** @returns the figure, its interval and the native memory, in KB */
-function combined(kept: Slope, pages: Slope | undefined, connections = 1000): number[] {
-  const { slope, native } = withNative(kept, pages, connections);
+function combined(kept: Slope, workerRss: Slope | undefined, connections = 1000, malloc = {}): number[] {
+  const { slope, native } = withNative(kept, { ...(workerRss && { workerRss }), ...malloc }, connections);
   return [slope.slope, slope.low95 ?? 0, slope.high95 ?? 0, native].map((bytes) => Math.round((10 * bytes) / KB) / 10);
 }
 
@@ -40,6 +40,18 @@ describe('memory per connection from V8 and RSS', () => {
 
   it('is V8’s count where connections reuse free pages', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(6, 5, 7)), [12.3, 12.2, 12.4, 0]);
+  });
+
+  it('adds the heap of malloc without external memory, and not the noise of RSS', () => {
+    const malloc = { workerMalloc: line(5.1, 4.1, 6.1), workerExternal: line(0.1, 0.1, 0.1) };
+    assert.deepEqual(combined(line(15.8, 15, 16.6), line(19, 12, 26), 400, malloc), [20.7, 19.5, 22.1, 4.9]);
+    const two = (slope: number) => ({ ...line(slope, 0, 0), low95: null, high95: null });
+    assert.deepEqual(combined(two(15.8), two(30), 400, malloc), [20.7, 0, 0, 4.9]);
+  });
+
+  it('includes what only other threads keep, if RSS shows it for certain', () => {
+    const malloc = { workerMalloc: line(1, 0, 2), workerExternal: line(0, 0, 0) };
+    assert.deepEqual(combined(line(16, 15.5, 16.5), line(40, 38, 42), 1000, malloc), [40, 34.9, 42, 24]);
   });
 
   for (const pages of [undefined, line(30, 29, 31, 'freed'), { ...line(30, 0, 0), low95: null, high95: null }]) {

@@ -7,6 +7,7 @@ import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
 import * as kernel from '../../../protocol/base/machine/kernel.ts';
+import { mallocHeapBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 const STAT_TAIL =
@@ -29,6 +30,15 @@ test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is
   const parts = kernel.parseSmapsRollup(`${text}Pss_Anon:  300 kB\nPss_Shmem:  10 kB\n`);
   assert.deepEqual([parts?.anonymousBytes, parts?.sharedBytes], [300 * 1024, 10 * 1024]);
   assert.equal(kernel.parseSmapsRollup(''), undefined);
+});
+
+test('smaps: the heap of glibc, and no heap of another allocator', () => {
+  const mapping = (name: string, kilobytes: number) =>
+    `7f0000000000-7f0000200000 rw-p 00000000 00:00 0    ${name}\nSize: 9000 kB\nKernelPageSize: 4 kB\nRss:   ${kilobytes} kB\nPss: 1 kB\n`;
+  const all = [mapping('[heap]', 3000), mapping('', 200), mapping('/usr/lib/libc.so.6', 8), mapping('[heap]', 1000)];
+  assert.equal(mallocHeapBytes(all.join('')), 4000 * 1024);
+  assert.equal(mallocHeapBytes([...all, mapping('/usr/lib/libjemalloc.so.2', 8)].join('')), undefined);
+  assert.equal(mallocHeapBytes([mapping('[heap]', 3000), mapping('/lib/ld-musl-x86_64.so.1', 8)].join('')), undefined);
 });
 
 test('mountinfo: each tmpfs that is not hidden by another one; System V: resident bytes', () => {
