@@ -3,6 +3,7 @@ import { totalmem } from 'node:os';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
+import { INSPECTED } from '../../protocol/documents/inspected-runtimes.ts';
 import { NAMED_LAYERS, titleOfLayer } from '../../protocol/documents/named-layers.ts';
 import { processesLine } from '../../protocol/result/processes-schema.ts';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/wire/connection.ts';
@@ -186,7 +187,7 @@ async function offerCompression(client: RunClient, { measurements, log, signal }
   );
 }
 
-/** Opens Node's inspector, in place of control ports. @throws CapacityError if a process cannot be inspected */
+/** Opens what inspects the workers from outside, in place of control ports. @throws CapacityError if a process cannot be inspected */
 async function openInspectors(
   { inspect }: Partial<WorkerSources> = {},
   target: Target,
@@ -196,12 +197,11 @@ async function openInspectors(
   const inspectors = await connectInspectors(inspect, target);
   closers.add(() => inspectors.close());
   measurements.inspectors = inspectors;
-  const { size, hasJvm } = inspectors;
+  const { size, runtime } = inspectors;
   const processes = `${size} process${size > 1 ? 'es' : ''}`;
-  const isOpened = !hasJvm && !Array.isArray(inspect);
+  const isOpened = runtime === 'v8' && !Array.isArray(inspect);
   const how = isOpened ? ' It is open on 127.0.0.1 during each reading, for any user of this machine.' : '';
-  const by = hasJvm ? 'The attach protocol of the JVM' : "Node's inspector";
-  log(`${by} collects the garbage of ${processes} and reads its memory.${how}`);
+  log(`At rest, memory is read by ${INSPECTED[runtime].by}, which collects the garbage of ${processes}.${how}`);
   return inspectors;
 }
 

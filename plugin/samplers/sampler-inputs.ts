@@ -1,5 +1,6 @@
 /** Answers that all sources of one reading share. Each is requested at most once, when a source first needs it. */
 import { onlyOnce } from '../../protocol/base/only-once.ts';
+import type { InspectedRuntime } from '../../protocol/documents/inspected-runtimes.ts';
 import { Absent, describeAbsence, NotInRun } from './absence.ts';
 import type { ControlClients } from './control/control-workers.ts';
 import type { Inspectors } from './inspector/inspectors.ts';
@@ -12,7 +13,7 @@ import type { RedisReader } from './redis/redis-sampler.ts';
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
-  inspectors?: Pick<Inspectors, 'memory'> | undefined;
+  inspectors?: Pick<Inspectors, 'memory' | 'runtime'> | undefined;
   /** Metrics pages by layer. */
   prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
 }
@@ -32,6 +33,7 @@ export function openInputs(
   const pages = Object.fromEntries(
     Object.entries(prometheus).map(([layer, targets]) => [layer, onlyOnce(() => targets.read())]),
   );
+  const inspected = onlyOnce(async () => (await inspectors?.memory()) ?? []);
   return {
     pids,
     processes,
@@ -43,7 +45,12 @@ export function openInputs(
       throw new Absent(absence.reason, describeAbsence(reader.name, absence), absence);
     }),
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
-    inspected: onlyOnce(async () => given(inspectors, 'no inspector in this run').memory()),
+    /** @param runtime of the processes, which they must have */
+    inspected: async (runtime: InspectedRuntime) => {
+      const reader = given(inspectors, 'no inspector in this run');
+      if (reader.runtime !== runtime) throw new NotInRun('its processes have another runtime');
+      return inspected();
+    },
     resources: onlyOnce(async () => given(workers, NO_CONTROL).resources()),
     /** Sums over the metrics pages of a layer. */
     pages: async (layer: string) => given(pages[layer], 'no metrics pages of this layer')(),

@@ -168,7 +168,7 @@ const CODES = {
     remedy: 'list the control URL of every worker once (not of a load balancer), and give each its own name',
   },
   SOURCE_UNREACHABLE: {
-    meaning: 'a control URL, an inspector or a page of metrics does not answer, or another program does',
+    meaning: 'a control URL, a URL of `workers.inspect` or a page of metrics does not answer, or another program does',
     remedy: 'start it, let it listen where the generator reaches it, or correct its URL',
   },
   CONTROL_TIMEOUT: {
@@ -192,9 +192,9 @@ const CODES = {
     remedy: 'run as the user of the server, or as root',
   },
   INSPECTOR_UNSUITABLE: {
-    meaning: '`workers.inspect`: the process is neither Node nor Deno; it gets no signal',
+    meaning: '`workers.inspect`: the memory of the process cannot be read from outside; it gets no signal',
     remedy:
-      'name the processes of the server; or leave `inspect` out: without it, memory is that of the processes, with garbage',
+      'name the processes of the server; or leave `inspect` out: memory is then that of the processes, with garbage',
   },
   INSPECTOR_OFF: {
     meaning: '`workers.inspect`: the process does not catch SIGUSR1, as with `--disable-sigusr1`; it gets no signal',

@@ -22,7 +22,7 @@ export type LayerName = keyof typeof NAMED_LAYERS;
 export const WORKERS_TITLE = 'Workers';
 
 /** Titles of a layer's figures, by the suffix of their id. */
-const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'V8 heap' };
+const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'heap' };
 
 /** Returns, for example, `Workers PSS`. */
 export function measureTitle(layerTitle: string, measure: keyof typeof MEASURES): string {

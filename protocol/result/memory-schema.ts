@@ -1,5 +1,6 @@
 /** The section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
+import { INSPECTED_RUNTIMES } from '../documents/inspected-runtimes.ts';
 import { type Declaration, figure } from './figure.ts';
 import { overTimeSchema } from './over-time-schema.ts';
 import { memoryPlacesSchema } from './places-schema.ts';
@@ -86,11 +87,16 @@ export const memorySchema = object({
   collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
   inspector: object({
     processes: count.describe('processes of the server that it reads'),
-    runtime: z.literal('jvm').optional().describe('a JVM, by its attach protocol: its heap only'),
+    runtime: z
+      .enum(INSPECTED_RUNTIMES)
+      .default('v8')
+      .describe(
+        'Node and Deno (`v8`): heap and external memory; `jvm`: the heap; `go`: the heap and stacks of goroutines',
+      ),
     longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a garbage collection'),
   })
     .optional()
-    .describe('Node’s inspector or the JVM’s attach protocol, if that collected the garbage (`workers.inspect`)'),
+    .describe('what collected the garbage and read the memory from outside (`workers.inspect`)'),
   places: memoryPlacesSchema
     .optional()
     .describe('what a connection keeps in the workers, by place of allocation (`workers.profile`)'),

@@ -37,7 +37,7 @@ export function readingsOverTime({ memory: { overTime }, samples, stages }: Resu
   const open = pointsOf(samples, ({ t, connections }) => [t, connections]);
   return timeline('Memory of the workers and connections over time', stages, [
     panel('MB RSS', 'workerRss', rss),
-    panel('MB V8 heap', 'workerHeapUsed', heap),
+    panel('MB heap', 'workerHeapUsed', heap),
     { unit: 'connections', curves: [{ name: 'connections', color: COLORS.grey, points: open, style: 'area' }] },
   ]);
 }

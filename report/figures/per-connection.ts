@@ -63,9 +63,15 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
 const NATIVE = { title: 'native memory', doubt: 'uncounted' } as const;
 
 /** Returns whether the workers' part is V8's count alone, although RSS shows more. */
-function hasUncounted({ perConnectionBytes }: Result['memory'], { layer }: Part, peak: number): boolean {
+function hasUncounted(memory: Result['memory'], { layer }: Part, peak: number): boolean {
+  const { perConnectionBytes } = memory;
   const { workerKept: kept } = perConnectionBytes;
-  return layer === 'workerKept' && kept !== undefined && isUncounted(kept, perConnectionBytes, peak);
+  return isV8(memory) && layer === 'workerKept' && kept !== undefined && isUncounted(kept, perConnectionBytes, peak);
+}
+
+/** Returns false if RSS has garbage even after a collection: JVM and Go keep the pages of their heaps for later. */
+function isV8({ inspector }: Result['memory']): boolean {
+  return inspector === undefined || inspector.runtime === 'v8';
 }
 
 function pagesLayer(slopes: Record<string, Slope>): string {
@@ -96,9 +102,9 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
     children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
-  const growsBeside = pages?.doubt === 'grows' && kept?.doubt === undefined;
+  const growsBeside = isV8(memory) && pages?.doubt === 'grows' && kept?.doubt === undefined;
   if (collected && kept && !hasBusyChild && !growsBeside) {
-    const { slope, native } = withNative(kept, perConnectionBytes, peak);
+    const { slope, native } = withNative(kept, isV8(memory) ? perConnectionBytes : {}, peak);
     const part = partOf(memory, 'workers', 'workerKept', slope, { needed: layer });
     return native > 0 ? { ...part, native } : part;
   }

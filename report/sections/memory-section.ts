@@ -1,4 +1,5 @@
 /** Memory per connection. */
+import { INSPECTED } from '../../protocol/documents/inspected-runtimes.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { costAmount } from '../answer/cost.ts';
@@ -21,7 +22,7 @@ export function memory(result: Result): Section {
   const trusted = verdict.status !== 'INVALID';
   const unread = titlesBy(result, Object.keys(found.absent), found.absent);
   const by = found.inspector
-    ? ` by ${found.inspector.runtime === 'jvm' ? 'the JVM’s attach protocol' : 'Node’s inspector'}, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
+    ? ` by ${INSPECTED[found.inspector.runtime].by}, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
     : '';
   const read = found.collected
     ? `Read at rest in every plateau, after a garbage collection${by}.`
@@ -105,12 +106,13 @@ function split({ memory: { collected, inspector }, run }: Result, cost: PerConne
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const workers = parts.find(({ layer }) => layer === 'workerKept');
   const native = isKnown && workers?.native;
+  const runtime = inspector?.runtime ?? 'v8';
   const hasKernel = parts.some(({ title }) => title === 'kernel');
   return [
     grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
     lines('note', [
       workers &&
-        `The workers’ part is what ${inspector?.runtime === 'jvm' ? 'the JVM counts in its heap, without direct buffers' : 'V8 counts'}${native ? `, and ${withUnit('kilobytes', native)} of native memory beyond it` : ''}. Its interval also covers native memory. Pages (PSS) rise by less while connections fill room that the warm-up has left.`,
+        `The workers’ part is what ${INSPECTED[runtime].counted}${native ? `, and ${withUnit('kilobytes', native)} of native memory beyond it` : ''}. ${runtime === 'v8' ? 'Its interval also covers native memory. Pages (PSS) rise by less while connections fill room that the warm-up has left' : 'RSS also has garbage'}.`,
       hasKernel &&
         `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),

@@ -1,4 +1,5 @@
 /** Opens the configured sources of memory and CPU as a run does. */
+import { INSPECTED } from '../../../protocol/documents/inspected-runtimes.ts';
 import { counted } from '../../../report/text/format.ts';
 import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
 import { PrometheusTargets, RedisReader } from '../../samplers/index.ts';
@@ -30,10 +31,10 @@ async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck
 }
 
 function checkInspectors(inspect: true | string[], target: Pick<Target, 'pids'> = NO_PROCESSES): Promise<TargetCheck> {
-  return check('inspector', "Node's inspector of the workers", async () => {
+  return check('inspector', 'memory at rest of the workers', async () => {
     const inspectors = await connectInspectors(inspect, target);
     await inspectors.close();
-    return { status: 'ok', found: `read the memory of ${counted(inspectors.size, 'process')}` };
+    return { status: 'ok', found: `${INSPECTED[inspectors.runtime].by} reads ${counted(inspectors.size, 'process')}` };
   });
 }
 

@@ -93,6 +93,7 @@ function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
   return {
     rows,
     collected: collects(measured),
+    isV8: inspectors === undefined || inspectors.runtime === 'v8',
     processes: Math.max(1, workersAtStart.length, inspectors?.size ?? 0),
     live,
   };

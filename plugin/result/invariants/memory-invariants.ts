@@ -9,6 +9,8 @@ export interface MemoryRun {
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
   /** The run collected the garbage before each reading at rest. */
   collected: boolean;
+  /** Whether the workers' heap is V8's. Other runtimes keep pages of their heaps, and count memory that has no pages yet. */
+  isV8: boolean;
   /** Lower limit for the workers. */
   processes: number;
   /** Figures that the kernel reports of a process at the moment of each reading, so that they may stand still. */
@@ -47,8 +49,8 @@ export function isNegative({ rows }: MemoryRun): Found {
 }
 
 /** Finds memory in a wrong unit, and pages of something that is not the process. */
-export function isTooSmall({ rows, processes }: MemoryRun): Found {
-  const isV8 = rows.some(({ atRest }) => HEAP in atRest);
+export function isTooSmall({ rows, processes, ...run }: MemoryRun): Found {
+  const isV8 = run.isV8 && rows.some(({ atRest }) => HEAP in atRest);
   return figuresOf(rows).flatMap((figure) => {
     if (!/(Rss|WorkingSet)$/.test(figure)) return [];
     const isWorker = figure.startsWith('worker');
@@ -98,7 +100,7 @@ function unmoved(rows: MemoryRun['rows']): Found {
 }
 
 /** Finds parts of a process that are larger than all of it. */
-export function exceedsRss({ rows }: MemoryRun): Found {
+export function exceedsRss({ rows, isV8 }: MemoryRun): Found {
   const all = rows.flatMap((row) => row.all);
   const ids = figuresOf(rows).filter((id) => id.endsWith('Rss'));
   return ids.flatMap((rss) => {
@@ -108,14 +110,14 @@ export function exceedsRss({ rows }: MemoryRun): Found {
     );
     if (larger) return [partExceeds(pss, larger[pss], rss, larger[rss], [pss, rss])];
     const withHeap =
-      rss === RSS ? all.find(({ [HEAP]: heap = 0, [RSS]: whole = Infinity }) => heap > whole) : undefined;
+      isV8 && rss === RSS ? all.find(({ [HEAP]: heap = 0, [RSS]: whole = Infinity }) => heap > whole) : undefined;
     return withHeap ? [partExceeds(HEAP, withHeap[HEAP], RSS, withHeap[RSS], [...WITH_HEAP, RSS, pss])] : [];
   });
 }
 
 /** Finds a heap that grows by more than the pages that contain it. */
-export function growsMoreThanRss({ rows, collected, processes }: MemoryRun): Found {
-  const [first, ...later] = rows;
+export function growsMoreThanRss({ rows, collected, processes, isV8 }: MemoryRun): Found {
+  const [first, ...later] = isV8 ? rows : [];
   const [heap0, rss0] = [first?.atRest[HEAP], first?.atRest[RSS]];
   if (heap0 === undefined || rss0 === undefined) return [];
   const growths = later.map(({ connections, atRest }) => {

@@ -87,8 +87,8 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   return { ...memory, leaks: provenLeaks({ memory }) };
 }
 
-function inspectorOf({ size, longestPauseMs, hasJvm }: NonNullable<Measurements['inspectors']>): Memory['inspector'] {
-  return { processes: size, longestPauseMs, ...(hasJvm && { runtime: 'jvm' as const }) };
+function inspectorOf({ size, longestPauseMs, runtime }: NonNullable<Measurements['inspectors']>): Memory['inspector'] {
+  return { processes: size, longestPauseMs, runtime };
 }
 
 /** Null where a plateau was not read before its collection. */

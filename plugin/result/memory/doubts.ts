@@ -16,7 +16,7 @@ const MAX_KEPT_SHARE = 0.6;
 const NOISE_BYTES = 1024 ** 2;
 
 /** Figures that a collection shows to the byte; a process keeps some pages of freed memory. */
-const EXACT = ['workerHeapUsed', 'workerExternal'];
+const EXACT = ['workerKept'];
 const PROCESS = ['workerRss'];
 
 type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'> & Collecting;

@@ -117,8 +117,8 @@ export class Measurements {
   missing: readonly string[] = [];
   /** Whether the workers have control ports. */
   control = true;
-  /** The workers' inspectors, which force collections in place of control ports. */
-  inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'hasJvm'> | undefined;
+  /** What inspects the workers from outside, and forces collections in place of control ports. */
+  inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'runtime'> | undefined;
   /** Memory of connections by place of allocation, or why it is unknown. Undefined unless configured. */
   heapProfiles: Profile[] | Error | undefined;
   /** CPU use of connects and copies. Undefined unless configured. */

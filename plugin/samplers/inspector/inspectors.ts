@@ -1,46 +1,27 @@
 /**
- * Memory of servers that contain nothing of ours: of Node and Deno through their inspectors, of JVMs by their attach protocol. An
- * inspector is open only while it is read, and one at a time, since processes of one machine share a port.
+ * Memory of servers that contain nothing of ours: of Node and Deno through their inspectors, of JVMs by their attach protocol, of Go by
+ * the pages of its pprof. One process at a time is read, since inspectors of one machine share a port.
  */
-import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
-import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
-import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import { MODULES, type ProfileAction, profileProcess } from '../../../protocol/profiles/profile-process.ts';
-import {
-  PROFILE_LIMITS,
-  type Profile,
-  type ProfileKind,
-  takenSchema,
-} from '../../../protocol/profiles/profile-schema.ts';
+import type { InspectedRuntime } from '../../../protocol/documents/inspected-runtimes.ts';
+import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
-import type { InspectorSession } from './inspector-session.ts';
-import { isJvm, readJvm } from './jvm.ts';
-import { type Inspectable, isOtherProgram, requireInspectable, withoutPrimaries } from './may-open.ts';
-import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
+import { GoServer, isGoUrl } from './go.ts';
+import type { Inspected, InspectedMemory } from './inspected.ts';
+import { JvmProcess } from './jvm.ts';
+import { withoutPrimaries } from './may-open.ts';
+import { NodeProcess } from './node.ts';
+import { type Runtime, runtimeOf } from './runtimes.ts';
 
-/** A full garbage collection of a heap of some GB takes seconds. */
-const GC_TIMEOUT_MS = 60_000;
-/** Finalizers of the first collection free memory that only the second one counts. */
-const COLLECTIONS = 2;
 /** Time between a collection and the reading that it is for. */
 const COLLECTED_AGE_MS = 2000;
-
-const bytes = z.number().nonnegative().lte(LARGEST_FIGURE);
-const memorySchema = z.object({ rss: bytes, heapUsed: bytes, external: bytes });
-
-export interface InspectedMemory {
-  /** A JVM does not count memory outside its heap: `externalBytes` is 0. */
-  isJvm: boolean;
-  rssBytes: number;
-  heapUsedBytes: number;
-  externalBytes: number;
-}
+/** Processes whose runtime cannot be seen are tried: the attempt says why they cannot be read. */
+const READABLE: (Runtime | undefined)[] = ['node', 'jvm', undefined];
 
 export interface InspectorSources {
-  /** Processes on this machine; those of other programs than Node and Deno are left out. */
+  /** Processes on this machine; those of other programs than Node, Deno and JVMs are left out. */
   pids?: () => Promise<number[]>;
-  /** `http:` or `ws:` URLs of inspectors that are open. */
+  /** `http:` or `ws:` URLs of inspectors that are open, or of the pages of Go's pprof. */
   urls?: string[];
 }
 
@@ -49,6 +30,7 @@ export class Inspectors {
   readonly #known = new Map<number | string, Inspected>();
   /** Those of the last request. */
   #current: Inspected[] = [];
+  readonly #collections = new Map<Inspected, number>();
   /** Results of the last collection, for the reading that follows it. */
   #collected: { memory: InspectedMemory[]; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -65,9 +47,9 @@ export class Inspectors {
     return this.#current.length;
   }
 
-  /** Whether a process of the last request is a JVM. */
-  get hasJvm(): boolean {
-    return this.#current.some((one) => one.isJvm);
+  /** Runtime of the processes of the last request; of several ones, the first that is not V8. */
+  get runtime(): InspectedRuntime {
+    return this.#current.find(({ runtime }) => runtime !== 'v8')?.runtime ?? 'v8';
   }
 
   /** Reads each process once. @throws CapacityError of the first that cannot be inspected, or INSPECTOR_UNSUITABLE */
@@ -85,15 +67,25 @@ export class Inspectors {
   /** Forces a full collection in every process. One that cannot be asked now is without it, as `stats` shows. */
   async gc(): Promise<void> {
     this.#collected = undefined;
-    const all = await this.#all();
-    const read = await this.#each(all, (one) => one.read(true).catch(() => undefined));
-    for (const { pauseMs } of all) this.longestPauseMs = Math.max(this.longestPauseMs, pauseMs);
-    if (!read.includes(undefined)) this.#collected = { memory: read as InspectedMemory[], atMs: performance.now() };
+    const read = await this.#each(await this.#all(), (one) => this.#collect(one).catch(() => undefined));
+    const memory = read.filter((one) => one !== undefined);
+    this.longestPauseMs = Math.max(this.longestPauseMs, ...memory.map(({ pauseMs }) => pauseMs));
+    if (memory.length === read.length) this.#collected = { memory, atMs: performance.now() };
+  }
+
+  async #collect(one: Inspected): Promise<InspectedMemory> {
+    const memory = await one.read(true);
+    this.#collections.set(one, this.#collectionsOf(one) + 1);
+    return memory;
   }
 
   /** Counts of the collections so far, without asking the processes. */
   async stats(): Promise<{ worker: string; collections: number }[]> {
-    return this.#current.map(({ name, collections }) => ({ worker: name, collections }));
+    return this.#current.map((one) => ({ worker: one.name, collections: this.#collectionsOf(one) }));
+  }
+
+  #collectionsOf(one: Inspected): number {
+    return this.#collections.get(one) ?? 0;
   }
 
   /**
@@ -104,25 +96,28 @@ export class Inspectors {
     const collected = this.#collected;
     this.#collected = undefined;
     if (collected && performance.now() - collected.atMs < COLLECTED_AGE_MS) return collected.memory;
-    return this.#each(await this.#all(), (one) => one.read(false));
+    const all = await this.#all();
+    if (all.length === 0) throw new Absent('gone', 'there is no process to inspect');
+    return this.#each(all, (one) => one.read(false));
   }
 
   /** From now on, the processes note where they allocate or use CPU. @throws CapacityError or Absent if one of them cannot */
   async startProfiles(kind: ProfileKind): Promise<void> {
-    await this.#each(await this.#all(), (one) => one.startProfile(kind));
+    await this.#each(await this.#all(), (one) => profilesOf(one).start(kind));
   }
 
   /** Ends the profiles. @returns that of each process @throws as above */
   async takeProfiles(): Promise<Profile[]> {
-    return this.#each(await this.#all(), (one) => one.takeProfile());
+    return this.#each(await this.#all(), (one) => profilesOf(one).take());
   }
 
   /** Closes what this run has opened. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    await Promise.all([...this.#known.values()].map((one) => one.close()));
+    const all = [...this.#known.values()];
+    await Promise.all(all.map((one) => one.close()));
     await this.#queue.catch(() => {});
-    for (const one of this.#known.values()) await one.endProfile();
+    for (const { profiles } of all) await profiles?.end();
   }
 
   async #each<T>(all: Inspected[], work: (one: Inspected) => Promise<T>): Promise<T[]> {
@@ -143,116 +138,26 @@ export class Inspectors {
   async #all(): Promise<Inspected[]> {
     const { pids, urls = [] } = this.#sources;
     const found = (await pids?.()) ?? [];
-    const runtimes = withoutPrimaries(found.filter((pid) => !isOtherProgram(pid) || isJvm(pid)));
-    // The first one says why none of them can be inspected.
-    const targets = [...(runtimes.length > 0 ? runtimes : found.slice(0, 1)), ...urls];
-    this.#current = targets.map((target) => getOrAdd(this.#known, target, () => new Inspected(target)));
+    const readable = withoutPrimaries(found.filter((pid) => READABLE.includes(runtimeOf(pid))));
+    const targets = readable.length > 0 ? readable : mostTelling(found);
+    this.#current = [...targets, ...urls].map((target) => getOrAdd(this.#known, target, () => inspected(target)));
     return this.#current;
   }
 }
 
-/** One process. */
-class Inspected {
-  readonly name: string;
-  collections = 0;
-  /** Of the last reading. */
-  pauseMs = 0;
-  readonly isJvm: boolean;
-  readonly #target: number | string;
-  #opening: Promise<OpenInspector> | undefined;
-  /** It got the signal, and has not been closed since. */
-  #signalled: Inspectable | undefined;
-  /** Kind of the profile that is running. */
-  #profiled: ProfileKind | undefined;
+/** @returns the process whose refusal says most, such as a server in place of the shell that started it */
+function mostTelling(pids: number[]): number[] {
+  return pids.toSorted((a, b) => Number(runtimeOf(a) === 'other') - Number(runtimeOf(b) === 'other')).slice(0, 1);
+}
 
-  /** @param target process id, or the URL of an inspector that is open */
-  constructor(target: number | string) {
-    this.#target = target;
-    this.isJvm = typeof target === 'number' && isJvm(target);
-    this.name = typeof target === 'number' ? `process ${target}` : new URL(target).host;
-  }
+/** @param target process id, or a URL of `InspectorSources` */
+function inspected(target: number | string): Inspected {
+  if (typeof target === 'number') return runtimeOf(target) === 'jvm' ? new JvmProcess(target) : new NodeProcess(target);
+  const url = new URL(target);
+  return isGoUrl(url) ? new GoServer(url) : new NodeProcess(url);
+}
 
-  /** @throws CapacityError or Absent; its inspector is closed by then */
-  async read(collect: boolean): Promise<InspectedMemory> {
-    this.pauseMs = 0;
-    if (typeof this.#target === 'number' && this.isJvm) {
-      const { pauseMs, ...memory } = await readJvm(this.#target, collect);
-      this.pauseMs = pauseMs;
-      if (collect) this.collections++;
-      return { isJvm: true, ...memory, externalBytes: 0 };
-    }
-    return this.#inspect(async (session) => {
-      for (let count = 0; collect && count < COLLECTIONS; count++) {
-        const beganMs = performance.now();
-        await session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS);
-        this.pauseMs = Math.max(this.pauseMs, performance.now() - beganMs);
-      }
-      const { value } = await session.evaluate('process.memoryUsage()');
-      const { rss, heapUsed, external } = memorySchema.parse(value);
-      if (collect) this.collections++;
-      return { isJvm: false, rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external };
-    });
-  }
-
-  /** @throws CapacityError or Absent */
-  async startProfile(kind: ProfileKind): Promise<void> {
-    if (this.isJvm) throw new Absent('unsupported', `${this.name} is a JVM: only Node can be profiled`);
-    this.#profiled = kind;
-    await this.#profile('start', kind);
-  }
-
-  /** @throws CapacityError or Absent */
-  async takeProfile(): Promise<Profile> {
-    const { profile } = await this.#profile('take', this.#profiled);
-    this.#profiled = undefined;
-    if (!profile) throw new Absent('unsupported', `${this.name} has no profile`);
-    return profile;
-  }
-
-  /** Idempotent; never rejects. */
-  async endProfile(): Promise<void> {
-    if (!this.#profiled) return;
-    this.#profiled = undefined;
-    await this.#profile('end').catch(() => {});
-  }
-
-  #profile(action: ProfileAction, kind: ProfileKind = 'heap') {
-    const call = `(${profileProcess})(${MODULES}, ${JSON.stringify(PROFILE_LIMITS)}, '${action}', '${kind}')`;
-    return this.#inspect(async (session) => {
-      const { value } = await session.evaluate(`JSON.stringify(${call})`, { timeoutMs: GC_TIMEOUT_MS });
-      const { failure, ...found } = takenSchema.parse(JSON.parse(String(value)));
-      if (failure !== undefined) throw new Absent('unsupported', `${this.name} cannot be profiled: ${failure}`);
-      return found;
-    });
-  }
-
-  /** @throws CapacityError or Absent; its inspector is closed by then */
-  async #inspect<T>(work: (session: InspectorSession) => Promise<T>): Promise<T> {
-    this.#opening = this.#open();
-    try {
-      return await work((await this.#opening).session);
-    } catch (error) {
-      if (error instanceof CapacityError || error instanceof Absent) throw error;
-      throw new Absent('unsupported', `the inspector of ${this.name}: ${describeError(error)}`);
-    } finally {
-      await this.close();
-    }
-  }
-
-  /** Idempotent; never rejects. */
-  async close(): Promise<void> {
-    const opened = await this.#opening?.catch(() => undefined);
-    await opened?.close();
-    if (opened) this.#signalled = undefined;
-    else if (this.#signalled) await closeLate(this.#signalled);
-  }
-
-  async #open(): Promise<OpenInspector> {
-    const target = this.#target;
-    if (typeof target === 'string') return attach(new URL(target));
-    const process = requireInspectable(target);
-    return open(process, () => {
-      this.#signalled = process;
-    });
-  }
+function profilesOf({ name, profiles }: Inspected) {
+  if (profiles) return profiles;
+  throw new Absent('unsupported', `${name} cannot be profiled: that takes Node or Deno`);
 }

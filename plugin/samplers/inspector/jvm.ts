@@ -3,9 +3,8 @@
  * its /tmp, for processes of its user and root only. Memory outside the heap, such as direct buffers, is not counted.
  */
 import { once } from 'node:events';
-import { closeSync, existsSync, fchownSync, openSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fchownSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
-import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -13,33 +12,38 @@ import { Absent } from '../absence.ts';
 import { beginningOf } from '../late-answers.ts';
 import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
+import { GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
 import { catchesSignal, maySignal, statusField } from './may-open.ts';
 
 const SIGQUIT = 3;
 const POLL_MS = 20;
 const OPEN_TIMEOUT_MS = 5000;
-/** A full collection of a heap of some GB takes seconds. */
-const ANSWER_TIMEOUT_MS = 60_000;
 const MAX_ANSWER_BYTES = 64 * 1024;
-const PAGE_BYTES = 4096;
 const ALLOW = 'start the JVM without `-XX:+DisableAttachMechanism`';
 
-export function isJvm(pid: number): boolean {
-  const path = attempt(() => readlinkSync(`/proc/${pid}/exe`)) ?? '';
-  return /^java( \(deleted\))?$/.test(basename(path));
-}
+export class JvmProcess implements Inspected {
+  readonly name: string;
+  readonly runtime = 'jvm';
+  readonly #pid: number;
 
-/** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _OFF or _SILENT; Absent if it refuses the command */
-export async function readJvm(pid: number, collect: boolean) {
-  const socket = await openSocket(pid);
-  const beganMs = performance.now();
-  if (collect) await jcmd(socket, 'GC.run');
-  const pauseMs = collect ? performance.now() - beganMs : 0;
-  const heapUsedBytes = usedBytes(await jcmd(socket, 'GC.heap_info'));
-  if (heapUsedBytes === undefined)
-    throw new Absent('unsupported', `process ${pid} does not report the size of its heap`);
-  const pages = Number(attempt(() => readFileSync(`/proc/${pid}/statm`, 'latin1'))?.split(' ')[1]);
-  return { rssBytes: pages * PAGE_BYTES, heapUsedBytes, pauseMs };
+  constructor(pid: number) {
+    this.#pid = pid;
+    this.name = `process ${pid}`;
+  }
+
+  /** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _OFF or _SILENT; Absent if it refuses the command */
+  async read(collect: boolean): Promise<InspectedMemory> {
+    const socket = await openSocket(this.#pid);
+    const beganMs = performance.now();
+    if (collect) await jcmd(socket, 'GC.run');
+    const pauseMs = collect ? performance.now() - beganMs : 0;
+    const used = usedBytes(await jcmd(socket, 'GC.heap_info'));
+    if (used === undefined) throw new Absent('unsupported', `${this.name} does not report the size of its heap`);
+    return { keptBytes: used, heapUsedBytes: used, pauseMs };
+  }
+
+  /** Nothing is open between readings. */
+  async close(): Promise<void> {}
 }
 
 /**
@@ -106,8 +110,8 @@ function createMarker(path: string, uid: number | undefined): boolean {
 }
 
 async function jcmd(path: string, command: string): Promise<string> {
-  const socket = connect({ path, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) } as never);
-  socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
+  const socket = connect({ path, signal: AbortSignal.timeout(GC_TIMEOUT_MS) } as never);
+  socket.setTimeout(GC_TIMEOUT_MS, () => socket.destroy(new Error('no answer')));
   try {
     await once(socket, 'connect');
     socket.write(`1\0jcmd\0${command}\0\0\0`);

@@ -3,12 +3,12 @@
  * another program can use it for something else.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { basename } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
+import { type Runtime, runtimeOf } from './runtimes.ts';
 
 /** What is known of a process that a signal can reach. */
 export interface Inspectable {
@@ -22,15 +22,29 @@ export interface Inspectable {
 
 const DEFAULT_PORT = 9229;
 const SIGUSR1 = 10;
-const RUNTIME = /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?( \(deleted\))?$/;
 const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
 const BY_URL = 'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`';
 
-/** @returns whether its program is known to be neither Node nor Deno */
-export function isOtherProgram(pid: number): boolean {
-  const path = attempt(() => readlinkSync(`/proc/${pid}/exe`));
-  return path !== undefined && !RUNTIME.test(basename(path));
-}
+const WITHOUT = 'leave `inspect` out: memory is then that of the processes';
+/** Why the memory of other programs cannot be read from outside; they get no signal. */
+const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
+  bun: {
+    what: 'runs in Bun, which opens no inspector and which SIGUSR1 would end',
+    fix: `${WITHOUT}, with garbage`,
+  },
+  python: {
+    what: 'is a Python program, which opens no inspector and which SIGUSR1 would end',
+    fix: `${WITHOUT}, which hold little garbage in Python`,
+  },
+  go: {
+    what: 'is a Go program, whose memory only its own pages of `net/http/pprof` show',
+    fix: 'name their URL, such as `inspect: ["http://127.0.0.1:6060/debug/pprof"]`',
+  },
+  other: {
+    what: 'is neither Node, Deno nor a JVM: SIGUSR1 could end it',
+    fix: `name the processes of the server; or ${WITHOUT}, with garbage if its language has a garbage collector`,
+  },
+};
 
 /** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN */
 export function requireInspectable(pid: number): Inspectable {
@@ -43,8 +57,8 @@ export function requireInspectable(pid: number): Inspectable {
       'INSPECTOR_FORBIDDEN',
       `${shown} belongs to another user, who alone may open its inspector`,
     );
-  if (isOtherProgram(pid))
-    throw new CapacityError('INSPECTOR_UNSUITABLE', `${shown} is neither Node nor Deno: SIGUSR1 could end it`);
+  const unsuitable = UNSUITABLE[runtimeOf(pid) ?? 'node'];
+  if (unsuitable) throw new CapacityError('INSPECTOR_UNSUITABLE', `${shown} ${unsuitable.what}`, unsuitable.fix);
   if (!catchesSignal(status))
     throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGUSR1, which would end it`);
   const { host, port } = inspectorAddress(pid);

@@ -137,7 +137,8 @@ function silent({ pid }: Inspectable, what: string): CapacityError {
 
 function noInspector(url: URL, error: unknown): never {
   const why = codeOf(error) || (error as Error).message;
-  throw new CapacityError('SOURCE_UNREACHABLE', `no inspector answers at ${url.origin}: ${why}`);
+  const fix = `start Node with \`--inspect\`, or correct the URL; of a Go server, name its pprof: ${url.origin}/debug/pprof`;
+  throw new CapacityError('SOURCE_UNREACHABLE', `no inspector answers at ${url.origin}: ${why}`, fix);
 }
 
 function baseOf(port: number): URL {

@@ -10,14 +10,13 @@ import type { Figure, Layer } from './layer.ts';
 import {
   containersOfWorkers,
   controlGroup,
+  inspectedWorkers,
   kernelSources,
   machineSources,
   machinesOfWorkers,
   metricsOf,
   processesOf,
   redisItself,
-  workerInspectors,
-  workerJvms,
   workerProcesses,
   workerPss,
   workerStats,
@@ -64,15 +63,7 @@ const worker = processLayer({
   title: WORKERS_TITLE,
   belongsTo: 'deployment',
   containsWorkers: true,
-  sources: [
-    workerProcesses,
-    workerStats,
-    workerInspectors,
-    workerJvms,
-    metricsOf('worker'),
-    workerPss,
-    containersOfWorkers,
-  ],
+  sources: [workerProcesses, workerStats, ...inspectedWorkers, metricsOf('worker'), workerPss, containersOfWorkers],
   counts: [
     { id: 'workerConnections', title: 'connections that the workers count', measure: 'connections' },
     { id: 'workerRooms', title: 'rooms of the workers', measure: 'rooms' },
@@ -83,7 +74,7 @@ const worker = processLayer({
   rss: { main: true, metric: 'worker' },
   figures: [
     { id: 'workerMalloc', title: 'Workers malloc heap', measure: 'mallocBytes' },
-    { id: 'workerKept', title: 'Workers V8 heap and external', measure: 'keptBytes' },
+    { id: 'workerKept', title: 'Workers kept memory', measure: 'keptBytes' },
     { id: 'workerChildrenPss', title: 'Workers child processes PSS', measure: 'childrenPssBytes' },
     {
       id: 'workerHeapUsed',

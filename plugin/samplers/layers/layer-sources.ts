@@ -7,9 +7,10 @@ import {
   readTcpSockets,
 } from '../../../protocol/base/machine/kernel.ts';
 import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
+import { INSPECTED, INSPECTED_RUNTIMES } from '../../../protocol/documents/inspected-runtimes.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
-import { isOtherProgram } from '../inspector/may-open.ts';
+import { runtimeOf } from '../inspector/runtimes.ts';
 import { mallocBytesOf, openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
@@ -32,8 +33,8 @@ export const workerProcesses: Source = {
   measures: {
     // Only V8's count after a collection is held against it.
     mallocBytes: async (inputs) => {
-      await inputs.stats().catch(() => inspectedBy(inputs, false));
-      return mallocBytesOf((inputs.pids.worker ?? []).filter((pid) => !isOtherProgram(pid)));
+      await inputs.stats().catch(() => inputs.inspected('v8'));
+      return mallocBytesOf((inputs.pids.worker ?? []).filter((pid) => [undefined, 'node'].includes(runtimeOf(pid))));
     },
     childrenPssBytes: ({ pids, processes }) => {
       sumOver(pids.worker, processes, 'rssBytes');
@@ -80,40 +81,20 @@ export const workerStats: Source = {
   ),
 };
 
-/** Figures of each process's main isolate, without its worker threads. */
-export const workerInspectors: Source = {
-  name: "Node's inspector",
+/** What runtimes report to this run from outside. Of Node, each process's main isolate counts, without its worker threads. */
+export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
+  name: INSPECTED[runtime].by,
   measures: sums(
-    (inputs) => inspectedBy(inputs, false),
+    async ({ inspected }) => inspected(runtime),
     {
       rssBytes: ({ rssBytes }) => rssBytes,
       heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
       externalBytes: ({ externalBytes }) => externalBytes,
-      keptBytes: ({ heapUsedBytes, externalBytes }) => heapUsedBytes + externalBytes,
+      keptBytes: ({ keptBytes }) => keptBytes,
     },
-    () => new Absent('gone', 'there is no process to inspect'),
+    () => new Absent('unsupported', `${INSPECTED[runtime].by} does not report it`),
   ),
-};
-
-/** Heaps of JVMs, without memory outside them, such as direct buffers. */
-export const workerJvms: Source = {
-  name: 'the attach protocol of the JVM, which counts its heap only',
-  measures: sums(
-    (inputs) => inspectedBy(inputs, true),
-    {
-      rssBytes: ({ rssBytes }) => rssBytes,
-      heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
-      keptBytes: ({ heapUsedBytes }) => heapUsedBytes,
-    },
-    () => new Absent('gone', 'there is no process to inspect'),
-  ),
-};
-
-async function inspectedBy({ inspected }: Inputs, isJvm: boolean) {
-  const all = await inspected();
-  if (all.some((one) => one.isJvm) !== isJvm) throw new NotInRun('its processes have another runtime');
-  return all;
-}
+}));
 
 /** PSS that the workers read of their own processes. Not part of the samples, as it takes too long. */
 export const workerPss: Source = {

@@ -46,8 +46,11 @@ const processSources = z.strictObject({
 });
 
 const inspectorUrl = z
-  .url({ protocol: /^(http|ws)$/, error: 'expected a URL such as http://127.0.0.1:9229' })
-  .describe('URL of an open inspector');
+  .url({
+    protocol: /^(https?|ws)$/,
+    error: 'expected a URL such as http://127.0.0.1:9229 (Node) or http://127.0.0.1:6060/debug/pprof (Go)',
+  })
+  .describe('URL of an open inspector; with a path, of the pages of Go’s `net/http/pprof`');
 
 /** Returns whether the sources name processes of this machine. */
 export const isNamed = (sources: z.infer<typeof processSources>) => PROCESSES.some((key) => sources[key] !== undefined);
@@ -61,7 +64,7 @@ export const workerSourcesSchema = processSources
       .union([z.boolean(), z.array(inspectorUrl).min(1)])
       .optional()
       .describe(
-        'memory at rest of an unchanged server: `true` opens the inspector of Node and Deno on loopback for each reading, or asks a JVM by its attach protocol; or URLs of open inspectors',
+        'memory at rest of an unchanged server: `true` opens the inspector of Node and Deno on loopback for each reading, or asks a JVM by its attach protocol; or URLs of open inspectors and of Go’s pprof',
       ),
     profile: z
       .boolean()

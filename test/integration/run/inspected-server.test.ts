@@ -54,7 +54,7 @@ test('a run reads what an unchanged server keeps, and which functions allocate i
   const furtherBytes = found.slope - KEPT_BYTES;
   assert.ok(furtherBytes > OWN_BYTES.least && furtherBytes < OWN_BYTES.most, JSON.stringify(found));
   assert.equal(memory.collected, true);
-  assert.equal(memory.sources.workerKept, "Node's inspector");
+  assert.equal(memory.sources.workerKept, 'Node’s inspector');
   assert.equal(memory.sources.workerMalloc, '/proc of its processes', JSON.stringify(memory.absent));
   assert.equal(memory.inspector?.processes, 1);
   assert.ok((memory.residualBytes.workerKept ?? Number.NaN) < KEPT_BYTES * 10, output);
@@ -79,5 +79,5 @@ test('a run reads what an unchanged server keeps, and which functions allocate i
   }
   assert.match(output, /worker CPU by place, profiled: of [\d.]+ ms per connect: /);
   assert.match(output, /of the [\d.]+ KB that V8 counts per connection: application/);
-  assert.match(output, /Node's inspector collects the garbage of 1 process/);
+  assert.match(output, /Node’s inspector, which collects the garbage of 1\s+process/);
 });

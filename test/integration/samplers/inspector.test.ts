@@ -1,7 +1,7 @@
 /** Memory of uninstrumented processes by Node's inspector: what it opens, refuses and closes again. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -14,6 +14,8 @@ import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
 const MB = 1024 ** 2;
+/** A program of less than 64 KB. */
+const SLEEP = '/bin/sleep';
 
 /** Keeps an array of 8,000,000 bytes for every line of its input, and makes as much garbage. */
 const KEEPER = `
@@ -57,7 +59,7 @@ async function assertRefused(code: ErrorCode, ...pids: number[]): Promise<void> 
 
 async function heapAfterGc(inspectors: Inspectors): Promise<number> {
   await inspectors.gc();
-  return (await inspectors.memory()).reduce((sum, memory) => sum + memory.heapUsedBytes + memory.externalBytes, 0);
+  return (await inspectors.memory()).reduce((sum, { keptBytes }) => sum + keptBytes, 0);
 }
 
 describe('the inspector of a process', linux, () => {
@@ -187,14 +189,27 @@ describe('the inspector of a process', linux, () => {
 });
 
 describe('the inspector', { ...linux, concurrency: true }, () => {
-  it('is refused for a program that is neither Node nor Deno, which gets no signal', async (t) => {
-    const python = startProcess(t, 'python3', ['-c', 'print("ready", flush=True); input()'], {
-      stdio: ['pipe', 'pipe', 'pipe'],
+  /** Programs that SIGUSR1 would end. A build id of Go makes a program one of Go. */
+  const OTHERS: [program: string, appended: string, message: RegExp, fix: RegExp][] = [
+    ['python3.12', '', /is a Python program/, /little garbage in Python/],
+    ['bun', '', /runs in Bun/, /with garbage/],
+    ['chat', '\x04\0\0\0Go\0\0', /is a Go program/, /\/debug\/pprof/],
+    ['chat', '', /is neither Node, Deno nor a JVM/, /leave `inspect` out/],
+  ];
+  for (const [program, appended, message, fix] of OTHERS) {
+    it(`is refused for a program that ${message.source}, in words that fit it, and sends no signal`, async (t) => {
+      const path = join(tempFolder(t), program);
+      copyFileSync(SLEEP, path);
+      appendFileSync(path, appended);
+      const other = startProcess(t, path, ['600']);
+      await once(other.child, 'spawn');
+      // A shell says less than the server that it has started.
+      const shell = startProcess(t, SLEEP, ['600']);
+      await once(shell.child, 'spawn');
+      await assert.rejects(inspect(shell.pid, other.pid), { code: 'INSPECTOR_UNSUITABLE', message, fix });
+      assert.deepEqual([other.child.signalCode, other.child.exitCode], [null, null]);
     });
-    await python.said(/ready/);
-    await assertRefused('INSPECTOR_UNSUITABLE', python.pid);
-    assert.equal(python.child.signalCode, null);
-  });
+  }
 
   it('is refused for a process that does not catch the signal, which gets none', async (t) => {
     const keeper = await start(t, KEEPER, '--disable-sigusr1');

@@ -51,9 +51,9 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     await keeper.said(/kept/);
     const growth = (await collected()) - before;
     assert.ok(Math.abs(growth - KEPT_BYTES) < 0.2 * KEPT_BYTES, `${growth} bytes`);
-    assert.deepEqual([inspectors.hasJvm, inspectors.size], [true, 1]);
+    assert.deepEqual([inspectors.runtime, inspectors.size], ['jvm', 1]);
     assert.deepEqual(await inspectors.stats(), [{ worker: `process ${keeper.pid}`, collections: 2 }]);
-    await assert.rejects(inspectors.startProfiles('heap'), /only Node can be profiled/);
+    await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled: that takes Node or Deno/);
   });
 
   it('is read without a signal of a JVM that catches none', async (t) => {

@@ -59,6 +59,21 @@ describe('what a connection costs the deployment', () => {
     assert.deepEqual(costOf(result).without, [], 'pages that a process takes once');
   });
 
+  it('is what a JVM or Go counts, since their RSS also has garbage after a collection', () => {
+    for (const runtime of ['jvm', 'go'] as const) {
+      const result = noisy('workerRss', 30_000);
+      const line = { slope: 5000, low95: 4900, high95: 5100, r2: 1, naive: 5000 };
+      result.memory.perConnectionBytes.workerKept = line;
+      result.memory.collected = true;
+      result.memory.inspector = { processes: 1, longestPauseMs: 1, runtime: 'v8' };
+      const [withPages] = costOf(result).parts;
+      result.memory.inspector.runtime = runtime;
+      const [part] = costOf(result).parts;
+      assert.deepEqual([part?.bytes, part?.low95, part?.high95], [5000, 4900, 5100]);
+      assert.ok((withPages?.high95 ?? 0) > 30_000, 'V8: RSS shows native memory');
+    }
+  });
+
   it('has one of the two ends without a proxy, and no kernel where another machine has the other end', () => {
     const embedded = withKernel();
     embedded.run.profile = 'embedded';

@@ -121,6 +121,18 @@ describe('memory that cannot be true', () => {
     }
   });
 
+  it('accepts a Go server of 12 MB, and a JVM whose heap grows into pages that it had', () => {
+    for (const runtime of ['go', 'jvm'] as const) {
+      const measured = run(
+        (n) => ({ ...honest(n), workerRss: 12 * MB + 100 * n, workerPss: 12 * MB + 100 * n }),
+        false,
+      );
+      assert.equal(violationsOf(measured).length > 0, true);
+      measured.inspectors = { size: 1, longestPauseMs: 1, runtime };
+      assert.deepEqual(violationsOf(measured), []);
+    }
+  });
+
   it('that is impossible invalidates memory alone, and CPU that is impossible CPU alone', () => {
     const found = violationsOf(run(only('workerRss', () => 80 * MB)));
     assert.deepEqual(

@@ -1,0 +1,156 @@
+/**
+ * Memory of a Go server by its pages of `net/http/pprof`: the text of a heap profile ends with the figures of `runtime.MemStats`. The
+ * stacks of goroutines count, since a Go server needs at least one for each connection. Memory of C code and of mmap is not counted.
+ */
+import { z } from 'zod';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
+import { Absent } from '../absence.ts';
+import { bytesSchema, COLLECTIONS, GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
+
+/** Node's inspector answers at these paths, without TLS. Any other path is that of a page. */
+const INSPECTOR_PATH = /^\/(json(\/.*)?)?$/;
+/** Without a collection, Go answers at once. */
+const READ_TIMEOUT_MS = 10_000;
+/** Ample: the profile of a program with 10,000 places of allocation has some MB. */
+const MAX_BYTES = 32 * 1024 ** 2;
+const FIX =
+  'serve `net/http/pprof` in the server, and name the URL of its pages, such as http://127.0.0.1:6060/debug/pprof';
+const FIX_PROCESS = 'let each URL lead to one process, which stays the same during the run';
+const FIRST_LINE = /^heap profile: \d+: \d+ \[\d+: \d+\] @ heap\/\d+$/;
+const STATS = '\n# runtime.MemStats\n';
+/** Go keeps the times of that many collections. */
+const TIMES = 256;
+
+const count = z.coerce.number().int().nonnegative();
+/** `PauseNs` and `PauseEnd` are rings in which collection `n` has the index `(n + 255) % 256`. Times are too large for numbers. */
+const times = z.array(z.string().regex(/^\d+$/)).length(TIMES);
+const memStatsSchema = z.object({
+  HeapAlloc: z.coerce.number().pipe(bytesSchema),
+  StackInuse: z.coerce.number().pipe(bytesSchema),
+  NumGC: count,
+  LastGC: z.string().regex(/^\d+$/),
+  PauseNs: times,
+  PauseEnd: times,
+});
+type MemStats = z.infer<typeof memStatsSchema>;
+
+export function isGoUrl({ protocol, pathname }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && !INSPECTOR_PATH.test(pathname));
+}
+
+export class GoServer implements Inspected {
+  readonly name: string;
+  readonly runtime = 'go';
+  readonly #url: URL;
+  readonly #credentials: Record<string, string>;
+  readonly #readTimeoutMs: number;
+  readonly #closing = new AbortController();
+  /** The previous answer. */
+  #last: MemStats | undefined;
+
+  /** @param pages URL of all pages, or of the heap profile @param readTimeoutMs of a reading without a collection */
+  constructor(pages: URL, readTimeoutMs = READ_TIMEOUT_MS) {
+    this.#readTimeoutMs = readTimeoutMs;
+    const { url, headers } = splitUserInfo(pages);
+    this.#credentials = headers;
+    this.#url = new URL(url);
+    this.#url.pathname = `${this.#url.pathname.replace(/(\/heap)?\/*$/, '')}/heap`;
+    this.name = this.#url.host;
+  }
+
+  async read(collect: boolean): Promise<InspectedMemory> {
+    this.#last ??= await this.#request(false);
+    if (!collect) return memoryOf(await this.#next(false));
+    let pauseMs = 0;
+    for (let left = COLLECTIONS; ; left--) {
+      const memory = memoryOf(await this.#next(true));
+      pauseMs = Math.max(pauseMs, memory.pauseMs);
+      if (left === 1) return { ...memory, pauseMs };
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort(new Absent('gone', 'the run has ended'));
+  }
+
+  /** @throws CapacityError SOURCE_UNREACHABLE if another process answers than before; Absent if it did not collect */
+  async #next(collect: boolean): Promise<MemStats> {
+    const [before, now] = [this.#last as MemStats, await this.#request(collect)];
+    this.#last = now;
+    const isSame =
+      now.NumGC - before.NumGC >= TIMES || now.PauseEnd[(before.NumGC + TIMES - 1) % TIMES] === before.LastGC;
+    if (!isSame || now.NumGC < before.NumGC)
+      throw new CapacityError(
+        'SOURCE_UNREACHABLE',
+        `another Go process answers at ${this.#shown} than before`,
+        FIX_PROCESS,
+      );
+    if (collect && now.NumGC === before.NumGC)
+      throw new Absent('unsupported', `${this.#shown} made no garbage collection when asked for it`);
+    return now;
+  }
+
+  /** @throws CapacityError SOURCE_UNREACHABLE */
+  async #request(collect: boolean): Promise<MemStats> {
+    const timeoutMs = collect ? GC_TIMEOUT_MS : this.#readTimeoutMs;
+    const url = new URL(this.#url);
+    url.searchParams.set('debug', '1');
+    url.searchParams.set('gc', collect ? '1' : '0');
+    try {
+      // A new connection each time: a persistent one would always reach the same of several processes.
+      const headers = { ...this.#credentials, connection: 'close' };
+      const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
+      return memStatsIn(await textOf(await fetch(url, { headers, redirect: 'manual', signal })));
+    } catch (error) {
+      const message = `no heap profile of Go at ${this.#shown}: ${whyNot(error, timeoutMs)}`;
+      throw new CapacityError('SOURCE_UNREACHABLE', message, FIX, { cause: error });
+    }
+  }
+
+  /** The query can contain a token. */
+  get #shown(): string {
+    return `${this.#url.origin}${this.#url.pathname}`;
+  }
+}
+
+function memoryOf({ HeapAlloc, StackInuse, NumGC, PauseNs }: MemStats): InspectedMemory {
+  return {
+    keptBytes: HeapAlloc + StackInuse,
+    heapUsedBytes: HeapAlloc,
+    pauseMs: Number(PauseNs[(NumGC + TIMES - 1) % TIMES]) / 1e6,
+  };
+}
+
+/** @param text of a heap profile with `debug=1` @throws Error if it is not one, or not complete */
+export function memStatsIn(text: string): MemStats {
+  if (!FIRST_LINE.test(text.slice(0, text.indexOf('\n'))))
+    throw new Error('the answer is not the text of a heap profile');
+  const lines = text.slice(text.lastIndexOf(STATS)).matchAll(/^# (\w+) = (?:(\d+)|\[([\d ]+)\])/gm);
+  const read = Object.fromEntries([...lines].map(([, name, value, list]) => [name, value ?? list?.split(' ')]));
+  const { data } = memStatsSchema.safeParse({ ...read, StackInuse: read.Stack });
+  if (data) return data;
+  throw new Error('its heap profile does not end with the figures of `runtime.MemStats`');
+}
+
+/** @throws Error of another status, or of an answer that is too large or late */
+async function textOf(response: Response): Promise<string> {
+  if (!response.ok) {
+    await response.body?.cancel();
+    throw new Error(`HTTP ${response.status}`);
+  }
+  const decoder = new TextDecoder();
+  let [text, size] = ['', 0];
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES / 1024 ** 2} MB`);
+  }
+  return text;
+}
+
+function whyNot(error: unknown, timeoutMs: number): string {
+  const { name, message, cause } = error as Error & { cause?: NodeJS.ErrnoException };
+  if (name === 'TimeoutError') return `no complete answer within ${timeoutMs / 1000} s`;
+  return cause?.code ?? cause?.message ?? message;
+}

@@ -1,0 +1,119 @@
+/** Memory and profiles of one Node or Deno process by its inspector, which is open only meanwhile. */
+import { z } from 'zod';
+import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
+import { MODULES, type ProfileAction, profileProcess } from '../../../protocol/profiles/profile-process.ts';
+import {
+  PROFILE_LIMITS,
+  type Profile,
+  type ProfileKind,
+  takenSchema,
+} from '../../../protocol/profiles/profile-schema.ts';
+import { Absent } from '../absence.ts';
+import {
+  bytesSchema,
+  COLLECTIONS,
+  GC_TIMEOUT_MS,
+  type Inspected,
+  type InspectedMemory,
+  type InspectedProfiles,
+} from './inspected.ts';
+import type { InspectorSession } from './inspector-session.ts';
+import { type Inspectable, requireInspectable } from './may-open.ts';
+import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
+
+const memorySchema = z.object({ rss: bytesSchema, heapUsed: bytesSchema, external: bytesSchema });
+
+export class NodeProcess implements Inspected, InspectedProfiles {
+  readonly name: string;
+  readonly runtime = 'v8';
+  readonly profiles = this;
+  readonly #target: number | URL;
+  #opening: Promise<OpenInspector> | undefined;
+  /** It got the signal, and has not been closed since. */
+  #signalled: Inspectable | undefined;
+  /** Kind of the profile that is running. */
+  #profiled: ProfileKind | undefined;
+
+  /** @param target process id, or the URL of an inspector that is open */
+  constructor(target: number | URL) {
+    this.#target = target;
+    this.name = typeof target === 'number' ? `process ${target}` : target.host;
+  }
+
+  async read(collect: boolean): Promise<InspectedMemory> {
+    let pauseMs = 0;
+    return this.#inspect(async (session) => {
+      for (let count = 0; collect && count < COLLECTIONS; count++) {
+        const beganMs = performance.now();
+        await session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS);
+        pauseMs = Math.max(pauseMs, performance.now() - beganMs);
+      }
+      const { value } = await session.evaluate('process.memoryUsage()');
+      const { rss, heapUsed, external } = memorySchema.parse(value);
+      return {
+        keptBytes: heapUsed + external,
+        heapUsedBytes: heapUsed,
+        externalBytes: external,
+        rssBytes: rss,
+        pauseMs,
+      };
+    });
+  }
+
+  async start(kind: ProfileKind): Promise<void> {
+    this.#profiled = kind;
+    await this.#profile('start', kind);
+  }
+
+  async take(): Promise<Profile> {
+    const { profile } = await this.#profile('take', this.#profiled);
+    this.#profiled = undefined;
+    if (!profile) throw new Absent('unsupported', `${this.name} has no profile`);
+    return profile;
+  }
+
+  async end(): Promise<void> {
+    if (!this.#profiled) return;
+    this.#profiled = undefined;
+    await this.#profile('end').catch(() => {});
+  }
+
+  #profile(action: ProfileAction, kind: ProfileKind = 'heap') {
+    const call = `(${profileProcess})(${MODULES}, ${JSON.stringify(PROFILE_LIMITS)}, '${action}', '${kind}')`;
+    return this.#inspect(async (session) => {
+      const { value } = await session.evaluate(`JSON.stringify(${call})`, { timeoutMs: GC_TIMEOUT_MS });
+      const { failure, ...found } = takenSchema.parse(JSON.parse(String(value)));
+      if (failure !== undefined) throw new Absent('unsupported', `${this.name} cannot be profiled: ${failure}`);
+      return found;
+    });
+  }
+
+  /** @throws CapacityError or Absent; its inspector is closed by then */
+  async #inspect<T>(work: (session: InspectorSession) => Promise<T>): Promise<T> {
+    this.#opening = this.#open();
+    try {
+      return await work((await this.#opening).session);
+    } catch (error) {
+      if (error instanceof CapacityError || error instanceof Absent) throw error;
+      throw new Absent('unsupported', `the inspector of ${this.name}: ${describeError(error)}`);
+    } finally {
+      await this.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opening?.catch(() => undefined);
+    await opened?.close();
+    if (opened) this.#signalled = undefined;
+    else if (this.#signalled) await closeLate(this.#signalled);
+  }
+
+  async #open(): Promise<OpenInspector> {
+    const target = this.#target;
+    if (typeof target !== 'number') return attach(target);
+    const process = requireInspectable(target);
+    return open(process, () => {
+      this.#signalled = process;
+    });
+  }
+}

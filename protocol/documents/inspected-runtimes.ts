@@ -1,0 +1,14 @@
+/** Runtimes of servers whose memory at rest a run reads from outside (`workers.inspect`), with the words for each. */
+
+/** `by`: what collects the garbage and reads the memory. `counted`: what the figure contains. */
+export const INSPECTED = {
+  v8: { by: 'Node’s inspector', counted: 'V8 counts' },
+  jvm: { by: 'the JVM’s attach protocol', counted: 'the JVM counts in its heap, without direct buffers' },
+  go: {
+    by: 'Go’s pprof',
+    counted: 'Go counts in its heap and the stacks of its goroutines, without memory of C code and mmap',
+  },
+} as const;
+
+export type InspectedRuntime = keyof typeof INSPECTED;
+export const INSPECTED_RUNTIMES = Object.keys(INSPECTED) as InspectedRuntime[];

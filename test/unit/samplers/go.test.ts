@@ -1,0 +1,40 @@
+/** The text that Go's pprof answers with. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { describe, it } from 'node:test';
+import { isGoUrl, memStatsIn } from '../../../plugin/samplers/inspector/go.ts';
+
+/** Recorded from a Socket.IO server in Go with 400 connections; only one place of allocation is left of 97. */
+const RECORDED = readFileSync(new URL('../../fixtures/go-heap-profile.txt', import.meta.url), 'utf8');
+
+describe('the heap profile of a Go server', () => {
+  it('ends with the memory of heap and stacks, and with the times of its collections', () => {
+    const { HeapAlloc, StackInuse, NumGC, LastGC, PauseEnd, PauseNs } = memStatsIn(RECORDED);
+    assert.deepEqual([HeapAlloc, StackInuse, NumGC], [12_322_824, 4_620_288, 289]);
+    assert.deepEqual([PauseNs.length, PauseEnd[(NumGC + 255) % 256]], [256, LastGC]);
+  });
+
+  const REFUSED: [text: string, answer: string, reason: RegExp][] = [
+    ['of a page', '<!doctype html><title>Chat</title>', /not the text of a heap profile/],
+    ['without its end', RECORDED.slice(0, RECORDED.indexOf('# PauseEnd')), /does not end with the figures/],
+    ['of another runtime', RECORDED.slice(0, RECORDED.indexOf('# runtime')), /does not end with the figures/],
+    ['with too much memory', RECORDED.replace(/(?<=HeapAlloc = )\d+/, '9'.repeat(30)), /does not end with the figures/],
+    ['with a time that is no number', RECORDED.replace(/(?<=LastGC = )\d+/, 'x'), /does not end with the figures/],
+  ];
+  for (const [text, answer, reason] of REFUSED) {
+    it(`is refused for the text ${text}`, () => assert.throws(() => memStatsIn(answer), reason));
+  }
+});
+
+it('the URL of a Go server has a path, unless it is one of Node’s inspector', () => {
+  const go = ['http://a:6060/debug/pprof', 'http://a/debug/pprof/heap?x=1', 'http://a/own', 'https://a'];
+  const node = ['http://a:9229', 'http://a:9229/json/list', 'ws://a:9229/0b1c'];
+  assert.deepEqual(
+    go.map((url) => isGoUrl(new URL(url))),
+    go.map(() => true),
+  );
+  assert.deepEqual(
+    node.map((url) => isGoUrl(new URL(url))),
+    node.map(() => false),
+  );
+});
