@@ -121,7 +121,7 @@ export const ANSWER_FINDINGS = {
   },
   BROADCASTS_DELAYED: {
     meaning:
-      'some broadcasts took at least half a second and ten times as long as the others, to all or some connections',
+      'broadcasts took at least half a second and ten times as long as the others, to all or some connections; or all of them ten times as long as a round trip, without a busy CPU',
     remedy: 'see what these broadcasts wait for: a timer, a lock, a slow query or a retry of the application',
     invalidates: [],
     about: 'application',

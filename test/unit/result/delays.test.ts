@@ -4,13 +4,14 @@ import { describe, it } from 'node:test';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { frozenBroadcast } from '../../helpers/measurements.ts';
+import { summaryOf } from '../../helpers/message-figures.ts';
 import { perfectBatch } from '../../helpers/results.ts';
-import { assertNames, verdictOf } from '../../helpers/verdict.ts';
+import { assertNames, type Change, verdictOf } from '../../helpers/verdict.ts';
 
 const EVERY_SECONDS = 0.3;
 
 /** @param timesMs of each broadcast to its first and last of four receivers @param servers processes of the server */
-function judged(timesMs: [first: number, last: number][], servers = 1) {
+function judged(timesMs: [first: number, last: number][], servers = 1, change: Change = () => {}) {
   const { findings } = verdictOf((result: Result, measured: Measurements) => {
     if (!result.delivery) return;
     result.delivery.batches = timesMs.map(([firstMs, lastMs], index) => ({
@@ -29,6 +30,7 @@ function judged(timesMs: [first: number, last: number][], servers = 1) {
     const redis = { ...one, layer: 'redis', pid: 99, holds: false };
     result.processes = { port: 3000, unseen: null, measured: [...list, redis], omitted: 0, notCounted: [] };
     measured.workersAtStart = measured.workersAtEnd = [];
+    change(result, measured);
   });
   return findings.find(({ code }) => code === 'BROADCASTS_DELAYED');
 }
@@ -52,5 +54,32 @@ describe('broadcasts that took longer than the others', () => {
   it('are none if all take long, or nothing took half a second', () => {
     assert.equal(judged(Array.from({ length: 9 }, () => [900, 2000])), undefined);
     assert.equal(judged([...usual(8), [400, 450]]), undefined);
+  });
+
+  describe('where every one waits', () => {
+    const even = Array.from({ length: 9 }, (_, index): [number, number] => [1998 + index, 2010]);
+    const trip: Change = ({ connections }) => Object.assign(connections.stagesMs, { namespace: summaryOf(4, 2) });
+
+    it('are held back by the server, far longer than a round trip takes', () => {
+      const found = judged(even, 1, trip);
+      assertNames(found?.message, ['every copy of 9 broadcasts came at least 1,998 ms', '2.00 ms (median)']);
+      assert.deepEqual([found?.invalidates, found?.fails], [[], null]);
+    });
+
+    it('are none if load can be the cause', () => {
+      const busy =
+        (generator: number, percent: number): Change =>
+        (result, measured) => {
+          trip(result, measured);
+          for (const loop of result.generator) loop.delayMaxMs = generator;
+          result.stages = [{ name: 'broadcasts', t: 0 }];
+          result.samples = [1, 2, 3].map((t) => ({ t, connections: 4, worker: { cpuPercent: percent } }));
+        };
+      assert.ok(judged(even, 1, busy(5, 20)));
+      assert.equal(judged(even, 1, busy(600, 20)), undefined, 'the generator was late');
+      assert.equal(judged(even, 1, busy(5, 400)), undefined, 'the workers computed');
+      assert.equal(judged([...even, [900, 2000]], 1, trip), undefined, 'the times vary');
+      assert.equal(judged(even), undefined, 'a round trip is unknown');
+    });
   });
 });

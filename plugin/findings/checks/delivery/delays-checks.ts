@@ -2,12 +2,14 @@
 import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+import { cpuIn } from '../server/saturation-checks.ts';
 import { stalledServer } from '../server/stalls-checks.ts';
 import { mostServers } from './adapter-checks.ts';
 
@@ -33,6 +35,8 @@ export const delays: Check[] = [
     // A planned fault delays broadcasts, and a server that stood still is another finding.
     if (batches.length < MIN_BROADCASTS || result.fault || stalledServer(result)) return undefined;
     const usualMs = median(batches.map(({ lastMs }) => lastMs)) ?? 0;
+    const isHeld = batches.every(({ firstMs }) => firstMs >= MIN_DELAY_MS);
+    if (isHeld) return heldBack(batches, result);
     const leastMs = Math.max(MIN_DELAY_MS, MIN_TIMES * usualMs, MAX_GROWTH * longestDelayMs(result));
     const late = batches.filter(({ lastMs }) => lastMs >= leastMs);
     if (late.length === 0 || late.length > MAX_SHARE * batches.length) return undefined;
@@ -91,6 +95,41 @@ function ofSome(late: Timed[], usual: Usual, result: Measured, measurements: Mea
       fix: `see what brings messages from one of the ${servers} processes to the others: ${between}; then whether one process itself stood still`,
       about: 'deployment' as const,
     }),
+  };
+}
+
+/** Smallest share of the longest time to a first copy that the shortest one has: load varies more, a timer less. */
+const MIN_EVEN_SHARE = 0.8;
+/** Largest share of the delay that the workers may have computed. */
+const MAX_CPU_SHARE = 0.5;
+
+/** Every broadcast waits for the same time, far longer than a round trip, and neither the generator nor a CPU is busy meanwhile. */
+function heldBack(batches: Timed[], result: Measured): Detail | undefined {
+  const { latency, connections, messages, generator } = result;
+  const firsts = batches.map(({ firstMs }) => firstMs);
+  const [least, most] = [Math.min(...firsts), Math.max(...firsts)];
+  const trips = [connections.stagesMs.namespace?.p50, messages?.ackMs?.p50].flatMap((ms) => ms ?? []);
+  const tripMs = Math.max(...trips);
+  const isTimed = latency.from === 'server' || latency.from === 'publisher';
+  const isOnTime = generator.every(({ delayMaxMs }) => MAX_GROWTH * delayMaxMs <= least);
+  const isEven = least >= MIN_EVEN_SHARE * most && (latency.sendDelayMs?.max ?? 0) < least / 2;
+  const times = batches.map(({ t }) => t);
+  const intervalMs = (1000 * (Math.max(...times) - Math.min(...times))) / (batches.length - 1);
+  const percent = cpuIn(result, 'broadcasts');
+  const cpuMs = ((percent ?? 0) / 100) * intervalMs;
+  const idle = percent === undefined ? '' : `, and the workers used ${decimals(percent, 0)} % of a core`;
+  if (!isTimed || !isOnTime || !isEven || trips.length === 0 || least < MIN_TIMES * tripMs) return undefined;
+  if (cpuMs > MAX_CPU_SHARE * least) return undefined;
+  return {
+    message: `every copy of ${batches.length} broadcasts came at least ${decimals(least, 0)} ms after it was sent, where a round trip takes ${withUnit('milliseconds', tripMs)} (median)${idle}: the server or its adapter holds broadcasts back`,
+    fix: 'see what every broadcast waits for before the server emits it: a timer, a batch, a slow query, or the adapter and its broker',
+    values: [
+      ...valuesOf({ broadcasts: batches.length }),
+      ...valuesOf({ 'CPU of the workers': percent }, '%'),
+      ...valuesOf({ 'shortest time to a copy': least, 'round trip (median)': tripMs }, 'ms'),
+    ],
+    window: 'broadcasts',
+    about: 'deployment',
   };
 }
 

@@ -85,6 +85,11 @@ export function mayLackCpu(result: Measured, window: string): boolean {
   return waits.length === 0 || percents.length === 0 || Math.max(...percents) >= needed;
 }
 
+/** Returns the mean CPU of all workers in a stage of load, in percent of one core. */
+export function cpuIn(result: Measured, stage: string): number | undefined {
+  return cpuByStage(result, 'worker').find((one) => one.stage === stage)?.percent;
+}
+
 /** Returns the busiest stage of load in which the workers had no more CPU to use: the event loop of a worker has one core. */
 export function fullWorkers(result: Measured): Detail | undefined {
   const workers = workerCount(result);
@@ -94,7 +99,7 @@ export function fullWorkers(result: Measured): Detail | undefined {
   const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
   return {
     window: WINDOWS[busiest.stage],
-    values: valuesOf({ 'CPU of each worker': busiest.percent }, '%'),
+    values: [...valuesOf({ 'CPU of each worker': busiest.percent }, '%'), ...valuesOf({ workers })],
     message: `worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`,
   };
 }
@@ -111,7 +116,10 @@ function broadcastCpu(result: Measured): Detail | undefined {
   const who = workers === 1 ? 'the worker' : `each of ${workers} workers`;
   return {
     window: 'broadcasts',
-    values: valuesOf({ 'CPU of a broadcast in each worker': eachMs, 'time to the last receiver (median)': p50 }, 'ms'),
+    values: [
+      ...valuesOf({ 'CPU of a broadcast in each worker': eachMs, 'time to the last receiver (median)': p50 }, 'ms'),
+      ...valuesOf({ workers }),
+    ],
     message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until it has reached everybody`,
   };
 }
