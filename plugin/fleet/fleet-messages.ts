@@ -159,6 +159,8 @@ export interface Return {
   namespace: string | undefined;
   /** The reason of the drop, if it stays away. */
   lostBy: string | undefined;
+  /** Why the last attempt to reconnect failed. */
+  why?: string;
   /** Attempts after the first one; reported once for all namespaces. */
   retries: number;
 }

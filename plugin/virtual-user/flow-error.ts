@@ -26,7 +26,8 @@ export function afterRefusal(refusal: string, error: unknown): FlowError {
   return new FlowError(code, `${refusal}; then ${message}`, { cause });
 }
 
-/** @param reason of Socket.IO's */
-export function lossOf(reason: string): FlowError {
-  return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}`);
+/** @param reason of Socket.IO's @param why the last attempt to reconnect failed */
+export function lossOf(reason: string, why?: string): FlowError {
+  const after = why === undefined ? '' : `; then the reconnect failed: ${why}`;
+  return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}${after}`);
 }

@@ -171,13 +171,13 @@ export class Session implements Watcher {
     }
   }
 
-  returned({ namespace, lostBy, retries }: Return, connection: FleetConnection): void {
+  returned({ namespace, lostBy, retries, why }: Return, connection: FleetConnection): void {
     const { meter } = this.#shared;
     if (retries > 0) meter.count('retry', undefined, retries);
     if (lostBy === undefined) meter.count('reconnect');
     for (const entry of this.#entriesOf(connection, namespace).filter(({ restoring }) => restoring)) {
       if (lostBy === undefined) entry.up = true;
-      else this.#fail(lossOf(lostBy));
+      else this.#fail(lossOf(lostBy, why));
       restored(entry);
     }
   }

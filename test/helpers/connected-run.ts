@@ -9,7 +9,7 @@ import type { Measurements } from '../../plugin/run/measurements/measurements.ts
 import type { Result } from '../../protocol/result/result.ts';
 import { measurements, snapshot } from './measurements.ts';
 import { perfectResult } from './results.ts';
-import { assertNames, fleetProcesses } from './verdict.ts';
+import { assertNames, assertValues, fleetProcesses } from './verdict.ts';
 
 const ACCOUNTS: EngineSnapshot['accounts'] = {
   asked: 600,
@@ -47,6 +47,7 @@ export function run({ accounts, failures = {}, measured: ofRun, result, snapshot
   });
   const connections = connectionFigures(measured);
   const { findings, verdict, outcome } = conclude(measured, { ...perfectResult(), ...result, connections });
+  for (const found of findings) assertValues(found);
   const reasons = rootsOf(findings);
   return { connections, verdict, outcome, reasons, codes: reasons.map(({ code }) => code) };
 }

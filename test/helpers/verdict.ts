@@ -79,7 +79,7 @@ export function testCases(cases: Case[]): void {
 
 /** Numbers that are names: of processes, ports, workers, broadcasts, paths, percentiles, and in the words of others. */
 const NAMES =
-  /`[^`]*`|"[^"]*"|\$\.\S+|--\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*|\b1 % of|\(9\d %\)|9\d % within|(answered|then|with) \d+ (\w+(,? \w+)*:|\()|\(its .*\)|answered \d+;|(close|confirmation|acknowledgement) within \d+(\.\d+)? s/gi;
+  /`[^`]*`|"[^"]*"|\$\.\S+|--\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*|\b1 % of|\(9\d %\)|9\d % within|(answered|then|with) \d+ (\w+(,? \w+)*:|\()|\(its .*\)|the server sent a message of .*|answered \d+;|(close|confirmation|acknowledgement) within \d+(\.\d+)? s/gi;
 /** Factors from the units of messages to the units of values. */
 const UNITS: Record<string, Record<string, number>> = {
   s: { s: 1, ms: 1000 },

@@ -159,6 +159,33 @@ describe('connections that are lost', () => {
     ],
   ]);
 
+  describe('with a login that expired', () => {
+    const ended = { alive: 0, ended: { 'io server disconnect': 600 } };
+    const said = (event: string, text: string): Changes => ({
+      accounts: ended,
+      snapshot: { ends: [endKind({ reason: 'io server disconnect', event, text, count: 600 })] },
+    });
+    const example = 'the connection was lost: transport close; then the reconnect failed: jwt expired';
+    const refused: Changes = {
+      ...lostWhileIdle,
+      snapshot: { failureExamples: { disconnected_transport_close: example } },
+    };
+    const cases: [Changes, isExpired: boolean][] = [
+      [said('auth_error', '{"message":"jwt expired"}'), true],
+      [said('token_expired', ''), true],
+      [refused, true],
+      [said('kick', '"the offer has expired"'), false],
+      [said('kick', '"idle"'), false],
+    ];
+    for (const [index, [changes, isExpired]] of cases.entries()) {
+      it(`renew it: ${isExpired}, case ${index + 1}`, () => {
+        const { message, fix } = run(changes).reasons.find(({ code }) => code === DROPPED) ?? {};
+        assert.equal(/^the login expired during the run: /.test(fix ?? ''), isExpired, fix);
+        if (changes === refused) assert.match(message ?? '', /the reconnect failed: jwt expired$/);
+      });
+    }
+  });
+
   it('have no moment in which most of them ended where that is less than half', () => {
     const messageOf = (...connections: number[]) => {
       const gradual = connections.map((count, t) => ({ t, connections: count }));

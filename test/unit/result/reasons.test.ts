@@ -38,6 +38,13 @@ describe('a limit behind failures', () => {
     assert.doesNotMatch(verdictOf(refusedAt([4900, 0, 0])).findings[0]?.message ?? '', /came in after/);
   });
 
+  it('is a login that may have expired where the server let everybody in before', () => {
+    const fixOf = (opened: number[], failed: number[]) =>
+      verdictOf(refusedAt(opened, 'http_401', failed)).findings[0]?.fix ?? '';
+    assert.match(fixOf([2500, 2400, 0], [0, 0, 100]), /had accepted this login before: if it expired during the run/);
+    assert.doesNotMatch(fixOf([2500, 0, 2400], [50, 0, 50]), /accepted this login before/);
+  });
+
   const serverFull = failing({ ECONNRESET: 60, timeout_open: 40 }, filesUsedUp);
   const http_400 = 'POST /login answered 401; then 400 Bad Request';
   const refused = failing({ http_400: 3 }, set('connections', { failureExamples: { http_400 } }));

@@ -16,6 +16,7 @@ import { type Check, check, checkUnless, type Found, type Measured } from '../..
 import { waitedForServer } from '../../evidence.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
 import { closedByApplication, codesFix, endsByCode, sameAge, secondsText } from './ends-checks.ts';
+import { expiredLogin } from './expired-logins.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { idleTimeOut } from './idle-time-outs.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
@@ -50,7 +51,9 @@ export const connections: Check[] = [
     const outage = outageOf(result);
     // If no connection opened, the run's own clients know the reason.
     const [refusal] = result.connections.opened === 0 && /^http_/.test(cause) ? observations.of('clientsRefused') : [];
-    const fix = outage ? NOT_READY : (refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
+    const fix = outage
+      ? NOT_READY
+      : (expiredLogin(result)?.fix ?? refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
       ? `; nobody got in from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and all ${integer(outage.after)} later ones did`
       : '';
@@ -77,7 +80,7 @@ export const connections: Check[] = [
     const causes = cause === '' ? 'no upgrade failed, so the server has not answered' : listed(upgradeFailures);
     return {
       message: `${polling} of ${opened} connections stayed on polling: ${cause === 'no_upgrade' ? known?.meaning : causes}`,
-      values: valuesOf({ 'connections on polling': polling, 'opened connections': opened }),
+      values: valuesOf({ 'connections on polling': polling, 'opened connections': opened, ...upgradeFailures }),
       ...(cause === 'no_upgrade' && { fix: known?.remedy }),
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
     };
@@ -142,7 +145,9 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
   const left = held === null ? '' : `; ${held} were open at the end of the broadcasts`;
   const byApplication = lost[BY_SERVER] ?? 0;
-  const ofApplication = closedByApplication(connections.ends, byApplication, opened);
+  const expired = expiredLogin(result);
+  const closed = closedByApplication(connections.ends, byApplication, opened);
+  const ofApplication = { ...closed, fix: expired?.fix ?? closed.fix };
   const values = valuesOf({
     'lost connections': total(lost),
     ...lost,
@@ -158,12 +163,14 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     };
   const fall = steepestFall(total(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
+  const said = expired?.words && byApplication === 0 ? `; ${expired.words}` : '';
   const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? [] : endsByCode(connections.ends);
   const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
   const idle = age && !pings ? idleTimeOut(result, age.high) : undefined;
   const fix =
+    expired?.fix ??
     pings?.fix ??
     idle?.fix ??
     clientFix(lost) ??
@@ -171,14 +178,14 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codesText && `; ${codesText}`}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}`,
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codesText && `; ${codesText}`}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
       values: [
         ...values,
         ...valuesOf(Object.fromEntries(codes)),
         ...(pings?.values ?? []),
         ...(idle?.values ?? []),
         ...(age && !pings ? valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's') : []),
-        ...(fall && !pings && age === undefined ? valuesOf({ 'time of most losses': fall.t }, 's') : []),
+        ...(fall && (pings || !age) ? valuesOf({ 'time of most losses': fall.t }, 's') : []),
       ],
       ...(fix !== undefined && { fix }),
     },
@@ -234,7 +241,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   return {
     message: `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
     values: [
-      ...valuesOf({ returns: returned, 'restored sessions': recovered }),
+      ...valuesOf({ returns: returned, 'restored sessions': recovered, 'new sessions': returned - recovered }),
       ...valuesOf(
         { 'absence (median)': awayMs.p50, 'absence (p99)': awayMs.p99, 'absence (longest)': awayMs.max },
         'ms',

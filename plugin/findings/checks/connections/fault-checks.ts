@@ -10,7 +10,7 @@ export const fault: Check[] = [
     if (!found || missing === 0) return undefined;
     return {
       message: `${counted(missing, 'connection')} of ${found.dropped} not back from the planned fault (${breakdown(found.notBack)})`,
-      values: valuesOf({ 'connections not back': missing, 'dropped connections': found.dropped }),
+      values: valuesOf({ 'connections not back': missing, 'dropped connections': found.dropped, ...found.notBack }),
     };
   }),
 ];

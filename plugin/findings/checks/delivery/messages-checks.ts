@@ -24,7 +24,11 @@ export const messages: Check[] = [
       ...(isEmpty && {
         fix: 'let the handler acknowledge with the text of the error: JSON leaves nothing of an `Error`',
       }),
-      values: valuesOf({ 'acknowledgements with an error': count, acknowledgements: acks }),
+      values: valuesOf({
+        'acknowledgements with an error': count,
+        acknowledgements: acks,
+        'with the most frequent error': most,
+      }),
     };
   }),
   check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>

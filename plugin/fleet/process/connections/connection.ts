@@ -227,7 +227,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     }
     const pending = this.#takePending(namespace);
     if (pending) failPending(pending, failure, this.#parts.answer);
-    this.#parts.returns.settled(this, namespace, 'refused');
+    this.#parts.returns.settled(this, namespace, 'refused', failure.message);
   }
 
   onFailed(failure: Failure): void {
@@ -297,6 +297,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     connecting.failed();
     faultAccount?.failed(this.id, failure.cause);
     this.#drop(failure.message);
+    if (this.away) this.away.failure = failure.message;
     if (this.isClosing) this.#leave(failure.message);
     else returns.schedule(this);
   }

@@ -21,6 +21,8 @@ export interface Absence {
   readonly sinceUs: number;
   readonly sessions: readonly RecoverableSession[];
   attempts: number;
+  /** Why the last attempt failed. */
+  failure?: string;
   /** Namespaces that are not back yet. */
   waiting: readonly string[];
   /** Namespaces whose sessions were restored. */
@@ -111,11 +113,16 @@ export class Returns {
   }
 
   /** A namespace is open again, perhaps with its session restored; or it was refused, and another one is back. */
-  settled(connection: ReturningConnection, namespace: string, as: 'opened' | 'restored' | 'refused'): void {
+  settled(
+    connection: ReturningConnection,
+    namespace: string,
+    as: 'opened' | 'restored' | 'refused',
+    refusal?: string,
+  ): void {
     const { away } = connection;
     if (!away?.waiting.includes(namespace)) return;
     away.waiting = away.waiting.filter((other) => other !== namespace);
-    if (as === 'refused') this.#report(connection, namespace, away.reason, 0);
+    if (as === 'refused') this.#report(connection, namespace, away.reason, 0, refusal);
     else {
       this.#report(connection, namespace, undefined, away.attempts - 1);
       away.attempts = 1; // its retries are reported once
@@ -128,15 +135,21 @@ export class Returns {
     this.#isClosed = true;
   }
 
-  #report({ id }: Member, namespace: string | undefined, lostBy: string | undefined, retries: number): void {
-    this.#answer({ op: 'returned', id, namespace, lostBy, retries });
+  #report(
+    { id }: Member,
+    namespace: string | undefined,
+    lostBy: string | undefined,
+    retries: number,
+    why?: string,
+  ): void {
+    this.#answer({ op: 'returned', id, namespace, lostBy, retries, ...(why !== undefined && { why }) });
   }
 
-  #giveUp(connection: ReturningConnection, { reason, attempts }: Absence): void {
+  #giveUp(connection: ReturningConnection, { reason, attempts, failure }: Absence): void {
     this.counts.away--;
     this.counts.gaveUp++;
     connection.away = undefined;
-    this.#report(connection, undefined, reason, Math.max(0, attempts - 1));
+    this.#report(connection, undefined, reason, Math.max(0, attempts - 1), failure);
   }
 
   /** Unless it has been closed meanwhile. */
