@@ -2,7 +2,7 @@
  * Physical invariants of memory and CPU that sources report. A page of metrics can be stale, in another unit, or of another process.
  * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
  */
-import { type Collecting, collects, type Measurements } from '../../run/measurements/measurements.ts';
+import { type Collecting, collects, hasCleanPages, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { sourcesOf } from '../../samplers/index.ts';
 import { impossibleCpu } from './cpu-invariants.ts';
@@ -93,7 +93,7 @@ function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
   return {
     rows,
     collected: collects(measured),
-    isV8: inspectors === undefined || inspectors.runtime === 'v8',
+    isV8: hasCleanPages(measured),
     processes: Math.max(1, workersAtStart.length, inspectors?.size ?? 0),
     live,
   };

@@ -273,6 +273,11 @@ export class Measurements {
 
 export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors'>>;
 
+/** @returns whether RSS and PSS are without garbage after a collection. JVM and Go keep pages of their heaps, and free them late. */
+export function hasCleanPages({ inspectors }: Partial<Collecting>): boolean {
+  return inspectors === undefined || inspectors.runtime === 'v8';
+}
+
 /** @returns whether the run forces garbage collections in the workers */
 export function collects({ control, inspectors }: Collecting): boolean {
   return control || inspectors !== undefined;

@@ -8,8 +8,10 @@ import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 const MB = 1024 * 1024;
 const STAGES = Object.entries({ baseline: 0, ramp: 5, hold: 40, broadcasts: 50, drain: 60, disconnect: 65 });
 
+const GO = { size: 1, longestPauseMs: 1, runtime: 'go' } as const;
+
 /** Workers that cost `costMb` until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
-function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40) {
+function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40, changes = {}) {
   const samples = Array.from({ length: 65 }, (_, t) => ({
     t,
     connections: 1000,
@@ -24,6 +26,7 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
       { connections: 1000, layers: workers(costMb) },
     ],
     afterBroadcasts: leftMb === undefined ? undefined : workers(costMb + leftMb),
+    ...changes,
   };
   return [...growingFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
 }
@@ -45,6 +48,13 @@ describe('memory that grows at unchanged connections', () => {
     // 0.5 MB a second: 20 MB of the 40 until the hold, and 12.5 after it.
     const found = growing((seconds) => 0.5 * seconds, 12.5);
     assert.deepEqual(found, ['workerPss', 'workerRss']);
+  });
+
+  it('is none in the pages of a JVM or Go, which keep garbage after a collection', () => {
+    assert.deepEqual(
+      growing((seconds) => 0.5 * seconds, 12.5, 40, { inspectors: GO }),
+      [],
+    );
   });
 });
 
@@ -121,12 +131,14 @@ describe('memory of workers that does not follow their connections', () => {
     plateaus: plateausOf(layers(10, 1), layers(10.5, 1)),
     ...{ afterBroadcasts: layers(10.5, 1), afterDisconnect: layers(10.9, 1) },
   };
+  const LATE = { afterBroadcasts: layers(50, 11, -20) };
   const CASES: [what: string, changes: object, doubt?: 'freed' | 'kept'][] = [
     ['follows, whatever pages the process keeps', {}],
     ['follows as far as it is known', { afterBroadcasts: undefined, afterDisconnect: undefined }],
     ['was freed while all of them stayed', { afterBroadcasts: layers(45, 1, 15) }, 'freed'],
     ['was freed by no more than 10 %', { afterBroadcasts: layers(50, 6, 5) }],
-    ['was freed of native memory, as only the process knows', { afterBroadcasts: layers(50, 11, -20) }, 'freed'],
+    ['was freed of native memory, as only the process knows', LATE, 'freed'],
+    ['was freed by Go after a collection, as only its pages show', { ...LATE, inspectors: GO }],
     ['was still in the heap after all had left', { afterDisconnect: layers(45, 1) }, 'kept'],
     ['was still outside of it', { afterDisconnect: layers(10, 40) }, 'kept'],
     ['was still there by no more than half', { afterDisconnect: layers(34, 1) }],

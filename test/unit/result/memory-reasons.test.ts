@@ -34,6 +34,15 @@ const bendInService: Change = (r, f) => {
   for (const slope of Object.values(perConnectionBytes)) Object.assign(slope, { doubt: null });
 };
 
+/** Its headline is what its heap keeps. */
+const ofJvm =
+  (change: Change): Change =>
+  (r, f) => {
+    change(r, f);
+    r.memory.inspector = { processes: 1, longestPauseMs: 1, runtime: 'jvm' };
+    for (const part of r.memory.perConnection?.parts ?? []) if (part.title === 'workers') part.layer = 'workerKept';
+  };
+
 const bendDown: Change = (r, f) => {
   bendWorkers(r, f);
   for (const plateau of r.memory.plateaus)
@@ -79,6 +88,7 @@ describe('memory', () => {
   testCases([
     ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
     ['that is no line', bendWorkers, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
+    ['of a JVM that is no line in its pages', ofJvm(bendWorkers)],
     ['of nginx alone that is no line', bend('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],
     ['of nginx that is no line, and hardly any', bend('nginxPss', 0.01)],
     ['of nginx that is no line, of costs that are many times as high', costing(1e6, bend('nginxPss', 1))],

@@ -3,7 +3,7 @@
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../../report/figures/in-service.ts';
-import { mainWorkerLayer } from '../../../../report/figures/layers.ts';
+import { familyOf, mainWorkerLayer } from '../../../../report/figures/layers.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { fitLine, type Point } from '../../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../../report/statistics/straightness.ts';
@@ -59,13 +59,16 @@ function bend(memory: Result['memory']): Found {
 }
 
 /** Layers of the deployment, and parts of the headline. */
-function bentLayers({ layers, perConnection, perConnectionBytes, plateaus }: Result['memory']) {
+function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspector }: Result['memory']) {
   const parts = perConnection?.parts ?? [];
   const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);
   const whole = perConnection?.bytes ?? perConnectionBytes[quoted]?.slope ?? 0;
   return layers.flatMap(({ id: layer, belongsTo }) => {
     const { doubt, slope } = perConnectionBytes[layer] ?? {};
-    const isOfDeployment = belongsTo === 'deployment' || parts.some((part) => part.layer === layer);
+    // Pages of JVM and Go have garbage, which does not follow the connections.
+    const isUnclean = inspector !== undefined && inspector.runtime !== 'v8' && familyOf(layer) === 'worker';
+    const isCounted = parts.some((part) => part.layer === layer);
+    const isOfDeployment = isCounted || (belongsTo === 'deployment' && !isUnclean);
     if (doubt !== 'curved' || slope === undefined || !isOfDeployment) return [];
     const points = withoutBaseline(plateaus).flatMap(({ connections, [layer]: y }) =>
       y === undefined ? [] : [{ x: connections, y }],
