@@ -12,6 +12,7 @@ export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';
 export { Inspectors } from './inspector/inspectors.ts';
 export { isInspectable } from './inspector/may-open.ts';
+export { runtimeOf } from './inspector/runtime-of.ts';
 export { beginningOf, limitTime } from './late-answers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';

@@ -1,6 +1,6 @@
 /** Answers that all sources of one reading share. Each is requested at most once, when a source first needs it. */
 import { onlyOnce } from '../../protocol/base/only-once.ts';
-import type { InspectedRuntime } from '../../protocol/documents/inspected-runtimes.ts';
+import type { InspectedRuntime } from '../../protocol/documents/server-runtimes.ts';
 import { Absent, describeAbsence, NotInRun } from './absence.ts';
 import type { ControlClients } from './control/control-workers.ts';
 import type { Inspectors } from './inspector/inspectors.ts';

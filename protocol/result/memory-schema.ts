@@ -1,6 +1,6 @@
 /** The section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
-import { INSPECTED_RUNTIMES } from '../documents/inspected-runtimes.ts';
+import { INSPECTED_RUNTIMES } from '../documents/server-runtimes.ts';
 import { type Declaration, figure } from './figure.ts';
 import { overTimeSchema } from './over-time-schema.ts';
 import { memoryPlacesSchema } from './places-schema.ts';

@@ -1,5 +1,6 @@
 /** The section `processes` of the result document: the processes whose memory and CPU are measured. */
 import { z } from 'zod';
+import { RUNTIMES } from '../documents/server-runtimes.ts';
 import { count, object, orNull, rowsOf } from './shared-schemas.ts';
 
 const identity = {
@@ -17,6 +18,7 @@ export const processesSchema = orNull(
     measured: rowsOf({
       layer: z.string().describe('the layer that has its memory and CPU'),
       ...identity,
+      runtime: z.enum(RUNTIMES).optional().describe('what runs it, by its program; `node` includes Deno'),
       role: z.enum(PROCESS_ROLES).describe('how it relates to the processes that listen on the target’s port'),
       holds: z
         .boolean()

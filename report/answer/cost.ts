@@ -1,5 +1,7 @@
 /** The headline of a run in words: what a connection keeps of this deployment's memory. */
+import { RUNTIMES, type Runtime } from '../../protocol/documents/server-runtimes.ts';
 import type { PerConnection } from '../../protocol/result/memory-schema.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
@@ -8,13 +10,34 @@ import { amountOf } from './line.ts';
 
 export const COST = 'memory.perConnection.bytes';
 
-const GARBAGE = {
-  why: 'garbage hides it',
-  next: 'in a Node or Deno server, `workers.inspect` or `instrument(io)` collects it before each reading',
-};
+type Processes = Result['processes'];
 
-/** @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known */
-export function costAmount(cost: PerConnection): Amount {
+const MORE = 'more connections would narrow it';
+const COLLECTS = 'collects it before each reading';
+const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
+/** What would narrow the interval of memory with garbage. */
+const NEXT = {
+  node: INSPECTS,
+  jvm: INSPECTS,
+  go: `\`workers.inspect\` with the URL of its pprof ${COLLECTS}`,
+  python: MORE,
+  bun: MORE,
+  other: `${MORE}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,
+} satisfies Record<Runtime, string>;
+
+/** @returns the runtime of the workers that says most about what would help; of a shell and the server that it starts, the server's */
+function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
+  const found = new Set(
+    measured.map(({ layer, runtime, holds }) => (layer === 'worker' && holds !== false ? runtime : undefined)),
+  );
+  return RUNTIMES.find((runtime) => found.has(runtime)) ?? 'other';
+}
+
+/**
+ * @param processes of the deployment, if known
+ * @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known
+ */
+export function costAmount(cost: PerConnection, processes: Processes = null): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
   const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
@@ -25,7 +48,8 @@ export function costAmount(cost: PerConnection): Amount {
   const between = amountOf(COST, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
-  if (wouldTell === null) return { ...between, ...GARBAGE };
+  if (wouldTell === null)
+    return { ...between, why: 'garbage hides it', next: NEXT[processes ? workersRuntime(processes) : 'other'] };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
   const next = `${integer(wouldTell.connections)} connections would narrow it to about ± ${halfWidth}`;
   return { ...between, why: 'too few connections to tell', next };
@@ -52,7 +76,7 @@ export function costNote(cost: PerConnection, collected: boolean): string {
 }
 
 /** @returns `memory per connection: 33.2 KB ± 2 % (workers 8.5, proxy 13.7, kernel 10.9)` */
-export function costText(cost: PerConnection, collected: boolean): string {
+export function costText(cost: PerConnection, collected: boolean, processes: Processes = null): string {
   const note = costNote(cost, collected);
-  return `memory per connection: ${amountText(costAmount(cost))}${note === '' ? '' : ` (${note})`}`;
+  return `memory per connection: ${amountText(costAmount(cost, processes))}${note === '' ? '' : ` (${note})`}`;
 }

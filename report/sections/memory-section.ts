@@ -1,5 +1,5 @@
 /** Memory per connection. */
-import { INSPECTED } from '../../protocol/documents/inspected-runtimes.ts';
+import { INSPECTED } from '../../protocol/documents/server-runtimes.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { costAmount } from '../answer/cost.ts';
@@ -88,7 +88,7 @@ function unseen({ balance, perConnection }: Result['memory']): string | null {
 }
 
 /** The parts of the headline, which add up to it. */
-function split({ memory: { collected, inspector }, run }: Result, cost: PerConnection) {
+function split({ memory: { collected, inspector }, run, processes }: Result, cost: PerConnection) {
   const { parts, without, unread } = cost;
   const isKnown = isTold(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
@@ -102,7 +102,7 @@ function split({ memory: { collected, inspector }, run }: Result, cost: PerConne
     ...unread.map((title) => `${title} could not be read`),
   ].map((text): Cell[] => [text, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
-  const together = ['together', costAmount(cost), needed(cost.inService)];
+  const together = ['together', costAmount(cost, processes), needed(cost.inService)];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const workers = parts.find(({ layer }) => layer === 'workerKept');
   const native = isKnown && workers?.native;

@@ -1,5 +1,5 @@
 /** Opens the configured sources of memory and CPU as a run does. */
-import { INSPECTED } from '../../../protocol/documents/inspected-runtimes.ts';
+import { INSPECTED } from '../../../protocol/documents/server-runtimes.ts';
 import { counted } from '../../../report/text/format.ts';
 import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
 import { PrometheusTargets, RedisReader } from '../../samplers/index.ts';

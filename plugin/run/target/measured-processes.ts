@@ -9,6 +9,7 @@ import {
   type ProcessTable,
   readProcessTable,
   roleOf,
+  runtimeOf,
   shownCommand,
   withDescendants,
 } from '../../samplers/index.ts';
@@ -49,9 +50,11 @@ export async function describeProcesses(
     const before = previous?.measured.find((known) => known.layer === layer && known.pid === pid);
     const {
       command,
+      runtime,
       role,
       ports: listed,
     } = before ?? {
+      runtime: runtimeOf(pid),
       command: shownCommand(pid),
       role: roleOf(pid, listening, table),
       ports: ports.of(pid) ?? null,
@@ -60,6 +63,7 @@ export async function describeProcesses(
       layer,
       pid,
       command,
+      ...(runtime && { runtime }),
       ports: listed,
       role,
       // Without readable open files, the connections are unknown.

@@ -1,6 +1,6 @@
 /** What every way to read the memory of a process from outside has in common. */
 import { z } from 'zod';
-import type { InspectedRuntime } from '../../../protocol/documents/inspected-runtimes.ts';
+import type { InspectedRuntime } from '../../../protocol/documents/server-runtimes.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 

@@ -3,7 +3,7 @@
  * the pages of its pprof. One process at a time is read, since inspectors of one machine share a port.
  */
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
-import type { InspectedRuntime } from '../../../protocol/documents/inspected-runtimes.ts';
+import type { InspectedRuntime, Runtime } from '../../../protocol/documents/server-runtimes.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
 import { GoServer, isGoUrl } from './go.ts';
@@ -11,7 +11,7 @@ import type { Inspected, InspectedMemory } from './inspected.ts';
 import { JvmProcess } from './jvm.ts';
 import { withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
-import { type Runtime, runtimeOf } from './runtimes.ts';
+import { runtimeOf } from './runtime-of.ts';
 
 /** Time between a collection and the reading that it is for. */
 const COLLECTED_AGE_MS = 2000;

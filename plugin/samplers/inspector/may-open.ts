@@ -6,9 +6,10 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
+import type { Runtime } from '../../../protocol/documents/server-runtimes.ts';
 import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
-import { type Runtime, runtimeOf } from './runtimes.ts';
+import { runtimeOf } from './runtime-of.ts';
 
 /** What is known of a process that a signal can reach. */
 export interface Inspectable {

@@ -7,10 +7,10 @@ import {
   readTcpSockets,
 } from '../../../protocol/base/machine/kernel.ts';
 import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
-import { INSPECTED, INSPECTED_RUNTIMES } from '../../../protocol/documents/inspected-runtimes.ts';
+import { INSPECTED, INSPECTED_RUNTIMES } from '../../../protocol/documents/server-runtimes.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
-import { runtimeOf } from '../inspector/runtimes.ts';
+import { runtimeOf } from '../inspector/runtime-of.ts';
 import { mallocBytesOf, openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
 import { METRICS, type PrometheusFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';

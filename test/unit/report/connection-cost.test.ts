@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Runtime } from '../../../protocol/documents/server-runtimes.ts';
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { costText } from '../../../report/answer/cost.ts';
@@ -72,6 +73,25 @@ describe('what a connection costs the deployment', () => {
       assert.deepEqual([part?.bytes, part?.low95, part?.high95], [5000, 4900, 5100]);
       assert.ok((withPages?.high95 ?? 0) > 30_000, 'V8: RSS shows native memory');
     }
+  });
+
+  it('says what would narrow it in the runtime of the workers, where garbage hides it', () => {
+    const result = noisy('workerRss', 30_000);
+    result.memory.collected = false;
+    const row = { layer: 'worker', pid: 1, command: 'chat', ports: null, role: 'listens', holds: null } as const;
+    const nextFor = (...runtimes: Runtime[]) => {
+      const measured = runtimes.map((runtime) => ({ ...row, runtime }));
+      const processes = { port: 3000, unseen: null, measured, omitted: 0, notCounted: [] };
+      return costText(costOf(result), false, processes);
+    };
+    assert.match(nextFor('other', 'node'), /garbage hides it, .*; `workers: \{ inspect: true \}` collects it/);
+    assert.match(nextFor('jvm'), /; `workers: \{ inspect: true \}` collects it/);
+    assert.match(nextFor('go'), /; `workers.inspect` with the URL of its pprof collects it/);
+    for (const text of [nextFor('python'), nextFor('bun')]) {
+      assert.match(text, /more connections would narrow it/);
+      assert.doesNotMatch(text, /inspect/);
+    }
+    assert.match(costText(costOf(result), false), /; in Node, Deno, Java and Go, `workers.inspect` collects it/);
   });
 
   it('has one of the two ends without a proxy, and no kernel where another machine has the other end', () => {

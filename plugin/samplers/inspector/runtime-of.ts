@@ -2,8 +2,7 @@
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
-
-export type Runtime = 'node' | 'jvm' | 'bun' | 'python' | 'go' | 'other';
+import type { Runtime } from '../../../protocol/documents/server-runtimes.ts';
 
 const PROGRAMS: [Runtime, RegExp][] = [
   ['node', /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?$/],
