@@ -100,8 +100,9 @@ describe('the inspector of a process', linux, () => {
       const cluster = require('node:cluster');
       cluster.setupPrimary({ exec: ${JSON.stringify(worker)}, execArgv: ['--inspect-port=0'], inspectPort: ${port} });
       const workers = [cluster.fork(), cluster.fork()];
+      let online = 0;
       cluster.on('online', () => {
-        if (workers.every((one) => one.isConnected()))
+        if (++online === workers.length)
           console.log('ready ' + workers.map((one) => one.process.pid).join(' '));
       });`;
     const primary = await start(t, script, `--inspect-port=${port}`);
