@@ -19,7 +19,7 @@ const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
 const NEXT = {
   node: INSPECTS,
   jvm: INSPECTS,
-  go: `\`workers.inspect\` with the URL of its pprof ${COLLECTS}`,
+  go: `with \`net/http/pprof\` in the server, ${INSPECTS}`,
   python: MORE,
   bun: MORE,
   other: `${MORE}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,

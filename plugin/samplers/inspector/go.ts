@@ -6,12 +6,15 @@ import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { Absent } from '../absence.ts';
+import { ListeningPorts } from '../processes/listeners.ts';
 import { bytesSchema, COLLECTIONS, GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
 
 /** Node's inspector answers at these paths, without TLS. Any other path is that of a page. */
 const INSPECTOR_PATH = /^\/(json(\/.*)?)?$/;
 /** Without a collection, Go answers at once. */
 const READ_TIMEOUT_MS = 10_000;
+const FIND_TIMEOUT_MS = 2000;
+const LOOPBACK = ['127.0.0.1', '[::1]'];
 /** Ample: the profile of a program with 10,000 places of allocation has some MB. */
 const MAX_BYTES = 32 * 1024 ** 2;
 const FIX =
@@ -112,6 +115,18 @@ export class GoServer implements Inspected {
   get #shown(): string {
     return `${this.#url.origin}${this.#url.pathname}`;
   }
+}
+
+/** @returns the URL of the pages that a process of this machine serves at their usual path, on any of its ports; undefined without one */
+export async function findPprof(pid: number): Promise<string | undefined> {
+  for (const port of new ListeningPorts().of(pid) ?? []) {
+    for (const host of LOOPBACK) {
+      const url = `http://${host}:${port}/debug/pprof`;
+      const server = new GoServer(new URL(url), FIND_TIMEOUT_MS);
+      if (await server.read(false).catch(() => undefined)) return url;
+    }
+  }
+  return undefined;
 }
 
 function memoryOf({ HeapAlloc, StackInuse, NumGC, PauseNs }: MemStats): InspectedMemory {

@@ -6,7 +6,7 @@ import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import type { InspectedRuntime, Runtime } from '../../../protocol/documents/server-runtimes.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
-import { GoServer, isGoUrl } from './go.ts';
+import { findPprof, GoServer, isGoUrl } from './go.ts';
 import type { Inspected, InspectedMemory } from './inspected.ts';
 import { JvmProcess } from './jvm.ts';
 import { withoutPrimaries } from './may-open.ts';
@@ -19,7 +19,7 @@ const COLLECTED_AGE_MS = 2000;
 const READABLE: (Runtime | undefined)[] = ['node', 'jvm', undefined];
 
 export interface InspectorSources {
-  /** Processes on this machine; those of other programs than Node, Deno and JVMs are left out. */
+  /** Processes on this machine; Go counts only without Node, Deno and JVMs, and other programs never do. */
   pids?: () => Promise<number[]>;
   /** `http:` or `ws:` URLs of inspectors that are open, or of the pages of Go's pprof. */
   urls?: string[];
@@ -28,6 +28,8 @@ export interface InspectorSources {
 export class Inspectors {
   readonly #sources: InspectorSources;
   readonly #known = new Map<number | string, Inspected>();
+  /** URLs of the pages of Go processes, by process id. */
+  readonly #pprof = new Map<number, Promise<string | undefined>>();
   /** Those of the last request. */
   #current: Inspected[] = [];
   readonly #collections = new Map<Inspected, number>();
@@ -135,12 +137,21 @@ export class Inspectors {
     return next;
   }
 
+  /** @returns URLs of the pages that Go processes serve; `go run` and helpers serve none */
+  async #pprofOf(pids: number[]): Promise<string[]> {
+    const go = pids.filter((pid) => runtimeOf(pid) === 'go');
+    const urls = await Promise.all(go.map((pid) => getOrAdd(this.#pprof, pid, () => findPprof(pid))));
+    return urls.filter((url) => url !== undefined);
+  }
+
   async #all(): Promise<Inspected[]> {
     const { pids, urls = [] } = this.#sources;
     const found = (await pids?.()) ?? [];
     const readable = withoutPrimaries(found.filter((pid) => READABLE.includes(runtimeOf(pid))));
-    const targets = readable.length > 0 ? readable : mostTelling(found);
-    this.#current = [...targets, ...urls].map((target) => getOrAdd(this.#known, target, () => inspected(target)));
+    const targets = readable.length > 0 ? readable : await this.#pprofOf(found);
+    this.#current = [...(targets.length > 0 ? targets : mostTelling(found)), ...urls].map((target) =>
+      getOrAdd(this.#known, target, () => inspected(target)),
+    );
     return this.#current;
   }
 }

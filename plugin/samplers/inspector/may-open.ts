@@ -38,8 +38,8 @@ const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
     fix: `${WITHOUT}, which hold little garbage in Python`,
   },
   go: {
-    what: 'is a Go program, whose memory only its own pages of `net/http/pprof` show',
-    fix: 'name their URL, such as `inspect: ["http://127.0.0.1:6060/debug/pprof"]`',
+    what: 'is a Go program that serves no pages of `net/http/pprof` at /debug/pprof on a port of this machine',
+    fix: 'serve them, or name their URL, such as `inspect: ["http://127.0.0.1:6060/debug/pprof"]`',
   },
   other: {
     what: 'is neither Node, Deno nor a JVM: SIGUSR1 could end it',

@@ -64,7 +64,7 @@ export const workerSourcesSchema = processSources
       .union([z.boolean(), z.array(inspectorUrl).min(1)])
       .optional()
       .describe(
-        'memory at rest of an unchanged server: `true` opens the inspector of Node and Deno on loopback for each reading, or asks a JVM by its attach protocol; or URLs of open inspectors and of Go’s pprof',
+        'memory at rest of an unchanged server: `true` opens the inspector of Node and Deno on loopback for each reading, asks a JVM by its attach protocol, or finds the pprof of a Go process; or URLs of open inspectors and of Go’s pprof',
       ),
     profile: z
       .boolean()

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
-import { GoServer } from '../../../plugin/samplers/inspector/go.ts';
+import { findPprof, GoServer } from '../../../plugin/samplers/inspector/go.ts';
 import { Inspectors } from '../../../plugin/samplers/inspector/inspectors.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
 
@@ -74,6 +74,15 @@ describe('the memory of a Go server', () => {
     assert.deepEqual([inspectors.runtime, inspectors.longestPauseMs, go.collections], ['go', 2, 2]);
     assert.equal((await inspectors.stats())[0]?.collections, 1);
     await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled/);
+  });
+
+  it('is found on a port of the process, beside ports without it', async (t) => {
+    await urlOf(
+      t,
+      createServer((_, response) => response.end('ok')),
+    );
+    const url = await pprof(t, new GoProcess().answer);
+    assert.equal(await findPprof(process.pid), url);
   });
 
   it('is read after many collections of its own, and with a login and a query in the URL', async (t) => {

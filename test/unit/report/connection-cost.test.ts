@@ -86,7 +86,7 @@ describe('what a connection costs the deployment', () => {
     };
     assert.match(nextFor('other', 'node'), /garbage hides it, .*; `workers: \{ inspect: true \}` collects it/);
     assert.match(nextFor('jvm'), /; `workers: \{ inspect: true \}` collects it/);
-    assert.match(nextFor('go'), /; `workers.inspect` with the URL of its pprof collects it/);
+    assert.match(nextFor('go'), /; with `net\/http\/pprof` in the server, `workers: \{ inspect: true \}` collects it/);
     for (const text of [nextFor('python'), nextFor('bun')]) {
       assert.match(text, /more connections would narrow it/);
       assert.doesNotMatch(text, /inspect/);
