@@ -118,7 +118,15 @@ export function emptyMeasurements(): Measurements {
   return new Measurements('calibration', {
     engine: 'socketio-capacity',
     target: '',
-    load: { connections: 0, connectionsAtOnce: 0, stays: false, ratePerSec: null, messages: [] },
+    load: {
+      connections: 0,
+      connectionsAtOnce: 0,
+      stays: false,
+      leaves: false,
+      staySeconds: 0,
+      ratePerSec: null,
+      messages: [],
+    },
     rooms: { name: ROOM, count: 1, perConnection: 1, order: 'turn', seed: 1 },
     connection: { transports: ['websocket'] },
   });

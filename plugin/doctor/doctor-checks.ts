@@ -28,7 +28,8 @@ export interface LimitCheck {
 /** Warning → its condition. A run starts despite warnings. */
 export const WARNINGS = {
   unmeasured: 'the scenario has no plugin, so nothing measures the server',
-  leaving: 'virtual users leave by themselves, without `hold` and without `overTime`',
+  leaving: 'some virtual users leave by themselves, and others stay; or all do with another engine',
+  alone: 'each virtual user leaves before the next one arrives',
   acceptQueue: 'half a second of new connections exceeds a listener’s queue: the kernel drops the rest',
   rampCpu: 'more new connections per second than the cores usually handle beside the pings',
   broadcastCpu: 'a broadcast to all takes longer than `broadcasts.interval`',

@@ -18,8 +18,10 @@ export interface Load {
   turnover: number;
   /** New connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
-  /** True if virtual users leave by themselves, so that the cost of held connections cannot be measured. */
+  /** True if some virtual users leave by themselves, so that few may be left for the measurements after the ramps. */
   leaves: boolean;
+  /** True if each virtual user leaves before the next one arrives. */
+  alone: boolean;
   /** Null when the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
   /** `external`: a third-party engine, which keeps its connections inside Artillery. */
@@ -36,7 +38,15 @@ export interface Load {
   localAddresses: string[];
 }
 
-export function readLoad({ target, load, broadcasts, connection, engineOptions, overTime }: Settings): Load {
+export function readLoad({
+  target,
+  load,
+  broadcasts,
+  connection,
+  engineOptions,
+  overTime,
+  usersLeave,
+}: Settings): Load {
   const { count, bytes, interval } = broadcasts;
   const transports = transportsName(connection.transports);
   const { opening, leaving } = SOCKETS_LEFT_BEHIND[transports];
@@ -47,6 +57,7 @@ export function readLoad({ target, load, broadcasts, connection, engineOptions, 
     turnover: load.connectionsAtOnce > 0 ? load.connections / load.connectionsAtOnce : 1,
     ratePerSec: load.ratePerSec,
     leaves: !load.stays && overTime === undefined,
+    alone: usersLeave && load.connectionsAtOnce <= 1,
     broadcasts: count > 0 ? { bytes, intervalSeconds: interval } : null,
     client,
     compression: connection.compression ?? false,

@@ -25,7 +25,7 @@ const BUSY_SECONDS = 0.5;
 const PAGE_BYTES = 4096;
 
 export function findWarnings(situation: Situation): Warning[] {
-  return [leaving, acceptQueue, rampCpu, broadcastCpu, generatorWaits, tcpMemory].flatMap(
+  return [leaving, alone, acceptQueue, rampCpu, broadcastCpu, generatorWaits, tcpMemory].flatMap(
     (check) => check(situation) ?? [],
   );
 }
@@ -37,8 +37,17 @@ const leaving: Check = ({ load }) => {
   return {
     name: 'leaving',
     message:
-      'virtual users leave by themselves, so there may be no connections left when the run measures memory, idle CPU and delivery',
-    raise: 'end the flow with `hold: true`',
+      'some virtual users leave by themselves, so there may be few connections left when the run measures memory, idle CPU and delivery',
+    raise: 'end all flows with `hold: true`, or none',
+  };
+};
+
+const alone: Check = ({ load }) => {
+  if (!load.alone) return undefined;
+  return {
+    name: 'alone',
+    message: 'each virtual user leaves before the next one arrives, so there is never more than one connection',
+    raise: 'let them stay: add `think: <seconds>` to the flow, or end it with `hold: true`; or raise `arrivalRate`',
   };
 };
 

@@ -25,11 +25,11 @@ export function absentSections(measurements: Measurements, settings: Pick<Settin
 }
 
 function whyNoDelivery(measurements: Measurements, { broadcasts }: Pick<Settings, 'broadcasts'>): string | undefined {
-  const { engine, control, ownEvent, overTime, aborted, sent, observations } = measurements;
+  const { engine, control, ownEvent, overTime, usersLeave, aborted, sent, observations } = measurements;
   const [refused] = observations.of('clientsRefused');
   if (!control && !ownEvent)
     return refused ? `the server refused the run’s own clients: ${refused.error}` : NO_DELIVERY;
-  if (control && overTime) return NO_BROADCASTS;
+  if (control && overTime && !usersLeave) return NO_BROADCASTS;
   if (control && engine !== ENGINE) return NO_LEDGER;
   if (broadcasts.count === 0) return undefined;
   if (aborted && sent.length === 0) return whyNobody(measurements) ?? 'the run ended before the broadcasts';

@@ -15,7 +15,7 @@ import { sum } from './sums.ts';
 export function connectionFigures(measurements: Measurements): Result['connections'] {
   const { snapshots, engine, expectedAtOnce, transports, compression, serverCompresses } = measurements;
   const all = addSnapshots(snapshots);
-  const { accounts, failures, tlsResumed: resumed } = all;
+  const { accounts, ended, failures, tlsResumed: resumed } = all;
   const stages = Object.fromEntries(
     CONNECT_STAGES.flatMap((stage) => {
       const summary = summaryMs(decodeHistogram(all.connectUs[stage]));
@@ -39,6 +39,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     opened: accounts.alive + sum(Object.values(accounts.ended)),
     closed: isTold ? (accounts.ended[OWN_DISCONNECT] ?? 0) : null,
     held: isTold && expectedAtOnce !== null ? accounts.alive : null,
+    meanStaySeconds: isTold && ended.connections > 0 ? ended.openMs / 1000 / ended.connections : null,
     lost: lostOf(accounts.ended),
     skipped: measurements.skippedUsers,
     unknownAcks: isTold ? all.unknownAcks : null,

@@ -14,6 +14,7 @@ import { measureBroadcasts } from './broadcasts/window.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import type { RunContext } from './context.ts';
 import { measureFault } from './fault/measure-fault.ts';
+import { LeavingUsers } from './leaving-users.ts';
 import { collects } from './measurements/measurements.ts';
 import type { OverTimeMeasured } from './measurements/memory-measured.ts';
 import { identityOf } from './measurements/worker-identity.ts';
@@ -48,6 +49,8 @@ export class Conductor {
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
+  /** Undefined unless all users leave by themselves. */
+  readonly #leaving: LeavingUsers | undefined;
   #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
   /** Whether users arrived since the last wave was measured. */
   #hasArrivals = false;
@@ -56,6 +59,7 @@ export class Conductor {
     this.#context = context;
     this.released = context.config.overTime !== undefined;
     this.#checkpoints = new Checkpoints(context);
+    this.#leaving = context.config.usersLeave ? new LeavingUsers(context) : undefined;
   }
 
   /** Warms up, then measures the baseline and the probe's unloaded round trips. */
@@ -104,31 +108,32 @@ export class Conductor {
       await resetGenerator(this.#context);
       this.#ramp = await beginRampWindow(this.#context, phase.duration ?? 0);
     }
-    if (overTime?.every === undefined) return;
-    const times = { seconds: phase.duration ?? 0, everySeconds: overTime.every };
-    await measureChurn(this.#context, this.#checkpoints, this.#overTime(), times, () => this.onStage());
+    this.#leaving?.begin();
+    await this.#readWhileUsersComeAndGo({ seconds: phase.duration ?? 0 });
   }
 
   /** Runs all measurements after the last phase. Ends quickly when the run is aborted. */
   async finale(): Promise<void> {
     const { measurements, config, population, control, holds } = this.#context;
+    if (this.#leaving) await this.#untilAllLeft(this.#leaving);
     await this.#endRamp();
     if (config.overTime) await this.#measureWave(performance.now() + leaveTimeoutMs(population.connections()));
     else if (measurements.plateaus.at(-1)?.connections !== population.connections())
       await measurePlateau(this.#context, this.#checkpoints);
     await takeHeapProfiles(this.#context);
     const { messages } = measurements;
-    if (config.hold > 0) {
+    if (this.#leaving) await measureUnloaded(this.#context);
+    else if (config.hold > 0) {
       await this.#during('hold', () =>
         withRedisCpu(this.#context, () => (messages ? measureMessages(this.#context, messages) : this.#idleHold())),
       );
     }
     const { delivery, broadcasts, fault } = config;
     const onDrain = () => this.#enter('drain');
-    if (delivery && delivery.seconds > 0) {
+    if (delivery && delivery.seconds > 0 && !this.#leaving) {
       const ownEvent = ownEventBroadcasts(this.#context, delivery);
       await this.#during('broadcasts', () => measureBroadcasts(this.#context, ownEvent, onDrain));
-    } else if (!delivery && broadcasts.count > 0) {
+    } else if (!delivery && broadcasts.count > 0 && !this.#leaving) {
       const meanwhile = async (leadMs: number) => {
         const when = { leadMs, window: 'broadcasts' as const };
         if (fault) await measureFault(this.#context, this.#checkpoints, fault, when);
@@ -187,9 +192,23 @@ export class Conductor {
     this.#ramp = undefined;
     if (!window) return;
     const ramp = await window.end();
-    // With churn, the CPU time also includes disconnecting and reading memory.
-    if (context.config.overTime?.every === undefined) measurements.cpu.ramps.push(ramp);
+    // With `overTime.every`, the CPU time also includes collecting garbage.
+    const { overTime, usersLeave } = context.config;
+    if (overTime?.every === undefined || usersLeave) measurements.cpu.ramps.push(ramp);
     await noteGenerator(context, 'ramp');
+  }
+
+  /** Reads memory until the last virtual user has left. */
+  async #untilAllLeft(leaving: LeavingUsers): Promise<void> {
+    const times = { seconds: Number.POSITIVE_INFINITY, over: leaving.over };
+    await Promise.all([leaving.untilGone(), this.#readWhileUsersComeAndGo(times)]);
+  }
+
+  async #readWhileUsersComeAndGo(times: { seconds: number; over?: AbortSignal }): Promise<void> {
+    const everySeconds = this.#context.config.overTime?.every;
+    if (everySeconds === undefined) return;
+    const onReading = () => this.onStage();
+    await measureChurn(this.#context, this.#checkpoints, this.#overTime(), { ...times, everySeconds }, onReading);
   }
 
   /** Measures the wave that arrived since the last one. Does nothing in a run with churn. */
@@ -209,7 +228,8 @@ export class Conductor {
 
   #overTime(): OverTimeMeasured {
     const { config, measurements } = this.#context;
-    measurements.overTime ??= newOverTime(config.overTime as OverTime, collects(measurements));
+    const { overTime, usersLeave } = config;
+    measurements.overTime ??= newOverTime(overTime as OverTime, collects(measurements), usersLeave);
     return measurements.overTime;
   }
 

@@ -9,7 +9,7 @@ import { crossProblems } from './cross-checks.ts';
 import { invalidSettings } from './invalid-settings.ts';
 import type { StepTable } from './load/flow.ts';
 import { type Load, loadOf } from './load/load.ts';
-import { type Phase, phasesSchema, resizedPhases } from './load/phases.ts';
+import { type Phase, phasesSchema, resizedPhases, totalSeconds } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
 import { misspeltNames } from './misspelt-names.ts';
 import { checkConfig } from './options/check-config.ts';
@@ -74,7 +74,15 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   external: boolean;
   /** This host's share of the load; `phases` and `load` are already reduced to it. */
   share: Share;
+  /** All virtual users leave by themselves, so that the run measures while they come and go; false with the option `overTime`. */
+  usersLeave: boolean;
+  /** If they do: seconds from the first arrival to the first broadcast of the run, when the first users may have left. */
+  leadSeconds: number;
 }
+
+/** Readings of memory in a run whose users leave, while the load goes on. */
+const READINGS = 40;
+const MIN_READING_SECONDS = 2;
 
 export interface ControlSettings {
   urls: string[];
@@ -131,8 +139,20 @@ export function readSettings(
   const { client } = delivery?.audience ?? {};
   if (typeof client === 'string') engineOptions.roomsVariable = client;
   const phases = sharedPhases(resizedPhases(scriptPhases, variables), share, options.rooms.count);
+  const load = loadOf(phases, flows);
+  const usersLeave = isOwnEngine && load.leaves && options.overTime === undefined;
+  const loadSeconds = totalSeconds(phases);
+  const every = Math.max(MIN_READING_SECONDS, loadSeconds / READINGS);
+  const leadSeconds = usersLeave ? Math.min(load.staySeconds, loadSeconds / 3) : 0;
+  const fitting = (count: number, interval: number) =>
+    usersLeave ? Math.min(count, Math.max(1, Math.floor((loadSeconds - leadSeconds) / interval))) : count;
+  const { broadcasts } = options;
+  const publish = delivery?.publish;
   return {
     ...rest,
+    ...{ usersLeave, leadSeconds },
+    ...(usersLeave && { overTime: { collect: false, every } }),
+    broadcasts: { ...broadcasts, count: fitting(broadcasts.count, broadcasts.interval) },
     ...loadEngine,
     share,
     stack: stack && { port: stack.port },
@@ -142,12 +162,14 @@ export function readSettings(
     target,
     tls,
     phases,
-    load: loadOf(phases, flows),
+    load,
     connection: connectionTargetOf(engineOptions, flows[0]),
     engineOptions: isOwnEngine ? engineOptions : undefined,
     redisUrl: variables.REDIS_URL,
     redisNodes: variables.REDIS_NODES,
-    delivery,
+    delivery: publish
+      ? { ...delivery, publish: { ...publish, count: fitting(publish.count, publish.every) } }
+      : delivery,
     control: control && { ...control, tls: controlTls },
   };
 }

@@ -34,6 +34,7 @@ const ZERO = {
     ...{ unasked: 0, acknowledged: 0, unanswered: 0, waitingConnections: 0, passedOver: {}, lost: 0 },
     ...{ measured: NO_TIMES, outside: NO_TIMES },
   },
+  ended: { connections: 0, openMs: 0 },
   unknownAcks: 0,
   acks: 0,
   ackErrors: {},

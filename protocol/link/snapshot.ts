@@ -95,6 +95,8 @@ export const fleetSnapshotSchema = z.object({
   fault: faultCountsSchema.optional(),
   receipts: receiptTotalsSchema,
   messages: messageTotalsSchema,
+  /** Connections that have ended, and the time for which they were open in all, in ms. */
+  ended: z.object({ connections: count, openMs: count }),
   /** Acknowledgements that match no message, and repeated ones. */
   unknownAcks: count,
   acks: count,

@@ -46,6 +46,9 @@ export const connectionsSchema = object({
     title: 'Connections held',
     faults: ({ target, held }: { target: number; held: number }) => Math.max(0, target - held),
   }),
+  meanStaySeconds: z
+    ._default(orNull(z.number()), null)
+    .describe('mean time for which the connections that ended were open'),
   lost: figure(byReason, 'ended, but not by their virtual users; by Socket.IO’s reason', {
     ...{ ...connections, title: 'Connections lost', compared: 'secondary', threshold: true },
     live: { series: 'lost_total', label: 'cause', help: 'Connections that ended before their release' },

@@ -49,7 +49,9 @@ const receiptShape = {
   resent: count.describe('missed, and received after the reconnect; part of `received`'),
   // Includes the run's own receivers that left without a copy.
   justJoined: orNull(count).describe('members that joined between order and send; null for an own event'),
-  justLeft: orNull(count).describe('members that left between order and send; null for an own event'),
+  justLeft: orNull(count).describe(
+    'members that left between order and send, or while copies were under way; null for an own event',
+  ),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** Counts that are summed over fleet processes and broadcasts. */

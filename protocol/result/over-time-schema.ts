@@ -53,10 +53,12 @@ const countSchema = object({
 
 export const overTimeSchema = object({
   kind: z
-    .enum(['waves', 'churn'])
-    .describe('read after each wave, with no connections, or while virtual users come and go'),
+    .enum(['waves', 'churn', 'load'])
+    .describe(
+      'read after each wave, with no connections, or while virtual users come and go: with `overTime.every`, or in a load whose users all leave by themselves',
+    ),
   collected: z.boolean().describe('the workers collected their garbage before each reading'),
-  peaks: z.array(momentSchema).describe('each wave when all were connected; empty with churn'),
+  peaks: z.array(momentSchema).describe('each wave when all were connected; only with waves'),
   readings: z
     .array(momentSchema)
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
@@ -65,7 +67,7 @@ export const overTimeSchema = object({
   counts: z
     .array(countSchema)
     .default([])
-    .describe('counts that remain after all connections have closed; empty with churn'),
+    .describe('counts that remain after all connections have closed; only with waves'),
   drift: byName(driftSchema).describe('memory that a connection leaves behind, by layer'),
 });
 

@@ -3,6 +3,7 @@ import type { AnswerLine, RunAnswer } from '../../protocol/result/answer-schema.
 import type { Finding } from '../../protocol/result/findings.ts';
 import { processesLine } from '../../protocol/result/processes-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { hasLeavingUsers } from '../figures/held.ts';
 import { connectionLines } from './connections-line.ts';
 import { cpuLines } from './cpu-line.ts';
 import { deliveryLines } from './delivery-line.ts';
@@ -25,7 +26,10 @@ const LINES: Record<string, (result: Result) => Line[]> = {
   delivery: deliveryLines,
   latency: latencyLines,
   messages: messageLines,
-  memory: (result) => (result.memory.overTime ? overTimeLines(result) : memoryLines(result)),
+  memory: (result) => [
+    ...(result.memory.overTime === null || hasLeavingUsers(result) ? memoryLines(result) : []),
+    ...overTimeLines(result),
+  ],
   cpu: (result) => [...cpuLines(result), ...cpuPlacesLine(result)],
   capacity: limitLines,
   processes: ({ processes, run }) =>
@@ -125,8 +129,9 @@ function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {
 }
 
 /** Questions without an answer, one line for each reason. */
-function notMeasured({ absent, memory: { overTime } }: Result): AnswerLine[] {
-  if (overTime) return [];
+function notMeasured(result: Result): AnswerLine[] {
+  const { absent, memory } = result;
+  if (memory.overTime && !hasLeavingUsers(result)) return [];
   const keys = (['memory', 'cpu', 'delivery'] as const).filter((key) => absent[key] !== undefined);
   return [...Map.groupBy(keys, (key) => absent[key])].map(([reason, names]) => ({
     section: names[0] ?? 'memory',

@@ -2,6 +2,7 @@
 import { RUNTIMES, type Runtime } from '../../protocol/documents/server-runtimes.ts';
 import type { PerConnection } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { hasLeavingUsers } from '../figures/held.ts';
 import { isTold } from '../figures/per-connection.ts';
 import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
@@ -11,6 +12,7 @@ import { amountOf } from './line.ts';
 export const COST = 'memory.perConnection.bytes';
 
 type Processes = Result['processes'];
+type Measured = Pick<Result, 'processes' | 'memory'>;
 
 const MORE = 'more connections would narrow it';
 const COLLECTS = 'collects it before each reading';
@@ -33,11 +35,18 @@ function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
   return RUNTIMES.find((runtime) => found.has(runtime)) ?? 'other';
 }
 
+/** @returns what would narrow the interval of memory with garbage */
+function withoutGarbage(result: Measured): string {
+  if (hasLeavingUsers(result))
+    return 'end the flow with `hold: true`: garbage is collected before a reading only while nobody comes or goes';
+  return NEXT[result.processes ? workersRuntime(result.processes) : 'other'];
+}
+
 /**
- * @param processes of the deployment, if known
+ * @param result in which it was found, if that is known
  * @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known
  */
-export function costAmount(cost: PerConnection, processes: Processes = null): Amount {
+export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
   const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
@@ -49,7 +58,7 @@ export function costAmount(cost: PerConnection, processes: Processes = null): Am
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
   if (wouldTell === null)
-    return { ...between, why: 'garbage hides it', next: NEXT[processes ? workersRuntime(processes) : 'other'] };
+    return { ...between, why: 'garbage hides it', next: result ? withoutGarbage(result) : NEXT.other };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
   const next = `${integer(wouldTell.connections)} connections would narrow it to about ± ${halfWidth}`;
   return { ...between, why: 'too few connections to tell', next };
@@ -76,7 +85,7 @@ export function costNote(cost: PerConnection, collected: boolean): string {
 }
 
 /** @returns `memory per connection: 33.2 KB ± 2 % (workers 8.5, proxy 13.7, kernel 10.9)` */
-export function costText(cost: PerConnection, collected: boolean, processes: Processes = null): string {
+export function costText(cost: PerConnection, collected: boolean, result?: Measured): string {
   const note = costNote(cost, collected);
-  return `memory per connection: ${amountText(costAmount(cost, processes))}${note === '' ? '' : ` (${note})`}`;
+  return `memory per connection: ${amountText(costAmount(cost, result))}${note === '' ? '' : ` (${note})`}`;
 }

@@ -1,4 +1,5 @@
 import type { Result } from '../../protocol/result/result.ts';
+import { hasLeavingUsers } from '../figures/held.ts';
 import { numberText, type QuantityName } from '../model/amount.ts';
 import { optional } from '../text/format.ts';
 import { amountOf, type Line } from './line.ts';
@@ -43,10 +44,14 @@ function isInLine(key: Cost, { cpu, messages }: Result): boolean {
 }
 
 /** The title of a column, which begins with its unit; its figure, and what that is. */
-export function cpuColumns({ messages, cpu }: Result): [string, Cost, QuantityName][] {
+export function cpuColumns(result: Result): [string, Cost, QuantityName][] {
+  const { messages, cpu } = result;
   const hasIdle = !messages || Object.values(cpu).some(({ idlePercent }) => idlePercent !== null);
   const columns: [string, Cost][] = [
-    ['s per 1,000 connects', 'rampSecondsPerThousandConnects'],
+    [
+      hasLeavingUsers(result) ? 's per 1,000 connects, with all that their users do' : 's per 1,000 connects',
+      'rampSecondsPerThousandConnects',
+    ],
     ['µs per client message', 'clientMicrosecondsPerMessage'],
     ['% while idle', 'idlePercent'],
     ['µs per copy', 'broadcastMicrosecondsPerMessage'],

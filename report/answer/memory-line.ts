@@ -10,7 +10,7 @@ const TOO_FEW = 'that takes readings at two or more numbers of connections';
 
 /** After a planned fault, it is not the question, and there are too few plateaus to tell. */
 export function memoryLines(result: Result): Line[] {
-  const { memory: found, absent, fault, run, processes } = result;
+  const { memory: found, absent, fault, run } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
   if (fault) return [];
   if (cost) {
@@ -18,7 +18,7 @@ export function memoryLines(result: Result): Line[] {
     const needed = inService && `${inService} in service, with garbage and buffers`;
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
     return [
-      { text: costText(cost, found.collected, processes), figure: figureOf(COST, costAmount(cost, processes), note) },
+      { text: costText(cost, found.collected, result), figure: figureOf(COST, costAmount(cost, result), note) },
       ...memoryPlacesLine(result),
     ];
   }

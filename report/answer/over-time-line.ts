@@ -9,10 +9,14 @@ import { figureOf, type Line } from './line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
 const NAME = 'What connections leave behind';
+const TOO_SHORT =
+  'what connections leave behind is not known: that takes three readings after as many have left as were open at once, so a longer load';
 
 export function overTimeLines(result: Result): Line[] {
   const { overTime: found } = result.memory;
   if (!found || result.absent.memory !== undefined) return [];
+  const isUnknown = Object.values(found.drift).every(({ noLeakAbove }) => noLeakAbove === null);
+  if (found.kind === 'load' && isUnknown) return [{ text: TOO_SHORT }];
   const workers = workersDrift(found);
   if (!workers) {
     const text = 'too few readings of the workers’ memory to tell whether they leak';

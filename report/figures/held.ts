@@ -1,6 +1,6 @@
 /** How many connections a run held, for how long, and how long they were gone. */
 import type { Result } from '../../protocol/result/result.ts';
-import { counted, integer } from '../text/format.ts';
+import { counted, decimals, integer } from '../text/format.ts';
 
 /** @returns those alive through the broadcasts; the peak where nobody was to stay, or nobody counts */
 export function heldOf({ held, peak }: Result['connections']): number {
@@ -20,13 +20,23 @@ export function missesSome(delivery: NonNullable<Result['delivery']>): boolean {
   return coverage !== null && coverageOfTarget !== null && coverageOfTarget < coverage;
 }
 
-/** @returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and went`; null for other runs */
-export function comesAndGoes({ memory: { overTime }, connections: { peak, opened } }: Result): string | null {
+/** @returns whether the run measured while its users came and went by themselves, without the option `overTime` */
+export function hasLeavingUsers({ memory: { overTime } }: Pick<Result, 'memory'>): boolean {
+  return overTime?.kind === 'load';
+}
+
+/**
+ * @returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and
+ * went, open for 6.0 s on average`; null for other runs
+ */
+export function comesAndGoes({ memory: { overTime }, connections }: Result): string | null {
+  const { peak, opened, meanStaySeconds } = connections;
   if (!overTime) return null;
   if (overTime.kind === 'waves') {
     const sizes = overTime.peaks.map(({ connections }) => connections);
     const range = [...new Set([Math.min(peak, ...sizes), Math.max(...sizes)])].filter(Number.isFinite);
     return `${counted(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
   }
-  return `${integer(peak)} connections at once, ${integer(opened)} came and went`;
+  const stay = meanStaySeconds === null ? '' : `, open for ${decimals(meanStaySeconds, 1)} s on average`;
+  return `${integer(peak)} connections at once, ${integer(opened)} came and went${stay}`;
 }

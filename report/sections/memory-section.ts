@@ -88,7 +88,9 @@ function unseen({ balance, perConnection }: Result['memory']): string | null {
 }
 
 /** The parts of the headline, which add up to it. */
-function split({ memory: { collected, inspector }, run, processes }: Result, cost: PerConnection) {
+function split(result: Result, cost: PerConnection) {
+  const { run, memory } = result;
+  const { collected, inspector } = memory;
   const { parts, without, unread } = cost;
   const isKnown = isTold(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
@@ -102,7 +104,7 @@ function split({ memory: { collected, inspector }, run, processes }: Result, cos
     ...unread.map((title) => `${title} could not be read`),
   ].map((text): Cell[] => [text, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
-  const together = ['together', costAmount(cost, processes), needed(cost.inService)];
+  const together = ['together', costAmount(cost, result), needed(cost.inService)];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
   const workers = parts.find(({ layer }) => layer === 'workerKept');
   const native = isKnown && workers?.native;

@@ -6,6 +6,7 @@ import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { foldedFindings, leadOf } from '../answer/answer.ts';
 import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
+import { hasLeavingUsers } from '../figures/held.ts';
 import type { Answer, Cause, Document, Tone } from '../model/document.ts';
 import { capacity } from './capacity-section.ts';
 import { connections } from './connections-section.ts';
@@ -30,7 +31,8 @@ export function runDocument(result: Result): Document {
     delivery(result),
     latency(result),
     messages(result),
-    result.memory.overTime ? overTime(result, result.memory.overTime) : memory(result),
+    result.memory.overTime === null || hasLeavingUsers(result) ? memory(result) : null,
+    result.memory.overTime && overTime(result, result.memory.overTime),
     cpu(result),
     thresholds(result),
     capacity(result),

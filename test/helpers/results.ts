@@ -124,6 +124,7 @@ export function perfectResult(): Result {
       lost: {},
       ends: [],
       skipped: 0,
+      meanStaySeconds: null,
       unknownAcks: 0,
       acks: 0,
       ackErrors: {},

@@ -35,6 +35,7 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
       turnover: 1,
       ratePerSec: 500,
       leaves: false,
+      alone: false,
       broadcasts: { bytes: 1000, intervalSeconds: 2 },
       client: 'light',
       compression: false,

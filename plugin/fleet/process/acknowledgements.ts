@@ -29,6 +29,8 @@ interface Join {
 /** The part of a connection that acknowledgements need. */
 export interface Member extends CountedConnection {
   readonly id: number;
+  /** Its virtual user has closed it. */
+  readonly isClosing: boolean;
   /**
    * The ledger's index: dense, never reused. A reconnect with a restored session keeps it, any other gets a new one. Negative before
    * the first attempt.
@@ -183,7 +185,7 @@ export class Acknowledgements {
   }
 
   #leaveRooms(connection: Member): void {
-    this.#parts.ledger.members.left(connection.slot, monotonicUs());
+    this.#parts.ledger.members.left(connection.slot, monotonicUs(), connection.isClosing);
     this.#mark(connection, false);
   }
 

@@ -6,7 +6,7 @@ import { inServicePoints } from '../../../report/figures/in-service.ts';
 import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
-import { collects, type Measurements } from '../../run/measurements/measurements.ts';
+import { canCollect, collects, type Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
 import { withoutFigures } from '../../run/memory/at-rest.ts';
@@ -71,7 +71,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     balance: null,
     peakBytes,
     // Garbage at that time would look like memory that connections left behind.
-    residualBytes: afterDisconnect && collected ? difference(afterDisconnect, baseline) : {},
+    residualBytes: afterDisconnect && canCollect(measurements) ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     // It follows from the figures over time.
     leaks: null,

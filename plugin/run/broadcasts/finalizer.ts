@@ -121,7 +121,8 @@ export class Finalizer {
   #membersOf(id: string): number {
     const place = placeOfCounted(id);
     const members = this.#rooms.get(place) ?? Number.POSITIVE_INFINITY;
-    return readPlace(place).room === AUDIENCE ? Math.min(members, this.#context.population.connections()) : members;
+    const connections = this.#context.population.connections();
+    return readPlace(place).room === AUDIENCE || connections === 0 ? Math.min(members, connections) : members;
   }
 
   #noteCopies(ofRun: Sighting[]): void {

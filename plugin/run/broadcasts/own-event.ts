@@ -20,9 +20,13 @@ import { BROADCAST_PARTS, type Broadcasting, beginsPart } from './window.ts';
 const POLL_MS = 1000;
 /** The same limit as in each fleet process, which reports no more rooms. */
 const MAX_ROOMS = 1000;
+/** The longest time of a timer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 
-export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Broadcasting {
-  const { link, publishers, measurements, signal } = context;
+/** @param loadIsOver if given, the load goes on meanwhile, and nothing is published or awaited after it */
+export function ownEventBroadcasts(context: RunContext, delivery: Delivery, loadIsOver?: AbortSignal): Broadcasting {
+  const { link, publishers, measurements } = context;
+  const signal = loadIsOver ? AbortSignal.any([context.signal, loadIsOver]) : context.signal;
   let finalizer: Finalizer;
   let published = 0;
   let drainedAtUs = 0;
@@ -44,6 +48,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
     );
   /** Waits while the server broadcasts by itself, in parts of equal length. */
   const listen = async (nextPart: () => void) => {
+    if (loadIsOver) return pause(MAX_TIMER_MS, signal);
     for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
       if (part > 0) nextPart();
       await pause((delivery.seconds * 1000) / BROADCAST_PARTS, signal);
@@ -55,7 +60,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery): Bro
 
     async publish(nextPart) {
       // The ledgers ignore broadcasts that are already under way.
-      const rooms = roomsOf(await link.sight(true), delivery);
+      const rooms = roomsOf(await link.sight(true), delivery, loadIsOver === undefined || publishers !== undefined);
       finalizer = new Finalizer(context, delivery, rooms);
       await whilePolling(signal, finalizer, () =>
         publishers ? publishAll(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
@@ -118,14 +123,15 @@ async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () =
 
 /**
  * Sums the members of each room over all fleet processes.
+ * @param areNeeded whether there must be some already
  * @returns members by namespace and room; a random selection of `MAX_ROOMS` if there are more
  * @throws CapacityError DELIVERY_UNMATCHED if `audience` is configured and no connection is in a room
  */
-function roomsOf(sightings: Sightings[], { audience }: Delivery): ReadonlyMap<string, number> {
+function roomsOf(sightings: Sightings[], { audience }: Delivery, areNeeded: boolean): ReadonlyMap<string, number> {
   const members = new Map<string, number>();
   for (const [room, count] of sightings.flatMap(({ rooms = [] }) => rooms))
     members.set(room, (members.get(room) ?? 0) + count);
-  if (audience && members.size === 0) {
+  if (areNeeded && audience && members.size === 0) {
     throw new CapacityError(
       'DELIVERY_UNMATCHED',
       'no connection is in a room: nothing was found at `delivery.audience.client`',

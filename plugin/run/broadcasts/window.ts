@@ -48,6 +48,17 @@ export async function measureBroadcasts(
   if (!measurements.fault) await measureAfterBroadcasts(context);
 }
 
+/**
+ * Counts broadcasts while virtual users come and go. The CPU of a copy cannot be told from that of connects, and no memory is read
+ * that a reading of the load would not have.
+ */
+export async function measureDuringLoad(context: RunContext, broadcasting: Broadcasting): Promise<void> {
+  await broadcasting.begin?.();
+  await broadcasting.publish(() => {});
+  await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
+  await broadcasting.settle();
+}
+
 export const BROADCAST_PARTS = 10;
 
 /**

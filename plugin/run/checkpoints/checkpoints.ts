@@ -68,7 +68,8 @@ export class Checkpoints {
   async end(): Promise<EngineSnapshot[]> {
     if (!this.#context.signal.aborted) await this.#checkRedis({ at: 'broadcasts' });
     await this.check({ at: 'broadcasts' });
-    await this.#context.noteProcesses?.();
+    // Without connections, nothing shows which processes hold them.
+    if (this.#context.population.connections() > 0) await this.#context.noteProcesses?.();
     const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
     this.#checkEngines();

@@ -61,6 +61,7 @@ export interface RedisMeasured {
 
 /** Settings that the measurements include. */
 type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
+  usersLeave?: boolean;
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
 
@@ -131,6 +132,8 @@ export class Measurements {
   /** Connections that must be open at the same time; null if virtual users disconnect by themselves. */
   readonly expectedAtOnce: number | null;
   readonly configuredRatePerSec: number | null;
+  /** All virtual users leave by themselves, and the run measures while they come and go. */
+  readonly usersLeave: boolean;
   peakConnections = 0;
   /** Arrivals that Artillery skipped because of a phase's `maxVusers`. */
   skippedUsers = 0;
@@ -255,7 +258,7 @@ export class Measurements {
   stoppedByUser = false;
 
   /** @param scenario see `scenarioName` */
-  constructor(scenario: string, { engine, target, load, connection, rooms }: Planned) {
+  constructor(scenario: string, { engine, target, load, connection, rooms, usersLeave = false }: Planned) {
     this.id = runId(this.startedAt, scenario);
     this.scenario = scenario;
     this.engine = engine;
@@ -265,20 +268,26 @@ export class Measurements {
     this.targetConnections = load.connections;
     this.expectedAtOnce = load.stays ? load.connectionsAtOnce : null;
     this.configuredRatePerSec = load.ratePerSec;
-    if (load.messages.length > 0)
+    this.usersLeave = usersLeave;
+    if (load.messages.length > 0 && !usersLeave)
       this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
 }
 
-export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors'>>;
+export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors' | 'usersLeave'>>;
 
 /** @returns whether RSS and PSS are without garbage after a collection. JVM and Go keep pages of their heaps, and free them late. */
 export function hasCleanPages({ inspectors }: Partial<Collecting>): boolean {
   return inspectors === undefined || inspectors.runtime === 'v8';
 }
 
-/** @returns whether the run forces garbage collections in the workers */
-export function collects({ control, inspectors }: Collecting): boolean {
+/** @returns whether the run can force garbage collections in the workers */
+export function canCollect({ control, inspectors }: Collecting): boolean {
   return control || inspectors !== undefined;
+}
+
+/** @returns whether it does so before each reading: not while users come and go, whose latency it would change */
+export function collects(measurements: Collecting): boolean {
+  return canCollect(measurements) && !measurements.usersLeave;
 }

@@ -1,5 +1,6 @@
 /** Memory readings of a run. */
 import type { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
+import type { OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
 
 /** Bytes by layer. */
 export type LayerBytes = Record<string, number>;
@@ -29,7 +30,7 @@ export interface MomentReading {
 
 export interface OverTimeMeasured {
   collected: boolean;
-  kind: 'waves' | 'churn';
+  kind: OverTimeResult['kind'];
   /** Readings with all connections of a wave. */
   peaks: MomentReading[];
   /** Readings after each wave, or during churn. */

@@ -6,7 +6,7 @@ import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import type { MomentReading, OverTimeMeasured } from '../measurements/memory-measured.ts';
+import type { MomentReading, OverTimeMeasured, Plateau } from '../measurements/memory-measured.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { pause } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
@@ -16,10 +16,11 @@ import type { AtRest } from './readings.ts';
 /** In a run of days, neighbouring readings are averaged. */
 const MAX_READINGS = 3600;
 
-export function newOverTime({ collect, every }: OverTime, collects: boolean): OverTimeMeasured {
+export function newOverTime({ collect, every }: OverTime, collects: boolean, usersLeave = false): OverTimeMeasured {
+  const kind = every === undefined ? 'waves' : 'churn';
   return {
     collected: collect && collects,
-    kind: every === undefined ? 'waves' : 'churn',
+    kind: usersLeave ? 'load' : kind,
     peaks: [],
     readings: new BoundedSeries(MAX_READINGS, meanOf),
   };
@@ -41,6 +42,7 @@ export async function measureWave(
   const wave = measured.peaks.length + 1;
   const peak = await moment(context, await link.snapshots(), () => readOnce(context));
   measured.peaks.push(peak);
+  await context.noteProcesses?.();
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;
     observations.note('waveStayed', { wave, connections: population.connections() }, wave);
@@ -62,16 +64,22 @@ export async function measureWave(
   measured.readings.add({ ...left, counts });
 }
 
-/** Reads memory repeatedly while virtual users connect and disconnect. @param onReading called after each reading */
+/**
+ * Reads memory repeatedly while virtual users connect and disconnect.
+ * @param over ends the readings before `seconds` have passed
+ * @param onReading called after each reading
+ */
 export async function measureChurn(
   context: RunContext,
   checkpoints: Checkpoints,
   measured: OverTimeMeasured,
-  { seconds, everySeconds }: { seconds: number; everySeconds: number },
+  { seconds, everySeconds, over }: { seconds: number; everySeconds: number; over?: AbortSignal },
   onReading: () => void,
 ): Promise<void> {
-  const { measurements, population, signal } = context;
+  const { config, measurements, population } = context;
+  const signal = over ? AbortSignal.any([context.signal, over]) : context.signal;
   const beganMs = performance.now();
+  let most = Math.max(0, ...measured.readings.rows.map(({ connections }) => connections));
   for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
     await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
     if (signal.aborted) return;
@@ -85,8 +93,17 @@ export async function measureChurn(
     );
     if (signal.aborted) return;
     measured.readings.add(reading);
+    if (reading.connections > most) await context.noteProcesses?.();
+    // Only up to the highest number of connections: a process keeps the pages of those that have left.
+    if (reading.connections > most && config.usersLeave) measurements.plateaus.push(plateauOf(reading));
+    most = Math.max(most, reading.connections);
     onReading();
   }
+}
+
+/** @returns a point of the line of memory per connection */
+function plateauOf({ connections, layers }: Pick<MomentReading, 'connections' | 'layers'>): Plateau {
+  return { connections, layers, readings: [], inService: layers };
 }
 
 type Read = Pick<AtRest, 'layers' | 'last'>;

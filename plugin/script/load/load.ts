@@ -10,6 +10,10 @@ export interface Load {
   connectionsAtOnce: number;
   /** Every virtual user keeps its connections until the run releases it. */
   stays: boolean;
+  /** Every virtual user leaves by itself. */
+  leaves: boolean;
+  /** Upper estimate of the time for which a virtual user stays; infinite if the script does not bound it. */
+  staySeconds: number;
   /** New connections per second during phases with arrivals; null without arrivals. */
   ratePerSec: number | null;
   /** Messages that connections send periodically. */
@@ -26,9 +30,13 @@ function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): num
     (present, phase) => Math.max(present, Math.min(phase.maxVusers ?? Infinity, present + arrivals(phase))),
     0,
   );
-  const staySeconds = Math.max(0, ...flows.map((flow) => flow.staySeconds));
+  const staySeconds = longestStay(flows);
   if (!Number.isFinite(staySeconds)) return allStaying;
   return Math.min(allStaying, maxArrivalsWithin(staySeconds, phases, arrivals));
+}
+
+function longestStay(flows: Flow[]): number {
+  return Math.max(0, ...flows.map(({ staySeconds }) => staySeconds));
 }
 
 /** Returns the most arrivals in any interval of that length, with each phase at its highest rate. */
@@ -66,6 +74,8 @@ export function loadOf(phases: Phase[], flows: Flow[]): Load {
     connections: totalArrivals(phases),
     connectionsAtOnce: usersAtOnce(phases, flows),
     stays: flows.every(({ holds }) => holds),
+    leaves: flows.length > 0 && !flows.some(({ holds }) => holds),
+    staySeconds: longestStay(flows),
     ratePerSec: configuredRatePerSec(phases),
     messages: flows.flatMap(({ repeated }) => repeated),
   };

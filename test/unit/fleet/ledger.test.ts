@@ -78,6 +78,17 @@ const CASES: Case[] = [
     row: { lostConnected: 1, lostDisconnected: 1 },
   },
   {
+    what: 'a copy under way to a connection that its user closed is neither expected nor lost; one sent a second before is lost',
+    members: 4,
+    happens: (ledger) => {
+      receive(ledger, 1, 1100, 0);
+      ledger.members.left(1, 900_000, true);
+      ledger.members.left(2, 900_000);
+      ledger.members.left(3, 1_100_000, true);
+    },
+    row: { expected: 3, received: 1, lostConnected: 1, lostDisconnected: 1, justLeft: 1 },
+  },
+  {
     what: 'repeats count as duplicates and do not make up for a loss',
     members: 2,
     happens: (ledger) => receive(ledger, 1, 1100, 0, 0, 0),

@@ -82,7 +82,7 @@ describe('what a connection costs the deployment', () => {
     const nextFor = (...runtimes: Runtime[]) => {
       const measured = runtimes.map((runtime) => ({ ...row, runtime }));
       const processes = { port: 3000, unseen: null, measured, omitted: 0, notCounted: [] };
-      return costText(costOf(result), false, processes);
+      return costText(costOf(result), false, { ...result, processes });
     };
     assert.match(nextFor('other', 'node'), /garbage hides it, .*; `workers: \{ inspect: true \}` collects it/);
     assert.match(nextFor('jvm'), /; `workers: \{ inspect: true \}` collects it/);

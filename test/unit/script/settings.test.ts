@@ -174,6 +174,26 @@ it('parses the paths of an own event, and computes the duration of publishing or
   assert.deepEqual([published?.publish?.count, published?.seconds, deliveryOf(said)?.seconds], [4, 2, 4]);
 });
 
+describe('users that all leave by themselves', () => {
+  const phases = [{ duration: 30, arrivalRate: 10 }];
+  const settings = (options: object, ...steps: object[]) => hookConfig(options, { phases }, {}, flowOf(...steps));
+
+  it('are measured while they come and go, without collections and with the broadcasts that fit', () => {
+    const { usersLeave, leadSeconds, overTime, broadcasts } = settings({}, { think: 6 });
+    assert.deepEqual(
+      [usersLeave, leadSeconds, overTime, broadcasts.count],
+      [true, 10, { collect: false, every: 2 }, 20],
+    );
+    const many = settings({ broadcasts: { count: 100, interval: 1 } }, { think: 6 });
+    assert.equal(many.broadcasts.count, 20);
+  });
+
+  it('are no such load if one flow holds, or with the option `overTime`', () => {
+    assert.equal(settings({}, { think: 1 }, { hold: true }).usersLeave, false);
+    assert.equal(settings({ overTime: {} }, { think: 6 }).usersLeave, false);
+  });
+});
+
 describe('memory over time', () => {
   const ramp = { duration: 20, arrivalRate: 500, rampTo: 500 };
   const phases = [ramp, { pause: 40 }, ramp, { pause: 40 }];

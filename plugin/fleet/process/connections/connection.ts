@@ -308,7 +308,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const { acknowledgements, repeatedMessages, counts } = this.#parts;
     acknowledgements.left(this, reason);
     repeatedMessages.disconnected(this);
-    counts.dropped(this);
+    counts.dropped(this, Math.round(performance.now()) - this.#openedAtMs);
     this.client = undefined;
     this.open = false;
   }

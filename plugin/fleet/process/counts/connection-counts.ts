@@ -22,6 +22,8 @@ export class Counts {
   connecting = 0;
   /** Now. */
   connected = 0;
+  /** Connections that have ended, and the time for which they were open in all, in ms. */
+  ended = { connections: 0, openMs: 0 };
   /** Acknowledgements that match no message, or came twice. */
   unknownAcks = 0;
   /** Acknowledgements of all messages. */
@@ -53,10 +55,16 @@ export class Counts {
     this.assign(connection, worker, false);
   }
 
-  /** Drops a connecting or open connection; its transport remains counted. */
-  dropped(connection: CountedConnection): void {
-    if (connection.open) this.connected--;
-    else this.connecting--;
+  /**
+   * Drops a connecting or open connection; its transport remains counted.
+   * @param openMs how long it was open; unused if it never was
+   */
+  dropped(connection: CountedConnection, openMs: number): void {
+    if (connection.open) {
+      this.connected--;
+      this.ended.connections++;
+      this.ended.openMs += openMs;
+    } else this.connecting--;
     this.assign(connection, '', false);
     this.#countUpgrading(connection, false);
   }

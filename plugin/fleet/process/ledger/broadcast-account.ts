@@ -20,6 +20,8 @@ export interface BroadcastRow {
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
+/** A copy may be under way for as long, or until the last receiver has it. */
+const MIN_FLIGHT_US = 1e6;
 const NOTHING = new Uint32Array(0);
 
 /**
@@ -35,8 +37,9 @@ export function accountOf(
   losses: Losses,
 ): Omit<FrozenBroadcast, 'process'> {
   const strays = straysOf(order, row, members);
-  const audience = audienceOf(order, row, members, highestSeq, losses);
-  const { receipts, notMember, early, earlyByUs } = strays;
+  const { receipts, notMember, early, earlyByUs, lastAtUs } = strays;
+  const arrivedByUs = Math.max(lastAtUs, order.sentAtUs + MIN_FLIGHT_US);
+  const audience = audienceOf(order, row, members, highestSeq, losses, arrivedByUs);
   return {
     seq: order.seq,
     ...audience,
@@ -51,16 +54,17 @@ export function accountOf(
   };
 }
 
-/** @returns receipts by non-members, and receipts before the send */
+/** @returns receipts by non-members, receipts before the send, and when the last copy arrived; 0 if none did */
 function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined, members: Members) {
   const joined = members.of(room);
   const aheadUs = sentAtUs - (row?.firstAtUs ?? NEVER);
-  const strays = { receipts: 0, notMember: 0, early: 0, earlyByUs: 0 };
+  const strays = { receipts: 0, notMember: 0, early: 0, earlyByUs: 0, lastAtUs: 0 };
   const sinceFirstUs = row?.sinceFirstUs ?? NOTHING;
   for (let slot = 0; slot < sinceFirstUs.length; slot++) {
     const stored = sinceFirstUs[slot] as number;
     if (stored === 0) continue;
     strays.receipts++;
+    strays.lastAtUs = Math.max(strays.lastAtUs, (row?.firstAtUs ?? 0) + stored - 1);
     if (!joined?.has(slot) && !members.isJoining(slot)) strays.notMember++;
     const byUs = aheadUs - stored + 1;
     if (byUs <= 0) continue;
@@ -70,13 +74,17 @@ function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined
   return strays;
 }
 
-/** @returns which members at the send got it and when, and how the others lost it */
+/**
+ * @param arrivedByUs when a copy that was not lost had arrived
+ * @returns which members at the send got it and when, and how the others lost it
+ */
 function audienceOf(
   order: FreezeOrder,
   row: BroadcastRow | undefined,
   members: Members,
   highestSeq: Uint32Array,
   losses: Losses,
+  arrivedByUs: number,
 ) {
   const isTimed = order.latencyFromAtUs !== null;
   const sinceFirstUs = row?.sinceFirstUs ?? NOTHING;
@@ -107,8 +115,14 @@ function audienceOf(
       if (leftAtUs >= previousAtUs) counts.justLeft++;
       continue;
     }
-    counts.expected++;
     const stored = sinceFirstUs[slot] ?? 0;
+    const wasClosed = members.wasClosedByUser(slot);
+    // What was under way to a connection that its user closed cannot be known.
+    if (stored === 0 && wasClosed && leftAtUs <= arrivedByUs) {
+      counts.justLeft++;
+      continue;
+    }
+    counts.expected++;
     const absences = members.absences(slot);
     const receivedAtUs = stored === 0 ? undefined : (row?.firstAtUs ?? 0) + stored - 1;
     let mayBeUncounted = joinedAtUs >= orderedAtUs || wasAway(absences, orderedAtUs, sentAtUs);
@@ -126,7 +140,7 @@ function audienceOf(
     }
     if (stored === 0) {
       // A later broadcast that arrived shows that this one was lost before the connection ended.
-      const isOpen = leftAtUs === NEVER || (highestSeq[slot] ?? 0) > order.seq;
+      const isOpen = leftAtUs === NEVER || wasClosed || (highestSeq[slot] ?? 0) > order.seq;
       losses.add(slot, isOpen, sentAtUs - joinedAtUs);
       if (isOpen) {
         counts.lostConnected++;

@@ -13,6 +13,8 @@ export class Members {
   /** Room → slot → when the join's acknowledgement arrived. */
   readonly #joinedAtUs = new Map<string, Map<number, number>>();
   readonly #leftAtUs = new Map<number, number>();
+  /** Slots of those among them that their virtual users closed. */
+  readonly #closedByUser = new Set<number>();
   /** Slot → when the connection was away, and the server kept its session. */
   readonly #absences = new Map<number, Absence[]>();
   /** Slot → the worker that holds the connection now or held it last, once it has joined. */
@@ -82,10 +84,17 @@ export class Members {
     this.slots = Math.max(this.slots, slot + 1);
   }
 
-  /** The connection has ended; it stays in the rows of the broadcasts sent before. */
-  left(slot: number, atUs: number): void {
+  /** The connection has ended; it stays in the rows of the broadcasts sent before. @param byUser its virtual user closed it */
+  left(slot: number, atUs: number, byUser = false): void {
     // A failed attempt to reconnect ends no membership.
-    if (this.#workers.has(slot) && !this.#leftAtUs.has(slot)) this.#leftAtUs.set(slot, atUs);
+    if (!this.#workers.has(slot) || this.#leftAtUs.has(slot)) return;
+    this.#leftAtUs.set(slot, atUs);
+    if (byUser) this.#closedByUser.add(slot);
+  }
+
+  /** @returns whether the connection ended because its virtual user closed it */
+  wasClosedByUser(slot: number): boolean {
+    return this.#closedByUser.has(slot);
   }
 
   /**
