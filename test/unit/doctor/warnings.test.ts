@@ -39,7 +39,12 @@ const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise:
   ['no warning without broadcasts', { load: { broadcasts: null } }],
   ['a short queue for a high rate', { machine: { somaxconn: 100 } }, 'sysctl -w net.core.somaxconn=4096'],
   ['buffers beyond TCP', { machine: fewBuffers }, 'sysctl -w net.ipv4.tcp_mem="64000 96000 128000"'],
-  ['virtual users that leave', { load: { leaves: true } }, 'end the flow with `hold: true`'],
+  ['some virtual users that leave', { load: { leaves: true } }, 'end all flows with `hold: true`, or none'],
+  [
+    'virtual users that leave before the next one arrives',
+    { load: { alone: true } },
+    'let them stay: add `think: <seconds>` to the flow, or end it with `hold: true`; or raise `arrivalRate`',
+  ],
 ];
 
 for (const [title, changes, ...raise] of CASES) it(title, () => assert.deepEqual(raises(changes), raise));
