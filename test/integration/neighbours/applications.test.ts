@@ -1,6 +1,6 @@
 /**
  * Runs with the file that `init` writes, against applications that require a login or send to rooms. An independent count checks them:
- * connections, memory and CPU from /proc, and the copies that one socket.io-client receives. With NEIGHBOURS_CONNECTIONS=400, this is the
+ * connections and CPU from /proc, V8's memory by the application itself, and the copies that one socket.io-client receives. With NEIGHBOURS_CONNECTIONS=400, this is the
  * table in docs/guide/own-server.md.
  */
 import assert from 'node:assert/strict';
@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { io, type Socket } from 'socket.io-client';
 import { Beside } from '../../helpers/beside.ts';
+import { heapTruth } from '../../helpers/heap-truth.ts';
 import { type Neighbour, startNeighbour, whyNot } from '../../helpers/neighbours.ts';
 import { startRedis } from '../../helpers/redis.ts';
 import { goodResult, startRun } from '../../helpers/run.ts';
@@ -33,6 +34,8 @@ interface Application extends Neighbour {
 const BROADCASTS = 100;
 const EVERY = 0.2;
 const CONNECTIONS = Number(process.env.NEIGHBOURS_CONNECTIONS ?? 40);
+/** With fewer connections, objects that V8 keeps for all of them are more than a tenth of its growth. */
+const ENOUGH_FOR_MEMORY = 100;
 const CLI = fileURLToPath(new URL('../../../plugin/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
 
@@ -167,14 +170,23 @@ describe('applications', { concurrency: 1, skip }, () => {
       const hasPrivateMessages = name === PRIVATE;
       const copies = hasPrivateMessages ? BROADCASTS : BROADCASTS * target;
       const counted = beside.figures(target / 2 + 2);
-      const kilobytes = memory.perConnectionBytes;
-      t.diagnostic(`${name} ${JSON.stringify({ minutes, init, counted, kilobytes, cpu: cpu.worker })}`);
+      const { workerKept } = memory.perConnectionBytes;
+      const inV8 = workerKept && (await heapTruth(t, application, { REDIS_URL: redis.url }, connectUser, target));
+      const bytes = { workerKept, inV8, perConnection: memory.perConnection };
+      t.diagnostic(`${name} ${JSON.stringify({ minutes, init, counted, bytes, cpu: cpu.worker })}`);
       assert.equal(connections.peak, target);
       assert.deepEqual([delivery?.expected, delivery?.received], [copies, copies]);
       // Private messages reach their addressee only.
       assert.equal(counted.messages, hasPrivateMessages ? 0 : BROADCASTS);
       // Plus the listener and one publisher of the run.
       assert.equal(counted.connections, target + 2);
+      if (workerKept && inV8 && target >= ENOUGH_FOR_MEMORY) {
+        assert.ok(Math.abs(workerKept.slope / inV8 - 1) < 0.1, JSON.stringify(bytes));
+        assert.ok(
+          (workerKept.low95 ?? 0) <= inV8 && inV8 <= (memory.perConnection?.parts[0]?.high95 ?? 0),
+          JSON.stringify(bytes),
+        );
+      }
     });
   }
 });
