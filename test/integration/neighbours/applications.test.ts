@@ -164,7 +164,10 @@ describe('applications', { concurrency: 1, skip }, () => {
       const beside = new Beside(url);
       t.after(() => beside.close());
       listener.on(event, (message) => beside.onMessage(message[id]));
-      const { connections, delivery, memory, cpu } = await goodResult(startRun(t, { script }));
+      const { connections, delivery, memory, cpu } = await goodResult(
+        // `init` leaves passwords out of the file.
+        startRun(t, { script, env: { PASSWORD: USER.password } }),
+      );
       const minutes = (Date.now() - startedAt) / 60_000;
 
       const hasPrivateMessages = name === PRIVATE;
