@@ -132,6 +132,8 @@ export const REPLIES = {
       worker,
       /** Proportional set size. */
       pssBytes: figure.optional(),
+      /** Heap of `malloc`; missing if the process has another allocator than glibc's. */
+      mallocBytes: figure.optional(),
       /** Number of open files and sockets. */
       openFiles: total.optional(),
       /** Limit of open files; null without a limit. */

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { attempt } from '../../protocol/base/attempt.ts';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/base/machine/kernel.ts';
+import { mallocHeapBytes } from '../../protocol/base/machine/malloc-heap.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
 import { usableCores } from '../../protocol/base/machine/usable.ts';
@@ -11,14 +12,16 @@ import type { WorkerMachine, WorkerResources } from '../../protocol/wire/events.
 
 /** Values that the system does not provide (any but Linux) are left out. */
 export async function readResources(worker: string): Promise<WorkerResources> {
-  const [rollup, files] = await Promise.all([
+  const [rollup, smaps, files] = await Promise.all([
     readFile('/proc/self/smaps_rollup', 'latin1').catch(() => ''),
+    readFile('/proc/self/smaps', 'latin1').catch(() => ''),
     readdir('/proc/self/fd').catch(() => undefined),
   ]);
   const { soft } = openFileLimits();
   return {
     worker,
     pssBytes: parseSmapsRollup(rollup)?.pssBytes,
+    mallocBytes: mallocHeapBytes(smaps),
     // Without the descriptor of the folder being read.
     openFiles: files && files.length - 1,
     openFilesLimit: Number.isFinite(soft) ? soft : null,

@@ -17,8 +17,8 @@ import {
   metricsOf,
   processesOf,
   redisItself,
+  workerPages,
   workerProcesses,
-  workerPss,
   workerStats,
 } from './layer-sources.ts';
 
@@ -63,7 +63,7 @@ const worker = processLayer({
   title: WORKERS_TITLE,
   belongsTo: 'deployment',
   containsWorkers: true,
-  sources: [workerProcesses, workerStats, ...inspectedWorkers, metricsOf('worker'), workerPss, containersOfWorkers],
+  sources: [workerProcesses, workerStats, ...inspectedWorkers, metricsOf('worker'), workerPages, containersOfWorkers],
   counts: [
     { id: 'workerConnections', title: 'connections that the workers count', measure: 'connections' },
     { id: 'workerRooms', title: 'rooms of the workers', measure: 'rooms' },

@@ -91,17 +91,18 @@ export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
       heapUsedBytes: ({ heapUsedBytes }) => heapUsedBytes,
       externalBytes: ({ externalBytes }) => externalBytes,
       keptBytes: ({ keptBytes }) => keptBytes,
+      mallocBytes: ({ mallocBytes }) => mallocBytes,
     },
     () => new Absent('unsupported', `${INSPECTED[runtime].by} does not report it`),
   ),
 }));
 
-/** PSS that the workers read of their own processes. Not part of the samples, as it takes too long. */
-export const workerPss: Source = {
+/** What the workers read of their own processes. Not part of the samples, as it takes too long. */
+export const workerPages: Source = {
   name: 'control port',
   measures: sums(
     ({ resources }) => resources(),
-    { pssBytes: ({ pssBytes }) => pssBytes },
+    { pssBytes: ({ pssBytes }) => pssBytes, mallocBytes: ({ mallocBytes }) => mallocBytes },
     () => new Absent('unsupported', PSS_UNREADABLE),
   ),
 };

@@ -131,6 +131,8 @@ describe('the inspector of a process', linux, () => {
     for (const sources of [{ pids: async () => [keeper.pid] }, { urls: [`http://127.0.0.1:${port}`] }]) {
       const inspectors = await Inspectors.connect(sources);
       assert.ok((await heapAfterGc(inspectors)) > MB);
+      const [memory] = await inspectors.memory();
+      assert.equal((memory?.mallocBytes ?? 0) > MB, 'urls' in sources, 'the heap of malloc, unless its pid is known');
       await inspectors.close();
       assert.equal(await isListening(port), true);
     }

@@ -216,14 +216,20 @@ test('machines and containers of workers elsewhere count once each', async (t) =
     cgroup: { cpu: [], memory: [{ max: 50, used, group: '/a' }], tasks: [] },
   });
   const machine = { ...own.machine, kernel: 'kernel-2', usedBytes: 7 };
-  const resources = [resourcesOf(1000, 10), resourcesOf(2000, 10), { ...resourcesOf(4000, 30), machine }];
+  const resources = [resourcesOf(1000, 10), resourcesOf(2000, 10), { ...resourcesOf(4000, 30), machine }].map(
+    (one) => ({
+      ...one,
+      mallocBytes: 5,
+    }),
+  );
   const sampler = startSampler(t, {
     ...ELSEWHERE,
     layers: [...LAYERS, FURTHER_LAYERS.workerMachines],
     workers: workersWith([stats({}), stats({}), stats({})], resources),
   });
-  const { workerPss, workerWorkingSet, workerMachinesUsed, workerMachinesTcp } = (await readAll(sampler)).bytes;
-  assert.deepEqual([workerPss, workerWorkingSet], [7000, 40]);
+  const { workerPss, workerMalloc, workerWorkingSet, workerMachinesUsed, workerMachinesTcp } = (await readAll(sampler))
+    .bytes;
+  assert.deepEqual([workerPss, workerMalloc, workerWorkingSet], [7000, 15, 40]);
   assert.deepEqual([workerMachinesUsed, workerMachinesTcp], [2 ** 30 + 7, 8192]);
 });
 

@@ -39,11 +39,12 @@ test('resources describes the worker’s process and machine', { skip: process.p
   const before = await ask<WorkerResources>(control, 'resources');
   await Promise.all(Array.from({ length: 20 }, () => connectClient(app.url)));
   const now = await ask<WorkerResources>(control, 'resources');
-  const { openFiles, openFilesLimit, pssBytes, usableCores, machine } = now;
+  const { openFiles, openFilesLimit, pssBytes, mallocBytes, usableCores, machine } = now;
   // Both ends of the connections are in this process. Connections of the previous test may close meanwhile.
   assert.ok((openFiles ?? 0) >= (before.openFiles ?? 0) + 30, `${before.openFiles} and then ${openFiles} files`);
   assert.ok(openFilesLimit === null || openFilesLimit > (openFiles ?? 0));
   assert.ok((pssBytes ?? 0) > 10 * 2 ** 20 && (pssBytes ?? 0) <= process.memoryUsage.rss() * 1.1);
+  assert.ok((mallocBytes ?? 0) > 2 ** 20 && (mallocBytes ?? 0) < (pssBytes ?? 0));
   assert.ok(usableCores > 0 && usableCores <= machine.cores && (machine.cpu?.busyUs ?? 0) > 0);
   assert.ok((machine.usedBytes ?? 0) > 0 && (machine.usedBytes ?? 0) < machine.memoryBytes);
 });
