@@ -198,7 +198,7 @@ export const ANSWER_FINDINGS = {
   COLLECTION_MISSING: {
     meaning: 'a worker made no garbage collection when the run asked for it, so there is no memory at rest',
     remedy:
-      'let the control URL lead to this worker only, and update its `instrument(io)`; with `workers.inspect`, disconnect debuggers during the run, and let each URL lead to one process',
+      'let each control URL, or URL of `workers.inspect`, lead to one process only; update `instrument(io)`, and disconnect debuggers during the run',
     invalidates: ['memory'],
     about: 'measurement',
   },

@@ -74,7 +74,8 @@ const CODES = {
   },
   http_429: {
     meaning: 'a rate limit of proxy or server refused the handshake',
-    remedy: 'raise that limit for the generator, or lower `RATE`',
+    remedy:
+      'exempt the address of the generator from that limit, raise it, or lower `arrivalRate` (`RATE`) below what the headers of the answer allow',
   },
   http_500: {
     meaning: 'the proxy is out of connections (`worker_connections`) or open files',

@@ -115,7 +115,7 @@ const CATALOGUE = {
   },
   PROCESS_HALTED: {
     meaning:
-      'the kernel did not run a process of the deployment for at least half a second: stopped by a signal or a debugger, or waiting for a device',
+      'the kernel did not run a process of the deployment for at least half a second: stopped by a signal or a debugger, or waiting in the kernel for a device, a network file system or the start of a child process',
     remedy: 'see what stopped it',
     invalidates: [],
   },

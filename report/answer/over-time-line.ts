@@ -43,10 +43,13 @@ function unseenBy(result: Result, { drift }: OverTimeResult, answering: string):
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
+/** Ids of what only the server itself counts. */
+const OF_SERVER = ['workerRooms', 'workerNamespaces'];
+
 /** Makes the line about what the layers still count when all connections have closed. */
-function countLines({ memory }: Result): Line[] {
+function countLines({ memory, workers }: Result): Line[] {
   const counts = memory.overTime?.counts ?? [];
-  if (counts.length === 0) return [];
+  const areCounted = workers.length > 0 || counts.some(({ id }) => OF_SERVER.includes(id));
   const kept = counts.filter(({ isKept }) => isKept);
   // A resolution below one per connection is fine enough.
   const [less, unclear] = [true, false].map((isLess) =>
@@ -59,8 +62,9 @@ function countLines({ memory }: Result): Line[] {
     left.length > 0 && `still there when all had left: ${left.join(', ')}`,
     less.length > 0 && `at most ${decimals(most, 2)} left by each connection: ${titles(less)}`,
     unclear.length > 0 && `cannot tell below one for each connection: ${titles(unclear)}`,
-  ];
-  return [{ text: texts.filter(Boolean).join('; ') }];
+    !areCounted && 'not counted: sockets, rooms and namespaces that the server keeps (that takes `instrument(io)`)',
+  ].filter(Boolean);
+  return texts.length > 0 ? [{ text: texts.join('; ') }] : [];
 }
 
 /** A line for each other layer that leaks, then one for all that do not, and one for all that cannot tell. */

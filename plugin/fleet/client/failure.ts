@@ -60,9 +60,8 @@ interface HttpAnswer {
   status: number;
   /** The text of the status, if known. */
   reason?: string | undefined;
-  location?: string | undefined;
-  /** Header `Retry-After`: seconds, or a date. */
-  retryAfter?: string | undefined;
+  /** @param name in lower case @returns its first value */
+  header(name: string): string | undefined;
   /** The part that has arrived. */
   body?: string;
 }
@@ -82,10 +81,19 @@ export function wordsOf(body: string): string {
   return (typeof message === 'string' ? message : text).slice(0, MAX_BODY_LENGTH);
 }
 
-export function httpFailure({ status, reason = '', location, retryAfter, body = '' }: HttpAnswer): Failure {
+/** Headers that state a rate limit: RFC 9110, the IETF's draft, and its predecessors. */
+const RATE_HEADERS = ['Retry-After', 'RateLimit-Policy', 'RateLimit', 'RateLimit-Limit', 'X-RateLimit-Limit'];
+const MAX_HEADER_LENGTH = 60;
+
+function limitText(name: string, value: string | undefined): string | undefined {
+  return value && `${name}: ${value.slice(0, MAX_HEADER_LENGTH)}`;
+}
+
+export function httpFailure({ status, reason = '', header, body = '' }: HttpAnswer): Failure {
+  const location = header('location');
   const said = [
     ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`, wordsOf(body)],
-    retryAfter && `Retry-After: ${retryAfter}`,
+    ...RATE_HEADERS.map((name) => limitText(name, header(name.toLowerCase()))),
   ];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }

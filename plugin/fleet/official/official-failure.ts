@@ -67,8 +67,8 @@ function closeEventOf(details: unknown): { code?: number; reason?: string } {
 /** @returns why a WebSocket was refused, with as much of the body as came with the head */
 export function refusalOf(response: IncomingMessage): Failure {
   const body = String(response.read() ?? '');
-  const { location, 'retry-after': retryAfter } = response.headers;
-  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, location, retryAfter, body });
+  const header = (name: string) => [response.headers[name]].flat()[0];
+  return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, header, body });
 }
 
 /** @param stage what did not come in time: the connection, or its first namespace */
@@ -85,8 +85,7 @@ function requestFailure(status: number, request: unknown): Failure {
   return httpFailure({
     status,
     reason: STATUS_CODES[status],
-    location: header('location'),
-    retryAfter: header('retry-after'),
+    header,
     body: typeof responseText === 'string' ? responseText : '',
   });
 }

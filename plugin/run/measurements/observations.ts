@@ -75,7 +75,8 @@ export interface Observed {
   plateauMoved: { from: number; to: number };
   /** `falls`: decrease since the reading before, when the time limit of `seconds` passed. */
   memoryFalls: { when: Moment; seconds: number; falls: { title: string; bytes: number }[] };
-  collectionMissing: { when: Moment; workers: string[] };
+  /** `isInspected`: the run collects by `workers.inspect`, not by control ports. */
+  collectionMissing: { when: Moment; workers: string[]; isInspected: boolean };
 }
 
 export type ObservedKind = keyof Observed;

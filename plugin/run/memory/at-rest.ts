@@ -48,10 +48,11 @@ function collectedOnly(
   { layers, uncollected }: Pick<AtRest, 'layers' | 'uncollected'>,
   when: Moment,
 ): LayerBytes {
-  const { measurements, sampler } = context;
+  const { measurements, sampler, config } = context;
+  const isInspected = Boolean(config.workerSources?.inspect);
   const isRefused = measurements.absentSources.has(CONTROL_PORT);
   if (uncollected.length === 0 && !isRefused) return layers;
-  if (!isRefused) measurements.observations.note('collectionMissing', { when, workers: uncollected });
+  if (!isRefused) measurements.observations.note('collectionMissing', { when, workers: uncollected, isInspected });
   measurements.uncollected = sampler.layers
     .filter(({ containsWorkers }) => containsWorkers)
     .flatMap(({ figures }) => figures.map(({ id }) => id));

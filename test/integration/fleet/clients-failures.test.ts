@@ -149,13 +149,13 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
     });
 
     test('reports what the server said when it refused', async (t) => {
-      const head = 'HTTP/1.1 429 Too Many Requests\r\nLocation: /queue\r\n';
+      const head = 'HTTP/1.1 429 Too Many Requests\r\nLocation: /queue\r\nRetry-After: 60\r\nRateLimit-Limit: 50\r\n';
       const whole = `${head}Content-Length: 15\r\n\r\ncome back later`;
       const chunked = `${head}Transfer-Encoding: chunked\r\n\r\nf\r\ncome back later\r\n0\r\n\r\n`;
       for (const answer of [whole, chunked]) {
         const { cause, message } = await start(await refusing(answer)(t)).sink.next('failed');
         assert.equal(cause, 'http_429');
-        assert.match(message, /\/queue, come back later$/);
+        assert.match(message, /\/queue, come back later, Retry-After: 60, RateLimit-Limit: 50$/);
       }
     });
 

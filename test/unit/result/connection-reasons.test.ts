@@ -159,6 +159,13 @@ describe('connections that are lost', () => {
     ],
   ]);
 
+  it('have no number of open connections where all were lost', () => {
+    const messageOf = (alive: number) =>
+      run({ accounts: { alive, ended: { 'transport close': 600 - alive } } }).reasons[0]?.message ?? '';
+    assert.doesNotMatch(messageOf(0), /were open/);
+    assert.match(messageOf(1), /; 1 were open at the end of the broadcasts/);
+  });
+
   describe('with a login that expired', () => {
     const ended = { alive: 0, ended: { 'io server disconnect': 600 } };
     const said = (event: string, text: string): Changes => ({

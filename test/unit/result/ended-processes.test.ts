@@ -98,6 +98,7 @@ describe('a process of the server that ended', () => {
       measured.endedProcesses = () => [APP];
       measured.observations.note('warmUpFailed', { error: 'ECONNRESET', connections: 50 });
     });
+    assert.equal(findings[0]?.window, undefined, 'no stage of the load');
     assertNames(findings[0]?.message, ['ended before the load, when the run had opened up to 50 short connections']);
   });
 

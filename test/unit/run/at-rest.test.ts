@@ -84,6 +84,9 @@ describe('a collection that a worker confirms without making it', () => {
   it('is a reason, once', async (t) => {
     const conducted = await lying(t, 10);
     assertWarned(conducted, 'COLLECTION_MISSING', 'at 10', 'w1');
+    const { fix = '' } = conducted.result.findings.find(({ code }) => code === 'COLLECTION_MISSING') ?? {};
+    assert.match(fix, /control URL/);
+    assert.doesNotMatch(fix, /inspect/, 'the run does not use it');
     assert.equal(conducted.result.verdict.status, 'SUSPECT');
   });
 

@@ -143,7 +143,8 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const asPlanned = total(only(result.fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
   if (total(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
-  const left = held === null ? '' : `; ${held} were open at the end of the broadcasts`;
+  const left =
+    held === null || (held === 0 && total(lost) >= opened) ? '' : `; ${held} were open at the end of the broadcasts`;
   const byApplication = lost[BY_SERVER] ?? 0;
   const expired = expiredLogin(result);
   const closed = closedByApplication(connections.ends, byApplication, opened);

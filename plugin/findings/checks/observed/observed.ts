@@ -123,9 +123,12 @@ const OF_READINGS = {
       fix: 'see what else works on this server, or frees memory by a timer, and let it come to rest first',
     };
   },
-  collectionMissing: ({ when, workers }: Observed['collectionMissing']): CodedDetail => ({
+  collectionMissing: ({ when, workers, isInspected }: Observed['collectionMissing']): CodedDetail => ({
     code: 'COLLECTION_MISSING',
     message: `${momentText(when)}, ${workers.join(', ')} made no garbage collection when the run asked for it`,
+    fix: isInspected
+      ? 'disconnect debuggers from the workers during the run, and let each URL of `workers.inspect` lead to one process'
+      : 'let each control URL lead to one worker only, and update its `instrument(io)`',
   }),
 };
 

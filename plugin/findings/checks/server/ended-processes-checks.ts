@@ -51,7 +51,7 @@ function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
     message: `${nameOf(one, measurements)} ${what} (state ${state})${atText(since)}${lasting}`,
     fix,
     subject: `process ${pid}`,
-    window: windowAt(since ?? 0, measurements),
+    ...inWindow(windowAt(since, measurements)),
     values: [
       ...valuesOf({ 'begin of the standstill': laterThanStart(since) }, 's'),
       ...(length === undefined ? [] : standstill(length)),
@@ -89,7 +89,7 @@ function restarted(measurements: Measurements): Found {
   return {
     message: `${texts.join(', ')}${measurements.fault ? ', other than the planned fault has it' : ''}`,
     subject: first.worker,
-    ...(first.t !== undefined && { window: windowAt(first.t, measurements) }),
+    ...inWindow(windowAt(first.t, measurements)),
     values: [
       ...connectionsOf(workers),
       ...workers.flatMap(({ worker, t }) => valuesOf({ [`restart of ${worker}`]: t }, 's')),
@@ -142,14 +142,16 @@ function ended(result: Measured, measurements: Measurements): Found {
   const files = full
     ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files${besideText}`
     : '';
-  const window = windowAt(secondsOf(first, measurements) ?? 0, measurements);
+  const window = windowAt(secondsOf(first, measurements), measurements);
   const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
   return {
     message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
-    window,
+    ...inWindow(window),
     // The plateaus were measured before.
-    ...(window !== 'ramp' && measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
+    ...(window !== undefined &&
+      window !== 'ramp' &&
+      measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
     ...(how && { fix: how.fix }),
     values: [
       ...valuesOf({
@@ -222,7 +224,11 @@ const WINDOWS: Record<string, string> = {
   profile: 'disconnect',
 };
 
-function windowAt(seconds: number, { stages }: Measurements): string {
+/** @returns undefined for a time before the load */
+function windowAt(seconds: number | undefined, { stages }: Measurements): string | undefined {
+  if (seconds === undefined || seconds < 0) return undefined;
   const stage = stages.findLast(({ t }) => t <= seconds)?.name ?? '';
   return WINDOWS[stage] ?? 'ramp';
 }
+
+const inWindow = (window: string | undefined) => (window === undefined ? {} : { window });

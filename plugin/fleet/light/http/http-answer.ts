@@ -252,8 +252,7 @@ function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string
 /** Returns the failure that an error response describes. */
 export function refusalOf(answer: Answer): Failure {
   const { status, reason, headers } = answer.head;
-  const [location, retryAfter] = ['location', 'retry-after'].map((name) => headers.get(name)?.[0]);
-  return httpFailure({ status, reason, location, retryAfter, body: refusalText(answer) });
+  return httpFailure({ status, reason, header: (name) => headers.get(name)?.[0], body: refusalText(answer) });
 }
 
 function refusalText({ head, body, start, end }: Answer): string {
