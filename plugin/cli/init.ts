@@ -126,6 +126,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
     await answering(() => readVariables(flow, variables, isInteractive));
+    await requireSupported(starter.url, starter.path);
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
     Object.assign(starter, await lookByAnyTransport({ ...starter, publish }, seconds));
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);

@@ -26,14 +26,27 @@ export function answeringServer(t: Cleaner, status: number, body: string, type =
 
 const OPEN = JSON.stringify({ sid: 'abc', upgrades: ['websocket'], pingInterval: 25_000, pingTimeout: 5000 });
 
-/** Starts a server with the handshake of Socket.IO 2, by polling and by WebSocket. */
-export function oldServer(t: Cleaner) {
-  const http: HttpServer = createServer((_, response) => response.end(`${OPEN.length + 1}:0${OPEN}2:40`));
+/**
+ * Starts a server that answers as one of Socket.IO 2, by polling and by WebSocket.
+ * @param refusal of its middleware
+ * @param isWebSocketOnly it refuses polling, in the words of its Engine.IO
+ */
+export function oldServer(t: Cleaner, { refusal, isWebSocketOnly = false }: OldServer = {}) {
+  const packet = refusal === undefined ? '40' : `44${JSON.stringify(refusal)}`;
+  const http: HttpServer = createServer((_, response) => {
+    if (isWebSocketOnly) response.writeHead(400).end('{"code":0,"message":"Transport unknown"}');
+    else response.end(`${OPEN.length + 1}:0${OPEN}${packet.length}:${packet}`);
+  });
   const webSockets = new WebSocketServer({ server: http });
   webSockets.on('connection', (socket) => {
     socket.send(`0${OPEN}`);
-    socket.send('40');
+    socket.send(packet);
   });
   t.after(() => webSockets.close());
   return urlOf(t, http);
+}
+
+interface OldServer {
+  refusal?: string;
+  isWebSocketOnly?: boolean;
 }

@@ -8,11 +8,9 @@ import { findId, findPaths, type Heard, type Message, type Paths } from '../../r
 import { roomIntoEvent } from '../../run/broadcasts/own-event.ts';
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
-import { NoWebSocket, Refused, Unsupported } from '../../run/receivers/explain-failure.ts';
+import { NoWebSocket, Refused, speaksSocketIo2, Unsupported } from '../../run/receivers/explain-failure.ts';
 import { type Acknowledged, Publishers, type ReceivedByPublisher } from '../../run/receivers/publishers.ts';
-import { requestHandshake } from '../../run/receivers/request-handshake.ts';
 import { RunClients } from '../../run/receivers/run-clients.ts';
-import { targetProblem } from '../../run/receivers/target-problem.ts';
 import { pause } from '../../run/wait.ts';
 import { connectionTargetOf } from '../../script/connection-target.ts';
 import { isTemplate } from '../../script/is-template.ts';
@@ -100,8 +98,7 @@ export async function requireSupported(url: string, path: string | undefined): P
   const { origin } = new URL(url);
   const engines = { [ENGINE]: engineOptionsOf(path === undefined ? {} : { path }) };
   const options = parseEngineOptions({ config: { target: origin, engines } }, []);
-  const answer = options && targetProblem(await requestHandshake(connectionTargetOf(options)));
-  if (answer?.isUnsupported) throw new Unsupported(origin);
+  if (options && (await speaksSocketIo2(connectionTargetOf(options)))) throw new Unsupported(origin);
 }
 
 /** @param isAnswered the server sent events to the publisher alone */

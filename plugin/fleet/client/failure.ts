@@ -33,6 +33,8 @@ export const NO_UPGRADE: Failure = {
 };
 /** Payload with the handshake of Engine.IO 3, as text and as bytes. */
 export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
+/** WebSocket frames of Engine.IO 3, as latin1: the server opens or refuses its main namespace before the client asks for it. */
+export const OPENED_UNASKED = /0\{"sid".*?\}\x81(~..|[\0-}])4[04]/s;
 
 /** Codes of getaddrinfo beyond the system's errno names. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);

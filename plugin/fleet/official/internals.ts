@@ -120,3 +120,9 @@ export function isUnknownAck(socket: Socket | undefined, { type, id }: Packet): 
   const { acks } = (socket ?? {}) as SocketPrivates;
   return acks !== undefined && id !== undefined && acks[id] === undefined;
 }
+
+/** Puts a refusal that is only a text, as of servers of other languages, into the form in which the library reads its message. */
+export function refusalInWords(packet: Packet): void {
+  if (packet.type === PacketType.CONNECT_ERROR && typeof packet.data === 'string')
+    packet.data = { message: packet.data };
+}

@@ -28,6 +28,7 @@ import {
   hasExtensions,
   isUnknownAck,
   keepOwnCookies,
+  refusalInWords,
   resume,
   sessionOf,
   unfinishedBytes,
@@ -156,6 +157,7 @@ export class OfficialClient implements Client {
     manager.on('error', (error) => this.#fail(failureOf(error)));
     manager.on('close', (reason, details) => this.#onEnd(reason, details));
     manager.on('packet', (packet) => {
+      refusalInWords(packet);
       if (this.#state !== 'gone' && isUnknownAck(this.#connected.get(packet.nsp), packet)) this.#sink.onUnknownAck();
     });
     this.#manager = manager;

@@ -18,7 +18,7 @@ import { newTally, secretsOf } from '../../virtual-user/tally.ts';
 import type { UserContext } from '../../virtual-user/user-types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
 import type { Ending } from '../measurements/end-words.ts';
-import { explainFailure, notConnected, Refused } from './explain-failure.ts';
+import { explainFailure, notConnected, Refused, Unsupported } from './explain-failure.ts';
 import type { RunClient, RunUser } from './run-clients.ts';
 import type { ConnectedClient, RunConnection } from './run-connection.ts';
 
@@ -52,7 +52,10 @@ export async function connectUser(client: RunClient, newConnection: () => RunCon
       throw stepError(connection.url, toFlowError(error), ending, player?.context);
     }
     const explained = await explainFailure(failure.target, failure.error);
-    throw player?.refusal === undefined ? explained : loginError(connection.url, player.refusal, explained);
+    const { refusal } = player ?? {};
+    // No login helps with a server of Socket.IO 2.
+    const isLogin = refusal !== undefined && !(explained instanceof Unsupported);
+    throw isLogin ? loginError(connection.url, refusal, explained) : explained;
   } finally {
     // Otherwise the server would hold the HTTP sockets of hundreds of warm-up logins for some seconds.
     if (player) endRequests(player.context);

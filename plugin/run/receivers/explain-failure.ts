@@ -56,7 +56,8 @@ export class NoWebSocket extends CapacityError {
 export async function explainFailure(connection: ConnectionTarget, error: FleetError): Promise<CapacityError> {
   const { url, namespace } = connection;
   const { code, message, data, after } = error;
-  if (code === 'namespace_refused') return refused(connection, message, data);
+  if (code === 'namespace_refused')
+    return (await speaksSocketIo2(connection)) ? new Unsupported(url) : refused(connection, message, data);
   if (code === 'not_socketio' || (code === 'socketio_2' && after?.isEngineIo4)) {
     const found = `it answered Engine.IO 4, but sent ${after?.sent}, which is no Socket.IO packet of its own: not a Socket.IO server`;
     return notConnected(url, found, NOT_SOCKETIO);
@@ -171,6 +172,23 @@ function sharedHandshake(connection: ConnectionTarget): Promise<HandshakeResult>
   return getOrAdd(handshakes, key, () => requestHandshake(connection).finally(() => handshakes.delete(key)));
 }
 
+/**
+ * Time in which a server of Socket.IO 2 opens or refuses its main namespace after a WebSocket has opened; its middleware may ask a
+ * database.
+ */
+const UNASKED_MS = 1000;
+
+/** Never rejects. @returns whether no option can help: the server speaks Socket.IO 2, which a middleware's refusal does not show */
+export async function speaksSocketIo2(connection: ConnectionTarget): Promise<boolean> {
+  const polled = await sharedHandshake(connection);
+  const problem = targetProblem(polled);
+  if (problem?.isUnsupported) return true;
+  // A server of WebSockets alone refuses polling in the same words in both versions.
+  if (!problem || !polled.body?.includes('Transport unknown')) return false;
+  const opened = await requestHandshake(connection, 'websocket', { listenMs: UNASKED_MS });
+  return targetProblem(opened)?.isUnsupported === true;
+}
+
 function describeFailure(code: string, message: string): string {
   if (/^(E[A-Z]+|tls_.*)$/.test(code)) return code;
   if (code === 'timeout_open') return NO_ANSWER;
@@ -198,7 +216,7 @@ function refused(connection: ConnectionTarget, message: string, data: unknown): 
     const { url, namespace } = connection;
     return notConnected(url, `the server has no namespace ${namespace} (Invalid namespace)`, NAMESPACE_FIX);
   }
-  const answer = data === undefined ? message : `${message} ${JSON.stringify(data)}`;
-  const by = `a middleware of namespace ${connection.namespace}, \`io.use\``;
-  return new Refused(connection.url, `${reasonText(answer, allSecretsIn(connection))} (by ${by})`, MIDDLEWARE_FIX);
+  const answer = [message || 'it gave no reason', data === undefined ? '' : JSON.stringify(data)].join(' ').trimEnd();
+  const where = `in its answer to the CONNECT of namespace ${connection.namespace}`;
+  return new Refused(connection.url, `${reasonText(answer, allSecretsIn(connection))} (${where})`, MIDDLEWARE_FIX);
 }

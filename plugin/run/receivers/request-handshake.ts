@@ -10,6 +10,7 @@ import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
 import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
+import { OPENED_UNASKED } from '../../fleet/client/failure.ts';
 import { beginningOf, limitTime } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { listeningHosts, portOf } from '../target/target-listeners.ts';
@@ -18,11 +19,19 @@ import type { HandshakeResult } from './target-problem.ts';
 const TIMEOUT_MS = 5000;
 const MAX_BODY_LENGTH = 1000;
 
-/** @param options.address IP address to connect to, if the host name has several @returns the answer or the error; never rejects */
+/**
+ * @param options.address IP address to connect to, if the host name has several
+ * @param options.listenMs time in which the first frames of an opened WebSocket become the body
+ * @returns the answer or the error; never rejects
+ */
 export async function requestHandshake(
   { url: target, path, query, headers, tls, localAddress }: ConnectionTarget,
   asked: HandshakeResult['asked'] = 'polling',
-  { address, timeoutMs = TIMEOUT_MS }: { address?: LookupAddress; timeoutMs?: number } = {},
+  {
+    address,
+    timeoutMs = TIMEOUT_MS,
+    listenMs,
+  }: { address?: LookupAddress; timeoutMs?: number; listenMs?: number } = {},
 ): Promise<HandshakeResult> {
   const url = new URL(target.replace(/^ws/, 'http'));
   const sent = { asked, url: url.origin, path };
@@ -37,9 +46,10 @@ export async function requestHandshake(
     request.once('socket', (socket) => socket.once('connect', () => (isAccepted = true)));
     limitTime(request, timeoutMs);
     const answer = await Promise.race([once(request, 'upgrade'), once(request, 'response')]);
-    const [response, upgraded] = answer as [IncomingMessage, Socket?];
+    const [response, upgraded, head] = answer as [IncomingMessage, Socket?, Buffer?];
+    const frames = upgraded && listenMs !== undefined ? await framesOf(upgraded, head, listenMs) : '';
     upgraded?.destroy();
-    const body = upgraded ? '' : await beginningOf(response, MAX_BODY_LENGTH);
+    const body = upgraded ? frames : await beginningOf(response, MAX_BODY_LENGTH);
     if (asked === 'polling') await closeSession(requestUrl, body, options);
     const { statusCode: status, headers: answered } = response;
     const { location, server, 'retry-after': retryAfter } = answered;
@@ -51,6 +61,22 @@ export async function requestHandshake(
     const listensAt = code === 'ECONNREFUSED' ? await listeningHosts(url.origin) : [];
     return { ...sent, error, hasTls, isAccepted, listensAt, ...(certificate && { certificate }) };
   }
+}
+
+/** @returns the bytes of up to two frames, which a silent server does not send, as latin1 */
+async function framesOf(socket: Socket, head: Buffer = Buffer.alloc(0), ms: number): Promise<string> {
+  let frames = head.toString('latin1');
+  socket.on('error', () => {});
+  socket.on('data', (bytes) => {
+    frames += bytes.toString('latin1');
+    if (OPENED_UNASKED.test(frames) || frames.length > MAX_BODY_LENGTH) socket.destroy();
+  });
+  socket.setTimeout(0);
+  const timer = setTimeout(() => socket.destroy(), ms);
+  if (OPENED_UNASKED.test(frames)) socket.destroy();
+  if (!socket.closed) await once(socket, 'close');
+  clearTimeout(timer);
+  return frames;
 }
 
 function upgradeHeaders() {

@@ -4,7 +4,7 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 import { FAILURE_CODES, UPGRADE_HEADERS } from '../../../protocol/codes/failure-codes.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
-import { ENGINE_IO_3, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
+import { ENGINE_IO_3, OPENED_UNASKED, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
 import { type Certificate, certificateProblem } from './certificate-problem.ts';
 import { httpFix, NOT_SOCKETIO, SET_PATH } from './http-refusals.ts';
 
@@ -139,6 +139,7 @@ export function isRefusal(status: number): boolean {
 export function targetProblem(handshake: HandshakeResult): TargetProblem | undefined {
   const { asked, status, server, retryAfter, body = '' } = handshake;
   if (status === undefined) return problemWithoutAnswer(handshake);
+  if (ENGINE_IO_3.test(body) || OPENED_UNASKED.test(body)) return OLD_SERVER;
   if (asked === 'websocket' ? status === 101 : status === 200 && /^0\{"sid"/.test(body)) return undefined;
   const by = [
     ...(retryAfter === undefined ? [] : [`, Retry-After: ${printable(retryAfter, MAX_HEADER_LENGTH)}`]),
@@ -191,7 +192,6 @@ const REFUSAL_CODES: Record<string, number> = { 'Transport unknown': 0, 'Bad req
 
 /** Problem of an Engine.IO server that refuses the request or speaks another version. */
 function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetProblem | undefined {
-  if (ENGINE_IO_3.test(body)) return OLD_SERVER;
   const json = attempt(() => Object(JSON.parse(body)) as { code?: unknown });
   const words = printable(wordsOf(body), MAX_TEXT_LENGTH);
   const code = json ? json.code : REFUSAL_CODES[words];

@@ -5,6 +5,7 @@ import { it, type TestContext } from 'node:test';
 import type { Namespace, Server } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
 import { cli } from '../../helpers/cli.ts';
+import { oldServer } from '../../helpers/ending-server.ts';
 import { good, init, SECONDS, written } from '../../helpers/init.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -234,6 +235,17 @@ it('reports what the server answered, and which options supply what it asks for'
       /^TARGET_UNREACHABLE: [\s\S]*invalid username[\s\S]*--auth[\s\S]*--login[\s\S]*--listen 0/,
       how,
     );
+  }
+});
+
+it('reports Socket.IO 2, whatever its middleware asks for and whatever login is given', async (t) => {
+  const url = await oldServer(t, { refusal: 'Authentication error' });
+  const login = ['--login', '{"post": {"url": "/login", "json": {}, "capture": {"json": "$.token", "as": "token"}}}'];
+  for (const options of [[], login]) {
+    const { code, stderr } = await cli(tempFolder(t), 'init', '--url', url, ...options);
+    assert.equal(code, 2);
+    assert.match(stderr, /^TARGET_UNREACHABLE: Socket\.IO 2: not supported/);
+    assert.doesNotMatch(stderr, /--auth|--login/);
   }
 });
 

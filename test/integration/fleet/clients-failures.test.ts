@@ -171,6 +171,11 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
 
     if (isPolling) return;
 
+    test('reports a refusal of the namespace that is only a text', async (t) => {
+      const { sink } = start(await webSocket([open, text('44"no seat"')])(t));
+      assert.equal((await sink.next('refused')).message, 'no seat');
+    });
+
     test('reports why an open connection was closed', async (t) => {
       const ends: [string, (server: Socket) => void][] = [
         ['transport error', (server) => server.write(Buffer.from([0xff, 0xff]))],

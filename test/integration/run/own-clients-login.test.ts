@@ -86,7 +86,7 @@ const REFUSALS: [origin: string, setUp: (io: Server) => void, scenario: Scenario
     'in the namespace',
     refuses('invalid username'),
     { flow: [{ connect: { auth: { user: '{{ user }}' } } }, HOLD] },
-    'invalid username (by a middleware of namespace /, `io.use`)',
+    'invalid username (in its answer to the CONNECT of namespace /)',
   ],
   [
     'of a login by an event',
@@ -98,7 +98,7 @@ const REFUSALS: [origin: string, setUp: (io: Server) => void, scenario: Scenario
     'of a login by HTTP that no step notices',
     refuses('unauthorized'),
     { flow: [{ post: POST }, { connect: true }, HOLD] },
-    'POST /login answered 401 (account locked, Retry-After: 60); then unauthorized (by a middleware of namespace /, `io.use`)',
+    'POST /login answered 401 (account locked, Retry-After: 60); then unauthorized (in its answer to the CONNECT of namespace /)',
   ],
   [
     'of a login by HTTP that a step notices',

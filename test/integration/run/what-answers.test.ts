@@ -14,6 +14,7 @@ import { requestHandshake } from '../../../plugin/run/receivers/request-handshak
 import { targetProblem, tlsProblem } from '../../../plugin/run/receivers/target-problem.ts';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { startChat } from '../../helpers/chat-server.ts';
+import { oldServer } from '../../helpers/ending-server.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { connectBare } from '../../helpers/own-clients.ts';
 import { PEM } from '../../helpers/pem.ts';
@@ -62,6 +63,18 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   ],
   ['a redirect to a path', answering(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
   ['Socket.IO 2', answering(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
+  [
+    'a middleware of Socket.IO 2',
+    (t) => oldServer(t, { refusal: 'Authentication error' }),
+    /^Socket\.IO 2: not supported/,
+    /^upgrade the server/,
+  ],
+  [
+    'a middleware of Socket.IO 2 without polling',
+    (t) => oldServer(t, { refusal: 'Authentication error', isWebSocketOnly: true }),
+    /^Socket\.IO 2: not supported/,
+    /^upgrade the server/,
+  ],
   ['a proxy without a server', answering(502), /502 Bad Gateway/, /workers behind/],
   ['an error of the server', answering(500, 'oops'), /HTTP 500: oops/, /log of the server/],
   [
@@ -211,7 +224,7 @@ test('a refusal is quoted with the part of the server that refused', async (t) =
     [
       (io) => io.use((_, next) => next(new Error('no seat'))),
       {},
-      /no seat \(by .* namespace \/, `io\.use`\)$/,
+      /no seat \(in its answer to the CONNECT of namespace \/\)$/,
       /`auth`/,
     ],
   ] as [(io: Server) => void, object, RegExp, RegExp][]) {
