@@ -5,7 +5,13 @@
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
-import { type Collecting, collects, hasCleanPages, type Measurements } from '../../run/measurements/measurements.ts';
+import {
+  type Collecting,
+  collects,
+  hasCleanPages,
+  isUnclean,
+  type Measurements,
+} from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
@@ -18,7 +24,6 @@ const NOISE_BYTES = 1024 ** 2;
 /** Figures that a collection shows to the byte; a process keeps some pages of freed memory. */
 const EXACT = ['workerKept'];
 const PROCESS = ['workerRss'];
-const PAGES = ['workerRss', 'workerPss', 'workerWorkingSet'];
 
 type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'> & Collecting;
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
@@ -131,7 +136,6 @@ function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' 
  * @returns figures; none without idle time or broadcasts, which leave nothing to compare
  */
 export function growingFigures(measured: Growing, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
-  const isUnclean = (figure: string) => !hasCleanPages(measured) && PAGES.includes(figure);
   const { stages, plateaus, afterBroadcasts } = measured;
   const at = (name: string) => stages.find((stage) => stage.name === name)?.t;
   const [baseline, hold, broadcasts] = [at('baseline'), at('hold'), at('broadcasts')];
@@ -145,7 +149,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   for (const { id, figures } of layers) {
     for (const { id: figure, measure } of figures) {
       const [before, full, after] = [first.layers[figure], last.layers[figure], afterBroadcasts[figure]];
-      if (before === undefined || full === undefined || after === undefined || isUnclean(figure)) continue;
+      if (before === undefined || full === undefined || after === undefined || isUnclean(measured, figure)) continue;
       const line = fitLine(
         idle.flatMap(({ t, [id]: sample }) => {
           const y = sampled(sample, measure);

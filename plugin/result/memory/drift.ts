@@ -5,7 +5,7 @@
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
 import { familyOf } from '../../../report/figures/layers.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
-import type { Measurements } from '../../run/measurements/measurements.ts';
+import { type Collecting, isUnclean, type Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory-measured.ts';
 import { withoutFigures } from '../../run/memory/at-rest.ts';
 import type { Layer } from '../../samplers/index.ts';
@@ -126,7 +126,11 @@ function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: num
 
 /** @param impossible figures that cannot be true, which the result leaves out */
 export function overTimeFigures(
-  { overTime, uncollected }: Pick<Measurements, 'overTime' | 'uncollected'>,
+  {
+    overTime,
+    uncollected,
+    ...measured
+  }: Pick<Measurements, 'overTime' | 'uncollected'> & Pick<Collecting, 'inspectors'>,
   impossible: string[] = [],
   layersOfRun: readonly Layer[] = [],
 ): OverTimeResult | null {
@@ -155,7 +159,7 @@ export function overTimeFigures(
         const drift = driftOf(
           used.map(({ t, gone, layers: read }) => ({ t, gone, bytes: read[layer] as number })),
           kind,
-          holdsGarbage(layer, collected) ? GARBAGE_BYTES : NOISE_BYTES,
+          holdsGarbage(layer, collected) || isUnclean(measured, layer) ? GARBAGE_BYTES : NOISE_BYTES,
         );
         return drift ? [[layer, resolved(drift, asked, perStep)]] : [];
       }),

@@ -278,9 +278,16 @@ export class Measurements {
 export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors' | 'usersLeave'>>;
 
 /** @returns whether RSS and PSS are without garbage after a collection. JVM and Go keep pages of their heaps, and free them late. */
-export function hasCleanPages({ inspectors }: Partial<Collecting>): boolean {
+export function hasCleanPages({ inspectors }: Pick<Collecting, 'inspectors'>): boolean {
   return inspectors === undefined || inspectors.runtime === 'v8';
 }
+
+/** @returns whether the figure has garbage after a collection */
+export function isUnclean(measured: Pick<Collecting, 'inspectors'>, figure: string): boolean {
+  return !hasCleanPages(measured) && PAGES.includes(figure);
+}
+
+const PAGES = ['workerRss', 'workerPss', 'workerWorkingSet'];
 
 /** @returns whether the run can force garbage collections in the workers */
 export function canCollect({ control, inspectors }: Collecting): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type DriftPoint, driftOf, overTimeFigures, resolved } from '../../../plugin/result/memory/drift.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { MomentReading } from '../../../plugin/run/measurements/memory-measured.ts';
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import type { Drift } from '../../../protocol/result/over-time-schema.ts';
@@ -167,13 +168,17 @@ describe('"no leak" is said only with a bound below what one connection costs', 
   });
 
   /** Six waves of `size`; the heap takes `costBytes` of each connection at the peak, and moves by 30 KB after the waves. */
-  function figuresOf(size: number, costBytes: number) {
+  function figuresOf(size: number, costBytes: number, inspectors?: Measurements['inspectors']) {
     const gone = (wave: number) => size * (wave + 1);
     const moments = Array.from({ length: 6 }, (_, wave) => ({
       peak: { t: wave * 60, connections: size, gone: size * wave, layers: { workerHeapUsed: 2e7 + size * costBytes } },
       left: {
         ...{ t: wave * 60 + 30, connections: 0, gone: gone(wave) },
-        layers: { workerHeapUsed: 2e7 + (wave % 2) * 30_000, redisUsedMemory: 1e6 + 5000 * gone(wave) },
+        layers: {
+          workerHeapUsed: 2e7 + (wave % 2) * 30_000,
+          workerRss: 8e7 + 50_000 * gone(wave),
+          redisUsedMemory: 1e6 + 5000 * gone(wave),
+        },
       },
     }));
     const series = new BoundedSeries<(typeof moments)[number]['left']>(100, (older) => older);
@@ -184,7 +189,7 @@ describe('"no leak" is said only with a bound below what one connection costs', 
       peaks: moments.map(({ peak }) => peak),
       readings: series,
     };
-    return overTimeFigures({ overTime: overTime as never, uncollected: [] })?.drift ?? {};
+    return overTimeFigures({ overTime: overTime as never, uncollected: [], inspectors })?.drift ?? {};
   }
 
   it('measures against the cost of a connection in that run', () => {
@@ -194,6 +199,13 @@ describe('"no leak" is said only with a bound below what one connection costs', 
     assert.equal(small.workerHeapUsed?.leaks, null);
     assert.ok((small.workerHeapUsed?.wouldTell?.bytes ?? 0) <= 1500, JSON.stringify(small));
     assert.ok(small.redisUsedMemory?.leaks, 'a leak of 5,000 bytes is a leak in both');
+  });
+
+  it('does not take free pages of a JVM or Go for a leak', () => {
+    for (const runtime of ['v8', 'jvm', 'go'] as const) {
+      const { workerRss } = figuresOf(100, 40_000, { size: 1, longestPauseMs: 1, runtime });
+      assert.equal(workerRss?.leaks === true, runtime === 'v8');
+    }
   });
 
   it('keeps its promise: waves of the size that it names do show a leak of that size', () => {
