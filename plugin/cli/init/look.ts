@@ -20,6 +20,7 @@ import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { badOption } from '../command.ts';
 import { drawnIn, type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
+import { partlyReached } from './reach.ts';
 import { engineOptionsOf, type Starter } from './starter-scenario.ts';
 
 /** A template that draws a value. */
@@ -39,10 +40,13 @@ export async function lookAt(starter: Starter, seconds: number) {
   const { heard, acknowledged, published, publisher, toPublisher, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // The second client does not receive messages to the first one's room.
-  const found = findPaths([usable, told ? usable : others], published && new Set(published.keys()));
+  const ids = new Set(published?.keys());
+  const shared = findPaths([usable, told ? usable : others], published && ids);
+  const partly = shared || told ? undefined : partlyReached([usable, others], toPublisher, ids);
+  const found = shared ?? partly?.paths;
   const counted = usable.filter(({ event }) => event === found?.event);
   const own = told && ownRoom(counted, published ?? new Map(), told);
-  const delivery = isTemplate([found?.id, found?.sentAt]) || (told && !own) ? undefined : found;
+  const delivery = isTemplate([found?.event, found?.id, found?.sentAt]) || (told && !own) ? undefined : found;
   const answers = [
     ...acknowledged.map(({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `),
     ...publisher.map(({ text }) => `It acknowledged ${JSON.stringify(starter.publish?.event)} with ${text}. `),
@@ -51,18 +55,18 @@ export async function lookAt(starter: Starter, seconds: number) {
   answers.push(
     ...ownAnswers.map(({ event, text }) => `It answered the publisher with ${JSON.stringify(event)} ${text}. `),
   );
-  const ids = new Set(published?.keys());
-  const reached = [usable, others].filter((messages) => findPaths([messages, messages], ids) !== undefined).length;
   const roomless = usable.find(({ args }) => findId(args, ids) !== undefined);
   const missing = told
     ? roomless
       ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${roomIntoEvent(roomless.event)}; or, if everybody gets it, leave \`$room\` out of --publish.`
       : 'No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.'
-    : heard[0].length === 0
-      ? ''
-      : published
-        ? (CARRIED[reached] ?? '')
-        : 'No event came to two connections, at least twice, with a new id each time.';
+    : partly
+      ? partly.text
+      : heard[0].length === 0
+        ? ''
+        : published
+          ? 'No event carried the published id.'
+          : 'No event came to two connections, at least twice, with a new id each time.';
   const apart =
     delivery || !DRAWS.test(JSON.stringify(flow))
       ? ''
@@ -86,13 +90,6 @@ export async function lookAt(starter: Starter, seconds: number) {
   };
 }
 
-/** Explains the outcome by how many of the two clients received an event with a published id. */
-const CARRIED = [
-  'No event carried the published id.',
-  'Only 1 of 2 clients received an event with the published id: what must a client do, such as join a room, to get it?',
-  'No published id reached both clients: each came to 1 of 2 only.',
-];
-
 /** @throws Unsupported if no login, and nothing else that a client sends, makes the server one that can be measured */
 export async function requireSupported(url: string, path: string | undefined): Promise<void> {
   const { origin } = new URL(url);
@@ -113,14 +110,15 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
     events.length > 0
       ? `The server sent ${events.join(', ')}.`
       : `The server sent ${isAnswered ? 'the other clients ' : ''}no event.`;
-  if (!delivery) return `${got} ${missing}`.trimEnd();
+  const told = `${got} ${missing}`.trimEnd();
+  if (!delivery) return told;
   const { event, id, sentAt, unusableTime } = delivery;
   const time = sentAt
     ? `the time at ${formatJsonPath(sentAt)}`
     : unusableTime
       ? `the time at ${formatJsonPath(unusableTime.path)} cannot be used: ${unusableTime.reason}`
       : 'it has no time';
-  return `${got} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
+  return `${told} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
 }
 
 /** Events that the flow emits, with the first answer to each. */
