@@ -13,7 +13,7 @@ import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE } from '../script/script.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
-import { readVariables, withNamedCredentials } from './init/credentials.ts';
+import { formOf, readVariables, withNamedCredentials } from './init/credentials.ts';
 import { lookAt, requireSupported } from './init/look.ts';
 import { INSPECTION, ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
 import { waitingFor } from './own-process.ts';
@@ -132,6 +132,10 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
     say(starter.finding);
   }
+  if (variables.length > 0) {
+    const all = `Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`;
+    starter.environment = [all, ...variables.flatMap(formOf)];
+  }
   const text = starterScenario(starter, out);
   writing(out, 'choose another file: --out <file>, or overwrite it: --force', () => {
     writeFileSync(out, text, { flag: force ? 'w' : 'wx' });
@@ -140,9 +144,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   const next = `${starter.controlUrl ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
   if (starter.processes?.inspect) console.log(INSPECTION.join(' '));
-  if (variables.length > 0) {
-    console.log(`Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`);
-  }
+  if (starter.environment) console.log(starter.environment.join('\n'));
 }
 
 /** Tries polling where a WebSocket alone does not connect. @returns what `lookAt` does, and transports that are not the default */
@@ -154,7 +156,11 @@ async function lookByAnyTransport(starter: Starter, seconds: number) {
     const { transports } = error;
     const found = await lookAt({ ...starter, transports }, seconds).catch((next: unknown) => {
       // For a server without WebSocket, only the second attempt shows what it requires.
-      throw transports.includes('websocket') ? error : next;
+      const isSame =
+        !transports.includes('websocket') || !(next instanceof CapacityError) || next.message === error.message;
+      if (isSame) throw next;
+      const message = `${error.message}; then, with transports: [${transports.join(', ')}]: ${next.message}`;
+      throw new CapacityError(next.code, message, next.fix);
     });
     const why = `With WebSocket alone: ${error.message}. It connects with transports: [${transports.join(', ')}]. `;
     return { transports, ...found, finding: why + found.finding };

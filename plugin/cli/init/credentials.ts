@@ -35,6 +35,14 @@ export async function readVariables(flow: Flow, variables: string[], isInteracti
   knowSecretsOf({ config: {}, scenarios: [{ flow }] }, process.env);
 }
 
+/** @returns how to set a variable whose value has a scheme of HTTP authentication in front, in a shell; empty for any other */
+export function formOf(variable: string): string[] {
+  const [, scheme] = /^(Basic|Bearer) /i.exec(process.env[variable] ?? '') ?? [];
+  if (scheme === undefined) return [];
+  const value = /basic/i.test(scheme) ? "$(printf %s 'user:password' | base64 | tr -d '\\n')" : '<token>';
+  return [`  export ${variable}="${scheme} ${value}"`];
+}
+
 async function askHidden(message: string): Promise<string> {
   // Loaded on demand, because no other command asks anything.
   const { default: input } = await import('@inquirer/input');

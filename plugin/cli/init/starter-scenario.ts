@@ -33,6 +33,8 @@ export interface Starter {
   room?: unknown;
   /** Events that the server sent, on one line; undefined without a look. */
   finding: string | undefined;
+  /** Variables of the environment that the flow reads, and how to set them. */
+  environment?: string[];
   /** The server's, if it runs on this machine. */
   processes: ListeningProcesses | undefined;
 }
@@ -61,7 +63,7 @@ const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export function starterScenario(starter: Starter, file: string): string {
   const { url, controlUrl, connections, flow, room } = starter;
   const lines = [
-    ...commented(headOf(starter, file)),
+    ...commented([...headOf(starter, file), ...(starter.environment ? ['', ...starter.environment] : [])]),
     'config:',
     `  target: ${json(url)}`,
     '  engines:',

@@ -1,6 +1,10 @@
 /** `init` examines a real server, and writes a scenario that a run accepts. */
+
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import type { Namespace, Server, Socket } from 'socket.io';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -327,6 +331,23 @@ it('logs in with the user info of the URL, and does not write it', async (t) => 
   const { flow } = await written(cwd);
   assert.deepEqual(flow, [{ connect: { headers: { Authorization: '{{ $env.AUTHORIZATION }}' } } }, { hold: true }]);
   assert.doesNotMatch(stdout + stderr, /pa55/);
+  const form = /export (AUTHORIZATION)="(Basic .*)"$/m;
+  const [, name, value = ''] = form.exec(stdout) ?? [];
+  assert.equal(name, 'AUTHORIZATION');
+  assert.match(readFileSync(join(cwd, 'capacity.yml'), 'utf8'), /^# .*export AUTHORIZATION="Basic /m);
+  const set = execFileSync('sh', ['-c', `printf %s "${value}"`], { encoding: 'utf8' });
+  assert.equal(set, `Basic ${Buffer.from('user:password').toString('base64')}`);
+});
+
+it('says that a server ended between its attempts', async (t) => {
+  const { code, stderr } = await init(t, (io) => {
+    io.engine.on('connection', (connection) => {
+      connection.close();
+      void io.close();
+    });
+  });
+  assert.equal(code, 2);
+  assert.match(stderr, /then, with transports: \[polling, websocket\]: .*ECONNREFUSED/s);
 });
 
 it('writes the transport of a server without WebSocket, and finds its event over polling', async (t) => {
