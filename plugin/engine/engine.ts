@@ -14,12 +14,14 @@ import type { FleetSettings } from '../fleet/fleet-messages.ts';
 import { handedOver, keepVariablesOfBefore } from '../script/handed-over.ts';
 import { invalidSettings } from '../script/invalid-settings.ts';
 import { connectionsOfShare } from '../script/load/load.ts';
+import { unreadNames } from '../script/misspelt-names.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
 import { requireBounds } from '../script/required-bounds.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
 import { knowSecretsOf } from '../script/secrets.ts';
 import type { Settings } from '../script/settings.ts';
+import { unfilledTemplates } from '../script/unfilled-templates.ts';
 import { loadHttpEngine } from '../virtual-user/artillery-types.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
 import { Meter } from '../virtual-user/meter.ts';
@@ -157,6 +159,7 @@ export default class CapacityEngine {
     const settings = this.#hasHook ? handedOver() : undefined;
     // Settings from the main thread are validated already.
     const config = this.#hasHook || !isUsed ? settings?.engineOptions : parseEngineOptions(script, problems);
+    if (!this.#hasHook) problems.push(...unreadNames(script), ...unfilledTemplates(script, process.env));
     if (problems.length > 0) throw invalidSettings(problems);
     if (!config) return undefined;
     const connections =

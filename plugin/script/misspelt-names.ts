@@ -1,7 +1,8 @@
 /** Finds misspelt, misplaced or missing names of this engine and plugin, with which Artillery would silently run without them. */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { hasThresholds } from './ensure.ts';
-import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { hintFor } from './options/hints.ts';
+import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
 
 /** Returns keys of `config` that are probably misspelt names of the engine or the plugin. */
 export function misspeltNames({ config }: Script): Problem[] {
@@ -14,6 +15,21 @@ export function misspeltNames({ config }: Script): Problem[] {
   );
   const message = `write its options into config.engines.${ENGINE}`;
   return Object.hasOwn(config, ENGINE) ? [...misspelt, { path: formatPath(['config', ENGINE]), message }] : misspelt;
+}
+
+/** Returns keys of `config` and of this engine's scenarios that neither Artillery nor the engine reads. */
+export function unreadNames(script: Script): Problem[] {
+  const own = (script.scenarios ?? []).map((scenario) => (usesOurEngine(scenario, script) ? scenario : {}));
+  const unreadIn = (within: string, at: Path, keys: object) =>
+    Object.keys(keys).flatMap((key) => {
+      const hint = hintFor(key, within);
+      return hint === undefined ? [] : [{ path: formatPath([...at, key]), message: hint }];
+    });
+  const isOwn = own.some((scenario) => Object.keys(scenario).length > 0);
+  return [
+    ...(isOwn ? unreadIn('config', ['config'], script.config) : []),
+    ...own.flatMap((scenario, index) => unreadIn('scenario', ['scenarios', index], scenario)),
+  ];
 }
 
 /** Returns missing entries without which Artillery would not use the engine, or not check the thresholds. */

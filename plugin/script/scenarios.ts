@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
 import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
-import { withHints } from './options/hints.ts';
+import { filledHint, hintFor, withHints } from './options/hints.ts';
 import { templatesIn, withScalars } from './options/written-scalars.ts';
 import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
@@ -134,7 +134,9 @@ function unknownStep(step: unknown, steps: StepTable): string {
   const keys = Object.keys(step);
   const verbs = keys.filter((key) => Object.hasOwn(steps, key));
   if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
-  const [key] = keys;
+  const key = keys.find((name) => hintFor(name, 'step') !== undefined) ?? keys[0];
   if (key === undefined) return `${example} {}`;
-  return `unknown step "${key}"${didYouMean(key, Object.keys(steps))}`;
+  const hint = hintFor(key, 'step');
+  const meant = hint ? `: ${filledHint(hint, Object(step)[key])}` : didYouMean(key, Object.keys(steps));
+  return `unknown step "${key}"${meant}`;
 }

@@ -11,7 +11,7 @@ import type { StepTable } from './load/flow.ts';
 import { type Load, loadOf } from './load/load.ts';
 import { type Phase, phasesSchema, resizedPhases, totalSeconds } from './load/phases.ts';
 import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
-import { misspeltNames } from './misspelt-names.ts';
+import { misspeltNames, unreadNames } from './misspelt-names.ts';
 import { checkConfig } from './options/check-config.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
@@ -29,6 +29,7 @@ import { requireBounds } from './required-bounds.ts';
 import { readScenarios } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';
+import { unfilledTemplates } from './unfilled-templates.ts';
 
 /** `artillery-engine-socketio-v3`. Artillery's own engine `socketio` is not supported: Artillery refuses the step `hold` for it. */
 const EXTERNAL_ENGINE = 'socketio-v3';
@@ -117,7 +118,7 @@ export function readSettings(
   const loadEngine = engineOf(script);
   const isOwnEngine = loadEngine.engine === ENGINE;
   const scenarios = readScenarios(script, steps, env);
-  if (isOwnEngine) problems.push(...scenarios.problems);
+  if (isOwnEngine) problems.push(...scenarios.problems, ...unreadNames(script), ...unfilledTemplates(script, env));
   const { flows } = scenarios;
   const stack = given && stackTargetOf(config.target, given, variables);
   const target = stack?.url ?? variables.TARGET ?? config.target;

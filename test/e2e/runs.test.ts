@@ -53,7 +53,7 @@ describe('a run', { concurrency: 3 }, () => {
     });
     // A template, so that only users of the load have this name.
     const flow = [{ connect: { auth: { user: '{{ user }}' } } }, ...FLOW];
-    const own = script({ target: url, engines: {} }, { control }, {}, flow);
+    const own = script({ target: url, engines: {}, variables: { user: 'own' } }, { control }, {}, flow);
     const { result, output } = await startInProcess(own, [{ user: 'load' }]).ended;
     const { connections } = result;
     assert.deepEqual(connections.failures, { namespace_refused: 1 });

@@ -20,11 +20,11 @@ import { workers } from '../helpers/zoo/workers.ts';
 /** Concurrent runs; they mostly wait. */
 const TOGETHER = 8;
 
-function scriptOf({ config, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
+function scriptOf({ config, variables, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
   const { url, controlUrl } = zoo;
   const flow = [{ emit: ['join_room', { clientKey: room }] }, ...(step ? [step] : []), { hold: true }];
   return inProcessScript(
-    { target: url, ...config },
+    { target: url, variables: variables?.[0], ...config },
     {
       ...(workers ? { workers: workers(zoo) } : { control: { urls: [controlUrl], token: TOKEN } }),
       warmUp: 0,

@@ -49,6 +49,12 @@ export async function written(cwd: string) {
   return {
     flow: script.scenarios?.[0]?.flow,
     variables,
-    settings: readSettings(script, STEPS, process.env),
+    settings: readSettings(script, STEPS, { ...namedIn(script), ...process.env }),
   };
+}
+
+/** Returns a value for each environment variable that the scenario names. */
+function namedIn(script: object): Record<string, string> {
+  const names = JSON.stringify(script).matchAll(/\$env\.(\w+)/g);
+  return Object.fromEntries([...names].map(([, name]) => [name, 'x']));
 }

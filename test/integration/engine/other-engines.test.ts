@@ -26,7 +26,7 @@ for (const client of ['light', 'official']) {
     for (const file of files) {
       test(file, async () => {
         const flow = readFlow(file);
-        const config = { target, engines: { 'socketio-capacity': { client, timeout: 2 } }, processor };
+        const config = { target, engines: { 'socketio-capacity': { client, timeout: 2 } }, variables: vars, processor };
         const { error, counters } = await playOnce({ ...flow, config }, vars);
         assert.equal(error, null, `${error?.code}: ${error?.message}`);
         assert.ok(!Object.keys(counters).some((name) => name.startsWith('errors.')), JSON.stringify(counters));

@@ -72,7 +72,10 @@ it('suggests where a misplaced name belongs', () => {
   const messageFor = (step: object) =>
     mistakesIn({ config: { target: 'http://a' }, scenarios: [{ engine: 'socketio-capacity', flow: [step] }] })[0]
       ?.message;
-  assert.match(messageFor({ emit: ['a'], capture: {} }) ?? '', /write it in `response` or `acknowledge`$/);
+  assert.match(
+    messageFor({ emit: ['a'], capture: {} }) ?? '',
+    /write it in `response`, `acknowledge` or `waitFor`: capture: /,
+  );
   assert.match(messageFor({ emit: ['a'], response: { on: 'b', timeout: 1 } }) ?? '', /write it beside `response`$/);
   assert.match(messageFor({ emit: ['a'], response: { on: 'b', concta: true } }) ?? '', /did you mean "concat"/);
   assert.equal(messageFor({ emit: ['a'], acknowledge: 'yes' }), 'expected boolean or object');

@@ -139,7 +139,7 @@ describe('settings of a run', () => {
   });
 
   it('connect the run’s receivers with the options of the scenario and its first connect, except for templates', () => {
-    const socketio = { query: 'user=ada', path: 'rooms', auth: { token: '{{ token }}' } };
+    const socketio = { query: 'user=ada', path: 'rooms', auth: { token: '{{ $uuid }}' } };
     const flow = [{ connect: { headers: { a: 'b' } } }, { hold: true }];
     const changes = { scenarios: [{ engine: ENGINE, socketio, flow }] };
     const { connection } = hookConfig({}, engineOptions({ query: { all: '1' } }), {}, changes);

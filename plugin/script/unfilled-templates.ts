@@ -1,0 +1,128 @@
+/** Finds templates of flows without a value: Artillery would send nothing in their place, or the word `undefined`. */
+import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import { hintFor } from './options/hints.ts';
+import { FUNCTION_HOOKS, PLUGIN, type Scenario, type Script, usesOurEngine } from './script.ts';
+
+/** Variables and functions that Artillery gives to every virtual user. */
+const BUILT_IN = [
+  'target',
+  '$environment',
+  '$processEnvironment',
+  '$env',
+  '$testId',
+  '$dirname',
+  '$scenarioFile',
+  '$uuid',
+];
+const FUNCTIONS = ['$randomNumber', '$randomString', '$template'];
+/** Plugins that set no variables. */
+const PLUGINS = [PLUGIN, 'ensure', 'expect', 'apdex', 'metrics-by-endpoint', 'publish-metrics'];
+/** Keys of steps whose functions can set any variable. */
+const FUNCTION_KEYS = ['function', 'whileTrue', 'beforeRequest', 'afterResponse', 'onError'];
+const HOOKS = FUNCTION_HOOKS.filter((hook) => hook !== 'afterScenario');
+
+const TEMPLATE = /\{\{\{?\s*([^{}]+?)\s*\}\}/g;
+const CALL = /^(\$\w+)\s*\(/;
+const VARIABLE = /^[\s$\w.[\]'"-]+$/;
+const ENVIRONMENT_NAME = /^\$(?:env|processEnvironment)\.(\w+)$/;
+
+interface Found {
+  path: Path;
+  key: string;
+  value: unknown;
+}
+
+/** Returns the templates of this engine's scenarios that no payload, variable, capture, loop or function fills. */
+export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): Problem[] {
+  const { config, scenarios = [], before } = script;
+  // A function of another plugin or of `before` can set any variable.
+  const isOpen =
+    Object.keys(config.plugins ?? {}).some((name) => !PLUGINS.includes(name)) || (before && hasFunction(before));
+  if (isOpen) return [];
+  const known = [
+    ...BUILT_IN,
+    ...Object.keys(config.variables ?? {}),
+    ...payloadNames(config.payload),
+    ...namesSetIn(before),
+  ];
+  return scenarios.flatMap((scenario, index) => {
+    if (!usesOurEngine(scenario, script) || HOOKS.some((hook) => scenario[hook] !== undefined)) return [];
+    const names = new Set([...known, ...namesSetIn(scenario.flow)]);
+    return partsOf(scenario).flatMap(([path, part]) =>
+      walk(part, ['scenarios', index, ...path]).flatMap((found) => problemsAt(found, names, env)),
+    );
+  });
+}
+
+/** Returns the parts that are filled before any function of the flow runs. */
+function partsOf({ socketio, flow = [] }: Scenario): [Path, unknown][] {
+  const steps = Array.isArray(flow) ? flow : [];
+  const first = steps.findIndex(hasFunction);
+  return [
+    // A step fills them when it connects.
+    ...(first === -1 ? ([[['socketio'], socketio]] as [Path, unknown][]) : []),
+    ...steps
+      .slice(0, first === -1 ? steps.length : first)
+      .map((step, index): [Path, unknown] => [['flow', index], step]),
+  ];
+}
+
+function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS.ProcessEnv): Problem[] {
+  const texts = typeof value === 'string' ? [key, value] : [key];
+  const templates = texts.flatMap((text) => [...text.matchAll(TEMPLATE)].map(([, inner]) => inner as string));
+  const list = key === 'over' && typeof value === 'string' && !value.includes('{{') ? [value] : [];
+  return [...templates, ...list].flatMap((inner) => {
+    const why = whyUnfilled(inner, names, env);
+    return why === undefined ? [] : [{ path: formatPath(path), message: why }];
+  });
+}
+
+/** Returns why a template has no value; undefined if it has one, or if Artillery takes it as text. */
+function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv): string | undefined {
+  const [, call] = CALL.exec(inner) ?? [];
+  if (call !== undefined) {
+    if (FUNCTIONS.includes(call)) return undefined;
+    const hint = hintFor(call, 'template');
+    return `Artillery has no function ${call}${hint ? `: ${hint}` : didYouMean(call, FUNCTIONS)}`;
+  }
+  if (!VARIABLE.test(inner)) return undefined;
+  const [, variable] = ENVIRONMENT_NAME.exec(inner) ?? [];
+  if (variable !== undefined) {
+    return env[variable] === undefined
+      ? `the environment variable ${variable} is not set: set it (it may be empty)`
+      : undefined;
+  }
+  const [root = ''] = inner.split(/[.[]/);
+  if (names.has(inner) || names.has(root)) return undefined;
+  const meant = didYouMean(root, [...names]);
+  const add = `write it in config.variables or in \`fields\` of config.payload, or capture it: capture: {json: …, as: ${root}}`;
+  const fix = hintFor(root, 'template') ?? (meant ? meant.slice(2) : add);
+  return `no payload, variable, capture, loop or function sets ${root}: ${fix}`;
+}
+
+/** Returns the variables that captures and loops set. */
+function namesSetIn(value: unknown): string[] {
+  return walk(value, []).flatMap(({ key, value: inside }) => {
+    const { loop, over, loopValue = '$loopCount', loopElement = '$loopElement' } = Object(inside);
+    const counted = loop === undefined ? [] : [loopValue, ...(over === undefined ? [] : [loopElement])];
+    const captured = key === 'capture' ? [inside].flat().map((one) => Object(one).as) : [];
+    // Every answer that is checked sets `$`.
+    return [...counted, ...captured, ...(['match', 'capture'].includes(key) ? ['$'] : [])].map(String);
+  });
+}
+
+function payloadNames(payload: unknown): string[] {
+  return [payload ?? []].flat().flatMap((one) => [Object(one).fields ?? [], Object(one).name ?? []].flat().map(String));
+}
+
+function hasFunction(value: unknown): boolean {
+  return walk(value, []).some(({ key }) => FUNCTION_KEYS.includes(key) || HOOKS.includes(key as never));
+}
+
+/** Returns the value and everything in it. */
+function walk(value: unknown, path: Path): Found[] {
+  const own = { path, key: String(path.at(-1) ?? ''), value };
+  if (typeof value !== 'object' || value === null) return [own];
+  const isList = Array.isArray(value);
+  return [own, ...Object.entries(value).flatMap(([key, inner]) => walk(inner, [...path, isList ? Number(key) : key]))];
+}

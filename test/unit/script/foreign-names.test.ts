@@ -1,0 +1,120 @@
+/** Names of other engines, guessed names, and templates without a value: refused before the load, with what to write. */
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { readSettings } from '../../../plugin/script/settings.ts';
+import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+
+const ENGINE = 'socketio-capacity';
+
+/** Returns the problems as `path: message`, with the path below the flow where it is in there. */
+function refusals(flow: unknown[], { config = {}, scenario = {}, env = {}, ...script } = {} as Record<string, object>) {
+  try {
+    const own = { target: 'http://127.0.0.1:1', engines: { [ENGINE]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] };
+    const read = { ...script, config: { ...own, ...config }, scenarios: [{ engine: ENGINE, flow, ...scenario }] };
+    readSettings(read, STEPS, env as NodeJS.ProcessEnv);
+    return [];
+  } catch (error) {
+    const [, ...lines] = (error as Error).message.split('\n');
+    return lines.map((line) => line.trim().replace(/^scenarios\[0\]\.flow/, ''));
+  }
+}
+
+const STEPS_WITH_HINTS: [step: unknown, hint: string][] = [
+  [{ on: 'price' }, 'write waitFor: {event: "price"}'],
+  [{ on: { event: 'price', function: 'check' } }, 'write waitFor: {event: "price"}'],
+  [{ listen: ['price'] }, 'write waitFor: {event: "price"}'],
+  [{ waitForEvent: { name: 'price' } }, 'write waitFor: {event: "price"}'],
+  [{ wait: 2 }, 'write think: 2'],
+  [{ sleep: '500ms' }, 'write think: "500ms"'],
+  [{ pause: { seconds: 3 } }, 'write think: 3'],
+  [{ delay: 1 }, 'write think: 1'],
+  [{ socketio: { connect: true } }, 'write connect: true'],
+  [{ check: { json: '$.0.ok' } }, 'write match: {json: $.0.ok, value: true} in `acknowledge`'],
+  [{ join: { event: 'enter', data: 'r1' } }, 'write emit: ["enter", "r1"]'],
+  [{ subscribe: 'news' }, 'write emit: ["news", <data>]'],
+  [{ send: ['say', 'hi'] }, 'write emit: ["say", "hi"]'],
+  [{ close: true }, 'write disconnect: true'],
+  [{ repeat: 3 }, 'write loop: [<steps>]'],
+  [{ loop: [{ wait: 1 }] }, 'write think: 1'],
+  [{ connect: { url: 'http://x' } }, 'write it in config.target'],
+  [{ connect: { token: 'x' } }, 'auth: {token: …}'],
+  [{ emit: { channel: 'a', count: 5 } }, 'write loop: [<steps>] with count'],
+  [{ emit: { event: 'typing', data: 1 } }, 'write `channel` instead: emit: {channel: <event>, data: …}'],
+  [{ emit: { channel: 'a', args: [1] } }, 'write data: <argument>'],
+  [{ emit: ['a'], check: {} }, 'write match: {json'],
+  [{ emit: ['a'], acknowledge: { check: {} } }, 'write match: {json'],
+  [{ emit: ['a'], ack: true }, 'write acknowledge: true'],
+  [{ every: { interval: 1, emit: ['a'] } }, 'write seconds: <number>'],
+  [{ waitFor: { on: 'a' } }, 'write event: <event>'],
+];
+
+it('refuses names of other engines with the line to write', () => {
+  for (const [index, [step, hint]] of STEPS_WITH_HINTS.entries()) {
+    const found = refusals([{ think: 0 }, step]);
+    assert.ok(
+      found.some((line) => line.startsWith('[1]') && line.includes(hint)),
+      `${index} ${JSON.stringify(step)}: ${found.join(' | ')}`,
+    );
+  }
+});
+
+it('refuses options that nothing reads, and says where to write them', () => {
+  const config = { headers: { a: 'b' }, payload: { path: 'users.csv', fields: ['name'] } };
+  const scenario = { payload: { path: 'x.csv' }, context: { socketio: { auth: {} } }, name: 'chat', weight: 1 };
+  assert.deepEqual(refusals([{ think: 1 }], { config, scenario }), [
+    `config.headers: nothing reads it: write it in config.engines.${ENGINE}, for the connections`,
+    'scenarios[0].payload: nothing reads it in a scenario: write it in `config`',
+    'scenarios[0].context: nothing reads it: write it in `socketio` of the scenario',
+  ]);
+});
+
+it('refuses templates that nothing fills, with their paths', () => {
+  const flow = [
+    { emit: ['answer', { id: '{{ questionId }}', n: '{{ $randomInt }}', $: '{{$randomNumbr(1,2)}}' }] },
+    { connect: { auth: { token: 'Bearer {{ user.token }}' }, query: { from: '{{ $env.FROM }}' } } },
+    { loop: [{ think: '{{ $loopElement }}' }], count: 2 },
+  ];
+  const scenario = { socketio: { headers: { 'x-id': '{{ id }}' } } };
+  const found = refusals(flow, { scenario }).map((line) => line.replace(/(?<=: .*): .*/, ''));
+  assert.deepEqual(found, [
+    'scenarios[0].socketio.headers.x-id: no payload, variable, capture, loop or function sets id',
+    '[0].emit[1].id: no payload, variable, capture, loop or function sets questionId',
+    '[0].emit[1].n: no payload, variable, capture, loop or function sets $randomInt',
+    '[0].emit[1].$: Artillery has no function $randomNumbr, did you mean "$randomNumber"?',
+    '[1].connect.auth.token: no payload, variable, capture, loop or function sets user',
+    '[1].connect.query.from: the environment variable FROM is not set',
+    '[2].loop[0].think: no payload, variable, capture, loop or function sets $loopElement',
+  ]);
+  assert.match(refusals([{ loop: [{ think: 1 }], over: 'lists' }]).join(), /^\[0\]\.over: .* sets lists/);
+  assert.match(refusals([{ log: '{{ $randomInt }}' }]).join(), /write \{\{ \$randomNumber\(1, 1000\) \}\}/);
+});
+
+it('accepts templates that something fills', () => {
+  const flow = [
+    { post: { url: '/login', capture: [{ json: '$.token', as: 'token' }] } },
+    { connect: { auth: { token: '{{ token }}', user: '{{ user.name }}', first: '{{ rows[0].a }}' } } },
+    {
+      emit: ['a', '{{ $uuid }}{{ $testId }}{{target}}{{ $environment }}{{ $randomNumber(1, 9) }}{{ $randomString() }}'],
+    },
+    {
+      loop: [{ emit: ['b', '{{ index }}', '{{ $loopElement.id }}', '{{ $env.FROM }}'] }],
+      over: 'rows',
+      loopValue: 'index',
+    },
+    { emit: ['c', '{{ early }}', '{{ not a template! }}'] },
+  ];
+  const config = { variables: { user: [{ name: 'a' }] }, payload: [{ path: 'x.csv', name: 'rows', loadAll: true }] };
+  const before = { flow: [{ get: { url: '/', capture: { json: '$.x', as: 'early' } } }] };
+  assert.deepEqual(refusals(flow, { config, before, env: { FROM: '' } }), []);
+});
+
+it('does not judge templates that a function could fill', () => {
+  const late = { emit: ['a', '{{ x }}'] };
+  const config = { processor: './functions.js' };
+  assert.deepEqual(refusals([{ function: 'login' }, late], { config }), []);
+  assert.deepEqual(refusals([{ emit: ['a', '{{ x }}'], beforeRequest: 'fill' }], { config }), []);
+  assert.deepEqual(refusals([late], { config, scenario: { beforeScenario: 'login' } }), []);
+  assert.deepEqual(refusals([late], { config: { plugins: { 'fake-data': {} } } }), []);
+  assert.equal(refusals([late, { function: 'login' }], { config }).length, 1);
+  assert.equal(refusals([late], { config, scenario: { afterScenario: 'logout' } }).length, 1);
+});
