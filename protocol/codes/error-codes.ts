@@ -217,7 +217,7 @@ const CODES = {
   INSPECTOR_HIDDEN: {
     meaning: '`workers.inspect`: the process has a network of its own, as in a container',
     remedy:
-      "publish the inspector's port on 127.0.0.1, start the server with `--inspect`, and name the URL of its inspector in `workers.inspect`",
+      "publish the inspector's port on 127.0.0.1, start the server with `--inspect=0.0.0.0` inside, and name the URL of its inspector in `workers.inspect`",
   },
   NOT_ATTACHED: {
     meaning: '`instrument(io)` was called before Socket.IO had an HTTP server',

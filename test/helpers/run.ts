@@ -19,7 +19,7 @@ import { tempStateDir } from './stack.ts';
 const ownArtillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
 /** More than twice as long as any run of the tests. */
-const LIMIT_MS = 90_000;
+const LIMIT_MS = 180_000;
 
 interface RunOptions {
   /** JSON, which is YAML, or the text of the file. */

@@ -36,8 +36,9 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');
-  const local = sampled.workers?.().length ?? 0;
-  const processes = Math.max(1, local, inspectors?.size ?? 0, measurements.workersAtStart.length);
+  const found = Math.max(sampled.workers?.().length ?? 0, measurements.workersAtStart.length);
+  // Without processes that only start the server.
+  const processes = Math.max(1, inspectors?.size ?? found);
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const rise = (peakBytes[layer] ?? 0) - (baseline[layer] ?? 0);

@@ -24,7 +24,6 @@ export interface Inspectable {
 const DEFAULT_PORT = 9229;
 const SIGUSR1 = 10;
 const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
-const BY_URL = 'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`';
 
 const WITHOUT = 'leave `inspect` out: memory is then that of the processes';
 /** Why the memory of other programs cannot be read from outside; they get no signal. */
@@ -62,17 +61,16 @@ export function requireInspectable(pid: number): Inspectable {
   if (unsuitable) throw new CapacityError('INSPECTOR_UNSUITABLE', `${shown} ${unsuitable.what}`, unsuitable.fix);
   if (!catchesSignal(status))
     throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGUSR1, which would end it`);
+  if (!sharesNetwork(pid))
+    throw new CapacityError(
+      'INSPECTOR_HIDDEN',
+      `${shown} has its own network, as in a container: its inspector would listen inside`,
+    );
   const { host, port } = inspectorAddress(pid);
   if (host !== undefined && !isLoopback(host))
     throw new CapacityError(
       'INSPECTOR_EXPOSED',
       `${shown} would open its inspector on ${host}, where other machines can run code in it`,
-    );
-  if (!sharesNetwork(pid))
-    throw new CapacityError(
-      'INSPECTOR_HIDDEN',
-      `${shown} has its own network, as in a container: its inspector would listen inside`,
-      `publish the inspector's port on 127.0.0.1, ${BY_URL}`,
     );
   const ownPid = Number(statusField(status, 'NSpid')?.split(/\s+/).at(-1) ?? pid);
   return { pid, startedAtUs: stat.startedAtUs, ownPid, port };
