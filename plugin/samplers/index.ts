@@ -10,8 +10,7 @@ export {
 export { UnansweredRequest } from './control/control-errors.ts';
 export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';
-export { Inspectors } from './inspector/inspectors.ts';
-export { isInspectable } from './inspector/may-open.ts';
+export { Inspectors, isInspectable } from './inspector/inspectors.ts';
 export { runtimeOf } from './inspector/runtime-of.ts';
 export { beginningOf, limitTime } from './late-answers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';

@@ -191,8 +191,9 @@ function instrumented(controlUrl: string): string[] {
 
 /** Explains the option `inspect`. */
 export const INSPECTION = [
-  '`inspect` opens Node’s own inspector by SIGUSR1 for each reading of memory, on 127.0.0.1, where any user of this machine can',
-  'attach to it: remove it to read memory with its garbage. `profile: true` beside it shows which functions allocate it.',
+  '`inspect` collects the garbage before each reading of memory. In Node, SIGUSR1 opens the inspector for that, on 127.0.0.1, where',
+  'any user of this machine can attach to it: remove it to read memory with its garbage. `profile: true` beside it (Node) shows',
+  'which functions allocate it.',
 ];
 
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];

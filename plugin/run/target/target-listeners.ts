@@ -36,7 +36,8 @@ export async function listeningProcesses(url: string): Promise<ListeningProcesse
   const query = queryFor(pids);
   // Artillery would replace a template.
   if (!query || isTemplate(query)) return undefined;
-  return pids.every(isInspectable) ? { ...query, inspect: true } : query;
+  const areInspectable = (await Promise.all(pids.map(isInspectable))).every(Boolean);
+  return areInspectable ? { ...query, inspect: true } : query;
 }
 
 /** @returns processes of this machine behind the target's proxies that hold its connections; undefined unless all can be seen */

@@ -2,14 +2,15 @@
  * Memory of servers that contain nothing of ours: of Node and Deno through their inspectors, of JVMs by their attach protocol, of Go by
  * the pages of its pprof. One process at a time is read, since inspectors of one machine share a port.
  */
+import { attempt } from '../../../protocol/base/attempt.ts';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import type { InspectedRuntime, Runtime } from '../../../protocol/documents/server-runtimes.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
 import { findPprof, GoServer, isGoUrl } from './go.ts';
 import type { Inspected, InspectedMemory } from './inspected.ts';
-import { JvmProcess } from './jvm.ts';
-import { withoutPrimaries } from './may-open.ts';
+import { JvmProcess, mayAttach } from './jvm.ts';
+import { requireInspectable, withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
 import { runtimeOf } from './runtime-of.ts';
 
@@ -154,6 +155,14 @@ export class Inspectors {
     );
     return this.#current;
   }
+}
+
+/** @returns whether `inspect: true` can probably read the process. Sends no signal; asks the ports of a Go process for its pprof */
+export async function isInspectable(pid: number): Promise<boolean> {
+  const runtime = runtimeOf(pid);
+  if (runtime === 'jvm') return mayAttach(pid);
+  if (runtime === 'go') return (await findPprof(pid)) !== undefined;
+  return attempt(() => requireInspectable(pid)) !== undefined;
 }
 
 /** @returns the process whose refusal says most, such as a server in place of the shell that started it */

@@ -59,6 +59,12 @@ export function usedBytes(text: string): number | undefined {
   return sizes.length === 0 ? undefined : sizes.reduce((sum, size) => sum + size, 0);
 }
 
+/** @returns whether this user may attach to the JVM without ending it; only an attempt shows whether it forbids that */
+export function mayAttach(pid: number): boolean {
+  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  return status !== undefined && maySignal(status) && catchesSignal(status, SIGQUIT);
+}
+
 /** @returns the path of the socket on which the JVM listens, which stays open */
 async function openSocket(pid: number): Promise<string> {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));

@@ -83,11 +83,6 @@ export function withoutPrimaries(pids: number[]): number[] {
   return pids.filter((pid) => !primaries.has(pid));
 }
 
-/** @returns whether its inspector can probably be opened; only a signal shows whether the application handles it itself */
-export function isInspectable(pid: number): boolean {
-  return attempt(() => requireInspectable(pid)) !== undefined;
-}
-
 /** To be asked right before the signal is sent: an id can have passed to another process since. */
 export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { WebSocket } from 'ws';
-import { Inspectors } from '../../../plugin/samplers/inspector/inspectors.ts';
+import { Inspectors, isInspectable } from '../../../plugin/samplers/inspector/inspectors.ts';
 import type { ErrorCode } from '../../../protocol/codes/error-codes.ts';
 import { startProcess } from '../../helpers/process.ts';
 import { listen } from '../../helpers/raw-listen.ts';
@@ -209,6 +209,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
       // A shell says less than the server that it has started.
       const shell = startProcess(t, SLEEP, ['600']);
       await once(shell.child, 'spawn');
+      assert.equal(await isInspectable(other.pid), false);
       await assert.rejects(inspect(shell.pid, other.pid), { code: 'INSPECTOR_UNSUITABLE', message, fix });
       assert.deepEqual([other.child.signalCode, other.child.exitCode], [null, null]);
     });

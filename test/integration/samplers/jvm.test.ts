@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { Inspectors } from '../../../plugin/samplers/inspector/inspectors.ts';
+import { Inspectors, isInspectable } from '../../../plugin/samplers/inspector/inspectors.ts';
 import { usedBytes } from '../../../plugin/samplers/inspector/jvm.ts';
 import { startProcess } from '../../helpers/process.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -46,6 +46,7 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
       await inspectors.gc();
       return (await inspectors.memory())[0]?.heapUsedBytes ?? Number.NaN;
     };
+    assert.equal(await isInspectable(keeper.pid), true);
     const before = await collected();
     keeper.child.stdin?.write('1');
     await keeper.said(/kept/);

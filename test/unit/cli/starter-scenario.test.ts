@@ -62,11 +62,11 @@ describe('a first scenario', () => {
     assert.deepEqual(config.workerSources, processes);
   });
 
-  it('says what the inspector of a Node server does where it uses that', async (t) => {
+  it('says what `inspect` does where it uses that', async (t) => {
     const processes: Starter['processes'] = { pids: [4711], inspect: true };
     const text = starterScenario({ ...OTHER, processes });
     assert.deepEqual((await checked(t, text)).config.workerSources, processes);
-    assert.match(text, /# `inspect` opens Node’s own inspector by SIGUSR1/);
+    assert.match(text, /# `inspect` collects the garbage .* SIGUSR1 opens the inspector/);
     assert.doesNotMatch(text, /--instrumented/);
   });
 
