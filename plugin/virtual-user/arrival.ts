@@ -25,6 +25,7 @@ interface Until {
 /** Longer steps are not played: a flow that waits so long is there. */
 const MAX_STEP_SECONDS = 10;
 const CONNECTING = ['connect', 'emit', 'waitFor'];
+const STAYING = ['think', 'loop'];
 
 type Fields = Record<string, unknown>;
 
@@ -32,7 +33,10 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
   const flow: unknown[] = [];
   let home: string | undefined;
   let joined: string | undefined;
-  for (const step of (scenario.flow ?? []).flat() as Fields[]) {
+  const steps = (scenario.flow ?? []).flat() as Fields[];
+  const areLeaving = readFlow(steps)?.holds === false;
+  const awaited = before ?? join;
+  for (const [index, step] of steps.entries()) {
     const leaves = before === undefined ? undefined : emitIn(step, before);
     if (leaves) {
       if (leaves === step && step.connect !== undefined) flow.push(connectOf(step));
@@ -43,6 +47,9 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
       home ??= namespaceOf(step);
       break;
     }
+    // What users do while they stay, before they leave, is no part of their arrival.
+    const isThere = areLeaving && home !== undefined && STAYING.includes(verbOf(step, STEPS) ?? '');
+    if (isThere && (awaited === undefined || !steps.slice(index).some((later) => emitIn(later, awaited)))) break;
     flow.push(step);
     const joins = join === undefined ? undefined : emitIn(step, join);
     if (joins) joined ??= namespaceOf(joins) ?? '';
