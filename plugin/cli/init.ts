@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { attempt } from '../../protocol/base/attempt.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { mergeHeaders, splitUserInfo } from '../../protocol/wire/basic-auth.ts';
-import { NoWebSocket } from '../run/receivers/explain-failure.ts';
+import { NeedsOptions } from '../run/receivers/explain-failure.ts';
 import { listeningProcesses } from '../run/target/target-listeners.ts';
 import { namespaceSchema } from '../script/options/connect-options.ts';
 import { emissionSchema } from '../script/options/delivery-options.ts';
@@ -128,7 +128,7 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
     await answering(() => readVariables(flow, variables, isInteractive));
     await requireSupported(starter.url, starter.path);
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
-    Object.assign(starter, await lookByAnyTransport({ ...starter, publish }, seconds));
+    Object.assign(starter, await lookByAnyOptions({ ...starter, publish }, seconds));
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
     say(starter.finding);
   }
@@ -147,23 +147,30 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (starter.environment) console.log(starter.environment.join('\n'));
 }
 
-/** Tries polling where a WebSocket alone does not connect. @returns what `lookAt` does, and transports that are not the default */
-async function lookByAnyTransport(starter: Starter, seconds: number) {
+/** Tries the options that a failure suggests. @returns what `lookAt` does, and the options that are not the defaults */
+async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awaited<ReturnType<typeof lookAt>>> {
   try {
     return await lookAt(starter, seconds);
   } catch (error) {
-    if (!(error instanceof NoWebSocket)) throw error;
-    const { transports } = error;
-    const found = await lookAt({ ...starter, transports }, seconds).catch((next: unknown) => {
+    if (!(error instanceof NeedsOptions)) throw error;
+    const { options } = error;
+    const { transports, addTrailingSlash } = options;
+    const [given, needed] = transports
+      ? ['WebSocket alone', `transports: [${transports.join(', ')}]`]
+      : ['a slash at the end of the path', `addTrailingSlash: ${addTrailingSlash}`];
+    // Transports are tried last, so that they are tried once.
+    const again = transports ? lookAt : lookByAnyOptions;
+    const found = await again({ ...starter, ...options }, seconds).catch((next: unknown) => {
       // For a server without WebSocket, only the second attempt shows what it requires.
       const isSame =
-        !transports.includes('websocket') || !(next instanceof CapacityError) || next.message === error.message;
+        transports?.includes('websocket') === false ||
+        !(next instanceof CapacityError) ||
+        next.message === error.message;
       if (isSame) throw next;
-      const message = `${error.message}; then, with transports: [${transports.join(', ')}]: ${next.message}`;
-      throw new CapacityError(next.code, message, next.fix);
+      throw new CapacityError(next.code, `${error.message}; then, with ${needed}: ${next.message}`, next.fix);
     });
-    const why = `With WebSocket alone: ${error.message}. It connects with transports: [${transports.join(', ')}]. `;
-    return { transports, ...found, finding: why + found.finding };
+    const why = `With ${given}: ${error.message}. It connects with ${needed}. `;
+    return { ...options, ...found, finding: why + found.finding };
   }
 }
 

@@ -44,7 +44,7 @@ export const MAX_PAYLOAD_BYTES = 16 * 1024 ** 2;
 export interface ConnectionOptions {
   /** http(s)://host:port or ws(s)://host:port. */
   url: string;
-  /** Engine.IO path, default `/socket.io/`. */
+  /** Engine.IO path, as requested: default `/socket.io/`. */
   path: string;
   /** A connection begins with the first transport, and upgrades from polling to WebSocket if both are listed. */
   transports: readonly Transport[];

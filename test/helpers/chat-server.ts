@@ -1,6 +1,13 @@
 /** Socket.IO servers of users, in this process. They are closed after the test. */
-import { createServer, type RequestListener } from 'node:http';
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type ServerResponse,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import type { Duplex } from 'node:stream';
 import { Server, type ServerOptions } from 'socket.io';
 import { instrument } from '../../server/instrument.ts';
 import { TOKEN } from './app.ts';
@@ -35,4 +42,23 @@ export async function startInstrumented(
   const { controlPort, close } = await instrument(server.io, { token: TOKEN, controlPort: 0, worker: 'w0', profile });
   t.after(close);
   return { ...server, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
+}
+
+/** Options of a server behind a proxy such as Next.js, which redirects a path with a slash at its end. */
+export const WITHOUT_SLASH: Options = { path: '/socket.io', addTrailingSlash: false };
+
+/** Redirects like that proxy. @param http the server's HTTP server */
+export function redirectSlashes(http: HttpServer): void {
+  const location = '/socket.io';
+  const isRedirected = ({ url }: IncomingMessage) => url?.startsWith(`${location}/`) ?? false;
+  for (const event of ['request', 'upgrade'] as const) {
+    const [serve] = http.listeners(event) as ((...args: unknown[]) => void)[];
+    http.removeAllListeners(event);
+    http.on(event, (request: IncomingMessage, ...rest: [ServerResponse | Duplex]) => {
+      if (!isRedirected(request)) return serve?.(request, ...rest);
+      const [answer] = rest;
+      if (event === 'request') (answer as ServerResponse).writeHead(308, { location }).end();
+      else answer.end(`HTTP/1.1 308 Permanent Redirect\r\nLocation: ${location}\r\nConnection: close\r\n\r\n`);
+    });
+  }
 }

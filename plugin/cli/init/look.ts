@@ -8,7 +8,7 @@ import { findId, findPaths, type Heard, type Message, type Paths } from '../../r
 import { roomIntoEvent } from '../../run/broadcasts/own-event.ts';
 import { publisherClosed } from '../../run/broadcasts/trial.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
-import { NoWebSocket, Refused, speaksSocketIo2, Unsupported } from '../../run/receivers/explain-failure.ts';
+import { NeedsOptions, Refused, speaksSocketIo2, Unsupported } from '../../run/receivers/explain-failure.ts';
 import { type Acknowledged, Publishers, type ReceivedByPublisher } from '../../run/receivers/publishers.ts';
 import { RunClients } from '../../run/receivers/run-clients.ts';
 import { pause } from '../../run/wait.ts';
@@ -229,7 +229,7 @@ async function listen({ url, flow, publish, ...starter }: Starter, seconds: numb
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_FINDING_LENGTH)}` : '';
     const message = error.message + words;
     const fix = error instanceof Refused && error.dependsOnClient ? wanted : `${error.fix};\n  ${MISSED}`;
-    if (error instanceof NoWebSocket) throw new NoWebSocket(message, fix, error.transports);
+    if (error instanceof NeedsOptions) throw new NeedsOptions(message, fix, error.options);
     throw new CapacityError(error.code, message, fix);
   } finally {
     for (const one of opened) one.close();

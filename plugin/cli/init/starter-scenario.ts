@@ -16,6 +16,8 @@ export interface Starter {
   url: string;
   /** Engine.IO's path. */
   path?: string;
+  /** Set if the server expects the path without a slash at its end. */
+  addTrailingSlash?: false;
   /** Set if the server does not accept the default, WebSocket. */
   transports?: Transport[];
   connections: number;
@@ -40,8 +42,16 @@ export interface Starter {
 }
 
 /** @returns options of the engine, in the scenario and of the clients that look at the server */
-export function engineOptionsOf({ path, transports }: Pick<Starter, 'path' | 'transports'>): object {
-  return { ...(path !== undefined && { path }), ...(transports && { transports }) };
+export function engineOptionsOf({
+  path,
+  addTrailingSlash,
+  transports,
+}: Pick<Starter, 'path' | 'addTrailingSlash' | 'transports'>): object {
+  return {
+    ...(path !== undefined && { path }),
+    ...(addTrailingSlash === false && { addTrailingSlash }),
+    ...(transports && { transports }),
+  };
 }
 
 /** That the flow joins where the server calls `instrument(io)`. */

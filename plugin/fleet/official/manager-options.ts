@@ -34,6 +34,7 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
   const needsAgent = [servername, localAddress, address].some((one) => one !== undefined);
   return {
     path: options.path,
+    addTrailingSlash: options.path.endsWith('/'),
     transports: [...options.transports],
     // Keeps a proxy's cookies from one polling request to the next, as a browser does.
     withCredentials: options.transports[0] === 'polling',

@@ -15,7 +15,7 @@ import { CONNECT_TIMEOUT_MS } from './run-connection.ts';
 import { type HandshakeResult, isRefusal, OLD_SERVER, targetProblem } from './target-problem.ts';
 
 const MAX_REASON_LENGTH = 300;
-const POLLING_FIRST: Transport[] = ['polling', 'websocket'];
+const POLLING_FIRST: NeedsOptions['options'] = { transports: ['polling', 'websocket'] };
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 const SCENARIO_FIX =
@@ -42,13 +42,13 @@ export class Unsupported extends CapacityError {
   }
 }
 
-/** A WebSocket alone does not connect, and other transports may. */
-export class NoWebSocket extends CapacityError {
-  readonly transports: Transport[];
+/** The options do not connect, and others may: polling where a WebSocket alone does not, or the path without its last slash. */
+export class NeedsOptions extends CapacityError {
+  readonly options: { transports?: Transport[]; addTrailingSlash?: false };
 
-  constructor(message: string, fix: string | undefined, transports: Transport[]) {
+  constructor(message: string, fix: string | undefined, options: NeedsOptions['options']) {
     super('TARGET_UNREACHABLE', message, fix);
-    this.transports = transports;
+    this.options = options;
   }
 }
 
@@ -100,7 +100,7 @@ function closedEarly(connection: ConnectionTarget, { code, message, after }: Fle
   const found = `it answered the Engine.IO handshake, then ${ended}`;
   if (transports.includes('polling')) return notConnected(url, found, silent + SERVER_LOG_FIX);
   const fix = `${silent}try \`transports: [polling, websocket]\`; or ${SERVER_LOG_FIX}`;
-  return new NoWebSocket(connectionText(url, found), fix, POLLING_FIRST);
+  return new NeedsOptions(connectionText(url, found), fix, POLLING_FIRST);
 }
 
 /** Failure codes that may stand for a refusal. */
@@ -128,10 +128,10 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       ? new Refused(target, reasonText(summary, secrets), problem.fix, false)
       : failed(summary, problem?.fix);
   if (!problem && /"upgrades":\[\]/.test(handshake.body ?? ''))
-    return new NoWebSocket(
+    return new NeedsOptions(
       connectionText(target, `${withoutSecrets(summary, secrets)}: ${NO_UPGRADE.message}`),
       NO_WEBSOCKET_FIX,
-      ['polling'],
+      { transports: ['polling'] },
     );
   if (!problem) {
     // A 400 also comes from the server itself if a proxy removed the Upgrade header: its text shows that.
@@ -142,13 +142,14 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       const fix = why === '' ? WEBSOCKET_FIX : `${upgrade?.fix}; to measure without WebSockets, TRANSPORTS=polling`;
       return connection.transports.includes('polling')
         ? failed(found, fix)
-        : new NoWebSocket(connectionText(target, withoutSecrets(found, secrets)), fix, POLLING_FIRST);
+        : new NeedsOptions(connectionText(target, withoutSecrets(found, secrets)), fix, POLLING_FIRST);
     }
     const own = `${httpFix(status)}; or let what answers pass the upgrade on`;
     return new Refused(target, reasonText(found, secrets), own, dependsOnClient(status));
   }
-  const { found, fix, isUnsupported, isRefusal: refuses } = problem;
+  const { found, fix, isUnsupported, isWithoutSlash, isRefusal: refuses } = problem;
   if (isUnsupported) return new Unsupported(target);
+  if (isWithoutSlash) return new NeedsOptions(connectionText(target, found), fix, { addTrailingSlash: false });
   if (!refuses)
     return failed(code === 'timeout_open' && handshake.status === undefined ? `${summary}: ${found}` : found, fix);
   if (!MAYBE_REFUSED.test(code)) return failed(summary, fix);

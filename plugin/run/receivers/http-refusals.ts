@@ -3,6 +3,7 @@ import { ENGINE } from '../../script/script.ts';
 
 const OPTIONS = `config.engines.${ENGINE}`;
 export const SET_PATH = `set the server's own path: \`path\` in ${OPTIONS}, or \`init --path\``;
+export const WITHOUT_SLASH = `request the path without the slash at its end, as its clients do: addTrailingSlash: false in ${OPTIONS}`;
 export const NOT_SOCKETIO = 'correct the host or port of the target; only Socket.IO 3 and 4 can be measured';
 
 const GIVE = `give it what it asks for, in \`headers\` or \`query\` of ${OPTIONS}`;

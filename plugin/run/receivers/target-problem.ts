@@ -6,7 +6,7 @@ import { FAILURE_CODES, UPGRADE_HEADERS } from '../../../protocol/codes/failure-
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import { ENGINE_IO_3, OPENED_UNASKED, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
 import { type Certificate, certificateProblem } from './certificate-problem.ts';
-import { httpFix, NOT_SOCKETIO, SET_PATH } from './http-refusals.ts';
+import { httpFix, NOT_SOCKETIO, SET_PATH, WITHOUT_SLASH } from './http-refusals.ts';
 
 /** A target's answer to one handshake request, or the error instead. */
 export interface HandshakeResult {
@@ -39,6 +39,8 @@ export interface TargetProblem {
   isRefusal?: boolean;
   /** The server's protocol is not supported, whatever the client sends. */
   isUnsupported?: boolean;
+  /** The server redirects to the same path without the slash at its end. */
+  isWithoutSlash?: boolean;
 }
 
 interface WireError {
@@ -260,5 +262,6 @@ function redirectProblem({ url, path }: HandshakeResult, status: number, locatio
   const login = `if that is a login page, ${LOG_IN}`;
   if (isElsewhere)
     return { found, fix: `take it as the target: ${printable(to.origin, MAX_TEXT_LENGTH)}; or, ${login}` };
+  if (`${to.pathname}/` === path) return { found, fix: WITHOUT_SLASH, isWithoutSlash: true };
   return { found, fix: `${SET_PATH}: ${printable(to.pathname, MAX_TEXT_LENGTH)}; or, ${login}` };
 }

@@ -23,6 +23,10 @@ export const connectionShape = {
   extraHeaders: texts.optional().describe('HTTP headers of the handshake; the option’s name in `socket.io-client`'),
   headers: texts.optional().describe('the same as `extraHeaders`, and takes precedence'),
   path: z.string().optional().describe('Engine.IO path; default: `/socket.io/`'),
+  addTrailingSlash: z
+    .boolean()
+    .optional()
+    .describe('`false`: the path has no slash at its end, as behind Next.js, which redirects such paths'),
   transports: z
     .array(z.enum(['websocket', 'polling']), {
       error: 'expected a list: [websocket], [polling, websocket] or [polling]',
@@ -45,9 +49,9 @@ export const scenarioOptionsSchema = z.strictObject(connectionShape);
 
 export type ConnectOptions = z.output<typeof scenarioOptionsSchema>;
 
-/** Returns the Engine.IO path with one slash at each end, as servers expect it. */
-export function enginePath(path: string): string {
-  return `/${path.replace(/^\/+|\/+$/g, '')}/`.replace('//', '/');
+/** Returns the Engine.IO path with one slash at each end, as servers expect it; without the last one if they expect that. */
+export function enginePath(path: string, addTrailingSlash = true): string {
+  return `/${path.replace(/^\/+|\/+$/g, '')}${addTrailingSlash ? '/' : ''}`.replace('//', '/');
 }
 
 /** Returns the options without templates, which are the same for all virtual users. */
@@ -60,10 +64,13 @@ export function fixedOptions(options: ConnectOptions): ConnectOptions {
  */
 export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
   const changes: Partial<ConnectionOptions> = {};
-  for (const { auth, query, path, transports, extraHeaders, headers } of layers) {
+  for (const { auth, query, path, addTrailingSlash, transports, extraHeaders, headers } of layers) {
     if (typeof auth === 'object') changes.auth = auth;
     if (query) changes.query = { ...(changes.query ?? base.query), ...valuesOf(query) };
-    if (path) changes.path = enginePath(path);
+    if (path || addTrailingSlash !== undefined) {
+      const before = changes.path ?? base.path;
+      changes.path = enginePath(path || before, addTrailingSlash ?? before.endsWith('/'));
+    }
     if (transports) changes.transports = transports;
     if (extraHeaders ?? headers) {
       changes.headers = mergeHeaders(changes.headers ?? base.headers, valuesOf(extraHeaders), valuesOf(headers));

@@ -139,7 +139,7 @@ export function parseEngineOptions(
     client: options.client,
     connection: {
       url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
-      path: enginePath(options.path ?? 'socket.io'),
+      path: enginePath(options.path ?? 'socket.io', options.addTrailingSlash),
       transports: overrides.transports ?? options.transports ?? TRANSPORTS.websocket,
       query: { ...Object.fromEntries(target.searchParams), ...valuesOf(options.query) },
       headers: mergeHeaders(splitUserInfo(target).headers, valuesOf(options.extraHeaders), valuesOf(options.headers)),

@@ -155,7 +155,7 @@ const TABLE: Record<string, string> = {
   withCredentials: 'remove it: cookies of HTTP steps go with the handshake anyway',
   retries: 'remove it: an event is sent once, and what is lost is counted',
   ...all(OWN_CONNECTION, 'forceNew', 'multiplex', 'autoConnect'),
-  ...all(NOTHING, 'agent', 'ciphers', 'protocols', 'addTrailingSlash', 'forceBase64', 'timestampParam'),
+  ...all(NOTHING, 'agent', 'ciphers', 'protocols', 'forceBase64', 'timestampParam'),
   ...all(NOTHING, 'timestampRequests', 'transportImplementations', 'tryAllTransports', 'rememberUpgrade'),
   ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
+import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import type { Namespace, Server, Socket } from 'socket.io';
-import { startChat } from '../../helpers/chat-server.ts';
+import { redirectSlashes, startChat, WITHOUT_SLASH } from '../../helpers/chat-server.ts';
 import { cli } from '../../helpers/cli.ts';
 import { oldServer } from '../../helpers/ending-server.ts';
 import { good, init, SECONDS, written } from '../../helpers/init.ts';
@@ -155,6 +155,13 @@ it('asks for an event if it finds none, and writes a placeholder if one was give
 function sendTicks(t: TestContext, io: Server | Namespace) {
   everyTick(t, (n) => io.emit('tick', { id: `t-${n}` }));
 }
+
+it('leaves out the slash at the end of the path if the server redirects to it', async (t) => {
+  const setUp = (io: Server) => redirectSlashes((io as unknown as { httpServer: HttpServer }).httpServer);
+  const { settings, stdout } = await good(t, { setUp, ...WITHOUT_SLASH }, '--emit', '["join"]');
+  assert.equal(settings?.connection.path, '/socket.io');
+  assert.match(stdout, /308.*It connects with addTrailingSlash: false/);
+});
 
 it('connects with path, namespace, auth and headers, and writes them', async (t) => {
   const guarded = (io: Server) => {

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { after, suite, test } from 'node:test';
+import type { Socket } from 'socket.io';
 import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
+import { redirectSlashes, startChat, WITHOUT_SLASH } from '../../helpers/chat-server.ts';
 import { playOnce, readFlow } from '../../helpers/engine-run.ts';
 import { startFlowServer } from '../../helpers/flow-server.ts';
 
@@ -19,6 +21,7 @@ const processor = {
 const vars = { name: 'ada', password: 'lovelace' };
 const files = globSync('*.yml', { cwd: new URL('../../fixtures/flows/', import.meta.url) }).sort();
 
+const answerEcho = (socket: Socket) => void socket.on('echo', (answer) => answer('pong'));
 const target = await startFlowServer({ after });
 
 for (const client of ['light', 'official']) {
@@ -32,6 +35,20 @@ for (const client of ['light', 'official']) {
         assert.ok(!Object.keys(counters).some((name) => name.startsWith('errors.')), JSON.stringify(counters));
       });
     }
+
+    test('leaves out the slash at the end of the path', async (t) => {
+      for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
+        const { url, http } = await startChat(t, (io) => io.on('connection', answerEcho), WITHOUT_SLASH);
+        redirectSlashes(http);
+        const engines = { 'socketio-capacity': { client, transports } };
+        const flow = [{ emit: ['echo'], acknowledge: { match: { value: 'pong' } } }];
+        const play = (socketio: object) =>
+          playOnce({ config: { target: url, engines }, scenarios: [{ engine: 'socketio-capacity', flow, socketio }] });
+        assert.equal((await play({ addTrailingSlash: false })).error, null);
+        assert.equal((await play({ addTrailingSlash: false, path: 'socket.io/' })).error, null);
+        assert.ok((await play({})).error, 'redirected');
+      }
+    });
 
     test('accepts a path of one slash, or without slashes', async (t) => {
       for (const [path, written] of [

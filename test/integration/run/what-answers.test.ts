@@ -62,6 +62,12 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
     /take it as the target: https:\/\/a\.example; or, if that is a login page, log in/,
   ],
   ['a redirect to a path', answering(302, '', { location: '/login' }), /302.*redirects to \/login/, /log in first/],
+  [
+    'a redirect to the path without its slash',
+    answering(308, '', { location: '/socket.io?EIO=4' }),
+    /308.*redirects/,
+    /without the slash.*addTrailingSlash: false/,
+  ],
   ['Socket.IO 2', answering(200, OLD_HANDSHAKE), /^Socket\.IO 2: not supported/, /^upgrade the server/],
   [
     'a middleware of Socket.IO 2',

@@ -44,12 +44,12 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
   };
 }
 
-/** Returns path and query as in socket.io-client: the path has one leading and one trailing slash. */
+/** Returns path and query as in socket.io-client. @param options.path with its slashes */
 export function targetOf(
   { path, query }: Pick<ClientOptions, 'path' | 'query'>,
   transport: ClientOptions['transports'][number],
 ): string {
-  const url = new URL(`/${path.replace(/^\/|\/$/g, '')}/`.replace('//', '/'), 'http://localhost');
+  const url = new URL(path, 'http://localhost');
   const all = Object.entries({ ...query, EIO: '4', transport });
   return `${url.pathname}?${all.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
 }

@@ -25,7 +25,7 @@ test('endpoints', () => {
 test('the request carries path, query and headers', () => {
   const text = request({
     url: 'http://a.example:81',
-    path: '/my path',
+    path: '/my path/',
     query: { token: 'a&b', EIO: '3' },
     headers: { 'X-Id': '7', upgrade: 'h2c' },
   });
