@@ -229,7 +229,7 @@ const CODES = {
     remedy: 'see the logs of proxy and server',
   },
   failed_request: {
-    meaning: 'an HTTP step failed: its `match` or `capture`, or its URL',
+    meaning: 'an HTTP step failed: its URL, or its answer is an error',
     remedy: 'correct the step, or see why the server answers otherwise',
   },
   'function_<name>': {

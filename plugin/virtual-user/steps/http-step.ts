@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { networkCause, wordsOf } from '../../fleet/client/failure.ts';
 import { FlowError } from '../flow-error.ts';
 import type { Step } from '../virtual-user.ts';
+import { type CheckedAnswer, checkedAnswer, failedCheck } from './http-checks.ts';
 import { type Build, defineStep, type StepKind } from './step.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
@@ -54,14 +55,18 @@ function isHttpStep(step: unknown): boolean {
 
 function compileRequests(spec: Record<string, unknown>, what: string, build: Build): Step {
   build.uses.http = true;
+  const request = (spec[what.toLowerCase()] ?? {}) as { capture?: unknown; match?: unknown };
+  const hasChecks = request.capture !== undefined || request.match !== undefined;
   return (user) =>
     new Promise((resolve, reject) => {
       let said = what;
+      let answer: CheckedAnswer | undefined;
       const emit = (event: string, ...args: unknown[]) => {
         if (!event.startsWith('trace:')) return user.events.emit(event, ...args);
         if (event !== 'trace:http:response') return undefined;
         const response = args[0] as IncomingMessage & Response;
         said = answerOf(response);
+        if (hasChecks) answer = checkedAnswer(response);
         if (response.statusCode >= 400) {
           user.refusal = said;
           onWords(response, (words) => {
@@ -78,6 +83,13 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
       )(user.context, (error) => {
         if (!error) return resolve();
         const { code, message = String(error) } = error as NodeJS.ErrnoException;
+        const failed = failedCheck(
+          request,
+          { error: error as Error, status: said, answer },
+          build.shared.helpers,
+          user.context,
+        );
+        if (failed) return reject(failed);
         const cause = code ? networkCause(error as NodeJS.ErrnoException) : 'failed_request';
         reject(new FlowError(cause, `${said}: ${message}`, { cause: error }));
       });

@@ -1,7 +1,7 @@
 /** The run's own clients and the doctor's log in one by one, close what they opened, and report refusals. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Server } from 'socket.io';
@@ -104,7 +104,7 @@ const REFUSALS: [origin: string, setUp: (io: Server) => void, scenario: Scenario
     'of a login by HTTP that a step notices',
     refuses('unauthorized'),
     { flow: [{ post: { ...POST, capture: { json: '$.token', as: 'token' } } }, { connect: true }, HOLD] },
-    'failed_request: POST /login answered 401 (account locked, Retry-After: 60): Failed capture or match',
+    'failed_request: POST /login answered 401 (account locked, Retry-After: 60)',
   ],
   ...['websocket', 'polling'].map((transport): (typeof REFUSALS)[number] => [
     `of a handshake by ${transport}`,
@@ -113,6 +113,29 @@ const REFUSALS: [origin: string, setUp: (io: Server) => void, scenario: Scenario
     'HTTP 401: who are you?',
   ]),
 ];
+
+const ANSWER = { accessToken: 'Canary-7712', user: { id: 17, name: 'ann' } };
+const CHECKS: [check: object, reason: string][] = [
+  [
+    { capture: { json: '$.token', as: 'token' } },
+    'failed_capture: POST /login answered 200, but has nothing at $.token to capture as token: the answer has: accessToken, user (id, name); which one is the token?',
+  ],
+  [
+    { capture: [{ json: '$.accessToken', as: 'token' }], match: { json: '$.user.id', value: 18 } },
+    'failed_match: POST /login answered 200, but $.user.id is not 18: the answer has: accessToken, user (id, name)',
+  ],
+];
+
+for (const [check, reason] of CHECKS) {
+  test(`an answer to a login that fails a check is described by its names: ${JSON.stringify(check)}`, async (t) => {
+    const onRequest: RequestListener = (_request, response) => response.end(JSON.stringify(ANSWER));
+    const { url } = await startChat(t, welcome, { onRequest });
+    const { clients } = await clientsOf(t, url, {
+      flow: [{ post: { url: '/login', json: {}, ...check } }, JOIN, HOLD],
+    });
+    await assert.rejects(connectClient(clients.next(), signal), { reason });
+  });
+}
 
 for (const [origin, setUp, scenario, reason] of REFUSALS) {
   test(`a refusal ${origin} is quoted, and no session stays open`, async (t) => {

@@ -1,0 +1,98 @@
+/** Says which `capture` or `match` of an HTTP step failed, and what the answer has: names only, since its values can be secrets. */
+import type { IncomingMessage } from 'node:http';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { FlowError } from '../flow-error.ts';
+import type { Helpers, Outcome, UserContext } from '../user-types.ts';
+
+const MAX_BODY_BYTES = 100_000;
+const MAX_NAMES = 20;
+const MAX_TEXT_LENGTH = 200;
+/** Artillery's message for both. */
+const FAILED_CHECK = 'Failed capture or match';
+
+type Check = Record<string, unknown>;
+
+/** An answer whose checks may fail. */
+export interface CheckedAnswer {
+  response: IncomingMessage;
+  /** What of its body has arrived. */
+  body(): string;
+}
+
+interface Failed {
+  error: Error;
+  /** What was asked, and the status of the answer. */
+  status: string;
+  answer: CheckedAnswer | undefined;
+}
+
+/** Keeps the beginning of a body that Artillery reads. */
+export function checkedAnswer(response: IncomingMessage): CheckedAnswer {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  response.on('data', (chunk: Buffer) => {
+    if (bytes < MAX_BODY_BYTES) chunks.push(Buffer.from(chunk));
+    bytes += chunk.length;
+  });
+  return { response, body: () => Buffer.concat(chunks).toString() };
+}
+
+/** @param request of the step, with its `capture` and `match` @returns undefined for another error than a failed check */
+export function failedCheck(
+  request: { capture?: unknown; match?: unknown },
+  { error, status, answer }: Failed,
+  helpers: Helpers,
+  context: UserContext,
+): FlowError | undefined {
+  if (error.message !== FAILED_CHECK || !answer) return undefined;
+  const { response } = answer;
+  // An error's body has other fields than the answer that the checks are for.
+  if ((response.statusCode ?? 0) >= 400) return new FlowError('failed_request', status, { cause: error });
+  const body = answer.body();
+  const { headers } = response;
+  const evaluate = (params: { capture?: unknown; match?: unknown }): Outcome | null => {
+    let outcome: Outcome | null = null;
+    helpers.captureOrMatch(params, { body, headers } as { body: unknown }, context, (_error, result) => {
+      outcome = result;
+    });
+    return outcome;
+  };
+  for (const match of [request.match ?? []].flat() as Check[]) {
+    const matches = Object.values(evaluate({ match: [match] })?.matches ?? {});
+    if (match.strict === false || matches.every(({ success }) => success === true)) continue;
+    const wanted = 'value' in match ? ` is not ${JSON.stringify(match.value)}` : ' does not match';
+    return new FlowError('failed_match', `${status}, but ${placeOf(match)}${wanted}: ${namesIn(body)}`, {
+      cause: error,
+    });
+  }
+  for (const capture of [request.capture ?? []].flat() as Check[]) {
+    if (Object.values(evaluate({ capture: [capture] })?.captures ?? {}).every(({ failed }) => !failed)) continue;
+    const name = printable(String(capture.as), MAX_TEXT_LENGTH);
+    const found = `${status}, but has nothing at ${placeOf(capture)} to capture as ${name}: ${namesIn(body)}`;
+    return new FlowError('failed_capture', `${found}; which one is the ${name}?`, { cause: error });
+  }
+  return undefined;
+}
+
+function placeOf({ json, header, cookie, ...others }: Check): string {
+  if (typeof json === 'string') return printable(json, MAX_TEXT_LENGTH);
+  if (typeof header === 'string') return `the header ${printable(header, MAX_TEXT_LENGTH)}`;
+  return printable(JSON.stringify({ ...others, as: undefined, value: undefined }), MAX_TEXT_LENGTH);
+}
+
+/** @returns `the answer has: accessToken, user (id, name)` */
+function namesIn(body: string): string {
+  const value: unknown = attempt(() => JSON.parse(body));
+  if (typeof value !== 'object' || value === null) return `the answer is ${body === '' ? 'empty' : 'no JSON object'}`;
+  const names = Object.entries(value)
+    .slice(0, MAX_NAMES)
+    .map(([name, inside]) => {
+      const isNested = typeof inside === 'object' && inside !== null && !Array.isArray(inside);
+      const nested = isNested ? Object.keys(inside).slice(0, MAX_NAMES).join(', ') : '';
+      return nested === '' ? name : `${name} (${nested})`;
+    });
+  return Array.isArray(value)
+    ? 'the answer is a list'
+    : `the answer has: ${printable(names.join(', '), MAX_TEXT_LENGTH)}`;
+}
