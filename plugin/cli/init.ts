@@ -14,7 +14,8 @@ import { ENGINE } from '../script/script.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { addHelp, badOption, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
 import { formOf, readVariables, withNamedCredentials } from './init/credentials.ts';
-import { lookAt, requireSupported } from './init/look.ts';
+import { requireSupported } from './init/listen.ts';
+import { lookAt } from './init/look.ts';
 import { INSPECTION, ROOM, type Starter, starterScenario } from './init/starter-scenario.ts';
 import { waitingFor } from './own-process.ts';
 
@@ -54,7 +55,7 @@ const optionsSchema = z.object({
   login: jsonList(LOGIN).pipe(z.array(step)).optional(),
   emit: emissions.optional(),
   publish: emissions.transform(([one]) => one).optional(),
-  listen: z.coerce.number('expected seconds').min(0).max(600).default(3),
+  listen: z.coerce.number('expected seconds').min(0).max(600).default(6),
   connections: z.coerce.number().int().min(8, 'expected 8 or more').max(1_000_000).default(1000),
 });
 
@@ -91,7 +92,7 @@ export function addInit(program: Command): void {
       '--publish <json>',
       'what makes the server send to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
     )
-    .option('--listen <seconds>', 'how long to watch what the server sends; 0: do not connect (default: 3)')
+    .option('--listen <seconds>', 'how long to watch what the server sends; 0: do not connect (default: 6)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
     .action(init);
@@ -126,7 +127,6 @@ async function init({ out, force, json, ...given }: Options): Promise<void> {
   if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
     await answering(() => readVariables(flow, variables, isInteractive));
-    await requireSupported(starter.url, starter.path);
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
     Object.assign(starter, await lookByAnyOptions({ ...starter, publish }, seconds));
     if (!starter.delivery && !isInteractive) requireAnEvent(starter);
@@ -232,12 +232,12 @@ function withHeaders(step: Record<string, unknown>, headers: Record<string, stri
 }
 
 /** @throws CapacityError EVENT_NOT_FOUND where nothing but connections could be measured, and nobody asked for that */
-function requireAnEvent({ finding, flow, publish }: Starter): void {
+function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): void {
   if (publish || flow.some((step) => 'emit' in step)) return;
   const fix = [
     'give what a client emits to get events: --emit \'["subscribe", "news"]\';',
     'what makes the server send to everybody: --publish \'["say", {"id": "$id"}]\';',
-    'or a longer time: --listen 30. To measure connections only: --listen 0',
+    `${withoutId.length === 0 ? 'or a longer time: --listen 30. ' : ''}To measure connections only: --listen 0`,
   ];
   throw new CapacityError('EVENT_NOT_FOUND', `there is no event to count. ${finding}`, fix.join('\n  '));
 }

@@ -1,6 +1,6 @@
 /** Common parts of the tests of `init`: running it, and reading the file that it wrote. */
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Server, ServerOptions } from 'socket.io';
@@ -42,11 +42,12 @@ export async function good(...args: Parameters<typeof init>) {
 /** @returns the scenario as a run reads it; undefined if there is none */
 export async function written(cwd: string) {
   const path = join(cwd, 'capacity.yml');
-  if (!existsSync(path)) return { flow: undefined, variables: undefined, settings: undefined };
+  if (!existsSync(path)) return { text: '', flow: undefined, variables: undefined, settings: undefined };
   process.env.CAPACITY_TOKEN = TOKEN;
   const script = await readScenario(path, undefined);
   const { variables } = script.config;
   return {
+    text: readFileSync(path, 'utf8'),
     flow: script.scenarios?.[0]?.flow,
     variables,
     settings: readSettings(script, STEPS, { ...namedIn(script), ...process.env }),

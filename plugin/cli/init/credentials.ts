@@ -1,7 +1,8 @@
 /** Credentials in what `init` is given: the scenario names environment variables for them, and has none of their values. */
+import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
 import { isSecretName } from '../../../protocol/base/secrets/secret-names.ts';
 import { isTemplate } from '../../script/is-template.ts';
-import { knowSecretsOf } from '../../script/secrets.ts';
 import { badOption } from '../command.ts';
 
 type Flow = Record<string, unknown>[];
@@ -32,7 +33,10 @@ export async function readVariables(flow: Flow, variables: string[], isInteracti
     throw badOption(`environment variable ${missing.join(', ')} is not set, which the login reads`, 'init');
   }
   for (const name of missing) process.env[name] = await askHidden(`${name} (is not shown, and not written)`);
-  knowSecretsOf({ config: {}, scenarios: [{ flow }] }, process.env);
+  const { credentials, values } = secretsIn({ flow }, process.env);
+  // The file shows the other values as they were given, such as the name of a room.
+  const text = JSON.stringify(flow);
+  knowSecrets({ credentials, values: [...values].filter((value) => !text.includes(value)) });
 }
 
 /** @returns how to set a variable whose value has a scheme of HTTP authentication in front, in a shell; empty for any other */

@@ -3,6 +3,7 @@
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import type { Transport } from '../../../protocol/wire/connection.ts';
+import { wrap } from '../../../report/text/format.ts';
 import type { Paths } from '../../run/broadcasts/find-paths.ts';
 import type { ListeningProcesses } from '../../run/target/target-listeners.ts';
 import { exactRamp } from '../../script/load/phases.ts';
@@ -37,6 +38,8 @@ export interface Starter {
   finding: string | undefined;
   /** Variables of the environment that the flow reads, and how to set them. */
   environment?: string[];
+  /** Events that came repeatedly, but cannot be counted. */
+  withoutId?: string[];
   /** The server's, if it runs on this machine. */
   processes: ListeningProcesses | undefined;
 }
@@ -57,6 +60,7 @@ export function engineOptionsOf({
 /** That the flow joins where the server calls `instrument(io)`. */
 export const ROOM = 'capacity';
 
+const COMMENT_WIDTH = 120;
 const PLATEAUS = 4;
 const PAUSE_SECONDS = 4;
 const MAX_RATE_PER_SEC = 500;
@@ -217,13 +221,14 @@ function plain({ delivery, rooms, publish, finding, processes }: Starter): strin
         `workers: ${onOneLine(processes)}`,
       ]
     : commented(['For memory and CPU, name the processes: workers: {pids, match, cgroup or prometheus}']);
+  const seen = finding ? commented(wrap(`What init saw: ${finding}`, COMMENT_WIDTH, '')) : [];
   if (!delivery) {
     const emit = publish ? listOf(publish) : ['<event of a client>', { id: '$id' }];
     return [
       ...HOLD,
       ...workers,
+      ...seen,
       ...commented([
-        ...(finding ? [finding] : []),
         'To measure who gets each message: name an event that the server sends to everybody, where its id is, and what',
         'makes the server send it; leave `publish` out if it sends by itself.',
         `delivery: { event: "<event of the server>", id: $.0.id, publish: { emit: ${json(emit)} } }`,
@@ -233,6 +238,7 @@ function plain({ delivery, rooms, publish, finding, processes }: Starter): strin
   const { event, id, sentAt } = delivery;
   return [
     ...HOLD,
+    ...seen,
     '# The event to count; the path of its id, which differs between broadcasts; and of the time at which it was sent.',
     'delivery:',
     `  event: ${json(event)}`,

@@ -31,7 +31,10 @@ function newsServer(t: TestContext) {
     everyTick(t, (n) => io.to('news').emit('headline', { id: `n-${n}`, at: new Date().toISOString() }));
     io.on('connection', (socket) => {
       socket.emit('welcome', { id: socket.id }); // differs for each client
-      socket.on('subscribe', ({ room }: { room: string }) => socket.join(room));
+      socket.on('subscribe', ({ room }: { room: string }) => {
+        socket.join(room);
+        socket.emit('joined', { room });
+      });
     });
   };
 }
@@ -39,7 +42,9 @@ function newsServer(t: TestContext) {
 it('finds the event of a server that sends by itself, after a join', async (t) => {
   const emit = ['subscribe', { room: 'news' }];
   const args = ['--emit', JSON.stringify(emit), '--connections', '100'];
-  const { stdout, settings, flow } = await good(t, newsServer(t), ...args);
+  const { stdout, settings, flow, text } = await good(t, newsServer(t), ...args);
+  assert.match(text, /^ *# What init saw: .*"headline"/m);
+  assert.match(stdout, /\[\{"room":"news"\}\]/, 'a room is no secret');
   assert.match(stdout, /"headline" will be counted: the id is at \$\.0\.id, the time at \$\.0\.at/);
   assert.deepEqual(flow, [{ emit }, { hold: true }]);
   assert.equal(settings?.load.connections, 100);
@@ -271,6 +276,51 @@ it('reports Socket.IO 2, whatever its middleware asks for and whatever login is 
     assert.match(stderr, /^TARGET_UNREACHABLE: Socket\.IO 2: not supported/);
     assert.doesNotMatch(stderr, /--auth|--login/);
   }
+});
+
+it('reports when and after which event the server ended an accepted connection', async (t) => {
+  const kicks = (io: Server) =>
+    io.on('connection', (socket) => {
+      setTimeout(() => {
+        socket.emit('bye', 'idle');
+        socket.disconnect(true);
+      }, 300);
+      socket.on('say', (said) => io.emit('said', said));
+    });
+  const { code, stderr, settings } = await init(t, kicks, '--publish', '["say", {"id": "$id"}]');
+  assert.deepEqual([code, settings], [2, undefined]);
+  assert.match(
+    stderr,
+    /^TARGET_UNREACHABLE: the server accepted the connection to \S+, and ended it after 0\.\d s: .*bye "idle"/,
+  );
+  assert.match(stderr, /fix: see what a client must send to stay connected/);
+});
+
+it('questions what a login event sends if the server ends the connection after it', async (t) => {
+  const strict = (io: Server) =>
+    io.on('connection', (socket) =>
+      socket.on('authenticate', ({ token }) => {
+        if (token === 'e-1') return;
+        socket.emit('unauthorized');
+        socket.disconnect(true);
+      }),
+    );
+  const emit = ['--emit', '["authenticate", {"token": "e-2"}]'];
+  for (const options of [[], ['--publish', '["say", {"id": "$id"}]']]) {
+    const { code, stderr } = await init(t, strict, ...emit, ...options);
+    assert.equal(code, 2);
+    assert.match(stderr, /unauthorized[\s\S]*fix: check what "authenticate" sends/);
+    assert.doesNotMatch(stderr, /user of its own/);
+  }
+  delete process.env.TOKEN;
+});
+
+it('reports that an event came without an id, and does not suggest to wait longer', async (t) => {
+  const prices = (io: Server) => everyTick(t, (n) => io.emit('price', { symbol: 'ABC', value: 100 + (n % 3) / 10 }));
+  const { code, stderr } = await init(t, prices);
+  assert.equal(code, 2);
+  assert.match(stderr, /EVENT_NOT_FOUND: .*"price" came \d+ times without an id/);
+  assert.doesNotMatch(stderr, /longer time/);
 });
 
 it('asks for different users if the server refuses the second connection of one', async (t) => {

@@ -1,0 +1,40 @@
+/** What to give `init` if the server refuses its clients, or closes their connections. */
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import type { Ending } from '../../run/measurements/end-words.ts';
+
+const UNSEEN = 'or write the scenario without looking at the server: --listen 0';
+export const ASKED = [
+  'give what the server asks for: --namespace /chat, --auth \'{"username": "ann"}\',',
+  '--headers \'{"Authorization": "Bearer …"}\', --emit \'["login", "ann"]\',',
+  '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
+  UNSEEN,
+].join('\n  ');
+export const APART = `the client before it was let in: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
+  ${UNSEEN}, and add a payload of users`;
+export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
+
+/** A connection that the server had accepted. */
+export interface Closed {
+  ending: Ending;
+  afterSeconds: number;
+}
+
+/**
+ * @param context.emitted events that the flow emits, such as a login
+ * @param context.isOnly whether the other connection stayed open
+ */
+export function closedError(
+  url: string,
+  { ending, afterSeconds }: Closed,
+  { emitted, isOnly }: { emitted: string[]; isOnly: boolean },
+): CapacityError {
+  const silent = ending.text.includes('last event') ? '' : '; it had sent no event';
+  const message = `the server accepted the connection to ${url}, and ended it after ${afterSeconds.toFixed(1)} s: ${ending.text}${silent}`;
+  const names = emitted.map((event) => JSON.stringify(event)).join(' and ');
+  const fix = isOnly
+    ? APART.replace('it was let in', 'stayed connected')
+    : emitted.length > 0
+      ? `check what ${names} sends: a login may have a wrong value; or ${ASKED}`
+      : `see what a client must send to stay connected, such as a login within that time; ${ASKED}`;
+  return new CapacityError('TARGET_UNREACHABLE', message, fix);
+}
