@@ -2,8 +2,6 @@
 import { readdirSync } from 'node:fs';
 import { processes, textOf } from './process.ts';
 
-/** Memory pages of Linux on x86 and most ARM machines. */
-const PAGE_BYTES = 4096;
 const PERIOD_MS = 200;
 /** Idle time of the hold before the messages. */
 const IDLE_MS = 5000;
@@ -13,7 +11,6 @@ const SETTLED_MS = 800;
 interface Sample {
   atMs: number;
   connections: number;
-  rssBytes: number;
   cpuUs: number;
 }
 
@@ -34,11 +31,10 @@ export class Beside {
   }
 
   /**
-   * @param half about half of the connections before the messages
-   * @returns the connections at the last message (or the most, without messages); the memory per connection between half and all; the CPU
-   * microseconds of all messages, less those of the idle time before
+   * @returns the connections at the last message (or the most, without messages); the CPU microseconds of all messages, less those of the
+   * idle time before
    */
-  figures(half: number) {
+  figures() {
     const messages = this.#arrivals.length;
     const most = Math.max(...this.#samples.map(({ connections }) => connections));
     const full = this.#samples.findLast(({ connections }) => connections === most)?.atMs ?? 0;
@@ -47,12 +43,9 @@ export class Beside {
     const after = this.#at(to + SETTLED_MS);
     const idle = cpuBetween(this.#at(from - PERIOD_MS - IDLE_MS), before);
     const sending = cpuBetween(before, after);
-    const fewer = this.#samples.findLast(({ atMs, connections }) => atMs < from && connections <= half);
-    const grown = before.rssBytes - (fewer?.rssBytes ?? 0);
     return {
       messages,
       connections: this.#at(to).connections,
-      bytesPerConnection: grown / (before.connections - (fewer?.connections ?? 0)),
       messagesCpuUs: sending.us - (idle.us * sending.ms) / idle.ms,
     };
   }
@@ -70,7 +63,6 @@ export class Beside {
     return {
       atMs: Date.now(),
       connections: established(Number(this.#port)),
-      rssBytes: sum(pids.map((pid) => PAGE_BYTES * Number(textOf(`/proc/${pid}/statm`).split(' ')[1] ?? 0))),
       cpuUs: sum(pids.map(cpuUsOf)),
     };
   }

@@ -172,7 +172,7 @@ describe('applications', { concurrency: 1, skip }, () => {
 
       const hasPrivateMessages = name === PRIVATE;
       const copies = hasPrivateMessages ? BROADCASTS : BROADCASTS * target;
-      const counted = beside.figures(target / 2 + 2);
+      const counted = beside.figures();
       const { workerKept } = memory.perConnectionBytes;
       const inV8 = workerKept && (await heapTruth(t, application, { REDIS_URL: redis.url }, connectUser, target));
       const bytes = { workerKept, inV8, perConnection: memory.perConnection };
