@@ -17,6 +17,8 @@ type Measured = Pick<Result, 'processes' | 'memory'>;
 const MORE = 'more connections would narrow it';
 const COLLECTS = 'collects it before each reading';
 const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
+/** Garbage of worker threads, whose heaps V8 counts apart, or native memory. No number of connections narrows it. */
+const BESIDE_V8 = "memory beside V8's main heap hides it (worker threads, native memory)";
 /** What would narrow the interval of memory with garbage. */
 const NEXT = {
   node: INSPECTS,
@@ -57,6 +59,7 @@ export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const between = amountOf(COST, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
+  if (wouldTell === null && parts.some(({ layer }) => layer === 'workerKept')) return { ...between, why: BESIDE_V8 };
   if (wouldTell === null)
     return { ...between, why: 'garbage hides it', next: result ? withoutGarbage(result) : NEXT.other };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);

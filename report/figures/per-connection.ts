@@ -56,7 +56,9 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
     unread: unreadParts(all, result),
     inService: isAtLeast || inService.includes(null) ? null : sum(inService.map((one) => one ?? 0)),
     wouldTell:
-      bytes === null || interval === null || !memory.collected ? null : wouldTell(bytes, interval, connections.peak),
+      bytes === null || interval === null || !memory.collected || growsWithConnections(all[0], connections.peak)
+        ? null
+        : wouldTell(bytes, interval, connections.peak),
   };
 }
 
@@ -183,6 +185,15 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   const below = Math.hypot(...parts.map((part) => part.bytes - (part.low95 ?? 0)));
   const above = Math.hypot(...parts.map((part) => (part.high95 ?? 0) - part.bytes));
   return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
+}
+
+/** Pages of a process in which V8 has collected all garbage move by less. */
+const MAX_PAGE_NOISE_BYTES = 8 * 1024 ** 2;
+
+/** Returns whether memory beside V8's count, such as garbage of worker threads, makes the interval wide: more connections bring more. */
+function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boolean {
+  if (layer !== 'workerKept' || low95 === null || high95 === null) return false;
+  return ((high95 - low95) / 2) * peak > MAX_PAGE_NOISE_BYTES;
 }
 
 /** With constant noise, an interval shrinks as the number of connections grows. Noise of garbage grows with them. */

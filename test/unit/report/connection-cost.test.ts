@@ -75,6 +75,21 @@ describe('what a connection costs the deployment', () => {
     }
   });
 
+  it('promises nothing of more connections where garbage of worker threads hides it', () => {
+    const textWith = (margin: number, peak: number) => {
+      const result = noisy('workerRss', margin);
+      result.memory.perConnectionBytes.workerKept = { slope: 5000, low95: 4900, high95: 5100, r2: 1, naive: 5000 };
+      result.memory.collected = true;
+      result.connections.peak = peak;
+      return textOf(result);
+    };
+    assert.match(
+      textWith(60_000, 800),
+      /: memory beside V8's main heap hides it .*, between [\d.]+ and [\d.]+ KB \(95 %\)$/,
+    );
+    assert.match(textWith(60_000, 100), /too few connections to tell.* connections would narrow it/);
+  });
+
   it('says what would narrow it in the runtime of the workers, where garbage hides it', () => {
     const result = noisy('workerRss', 30_000);
     result.memory.collected = false;
