@@ -1,7 +1,8 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
+import { roundUp } from '../figures/round-up.ts';
 import { numberText, type QuantityName } from '../model/amount.ts';
-import { optional } from '../text/format.ts';
+import { integer, optional } from '../text/format.ts';
 import { amountOf, type Line } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
@@ -29,11 +30,22 @@ export function cpuLines(result: Result): Line[] {
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowing(result)}` }];
 }
 
-/** Advice that turns a bound on the CPU of connects into a figure. */
-function narrowing({ cpu: { worker }, connections }: Result): string {
-  if (worker?.rampSecondsPerThousandConnects !== null || !worker.intervals?.rampSecondsPerThousandConnects) return '';
-  const how = connections.failed > 0 ? 'fewer failed connects' : 'more connects, or a longer `hold`,';
-  return `; ${how} would narrow it`;
+/** A wider interval, as a share of the figure, is worth a word; and the width that more connects should reach. */
+const [WIDE, WANTED] = [0.5, 0.25];
+
+/** Returns the margin of the CPU of connects where it is wide, or only a bound, and what would narrow it. */
+function narrowing({ cpu: { worker }, connections: { failed, opened } }: Result): string {
+  const value = worker?.rampSecondsPerThousandConnects;
+  const interval = worker?.intervals?.rampSecondsPerThousandConnects;
+  if (!interval || value === undefined) return '';
+  const failures = failed > 0 ? 'fewer failed connects' : undefined;
+  if (value === null) return `; ${failures ?? 'more connects, or a longer `hold`,'} would narrow it`;
+  const share = (interval.high95 - value) / value;
+  if (value <= 0 || share <= WIDE) return '';
+  // Noise of independent parts: an error that is the same for any number of connects shrinks faster.
+  const enough = roundUp(opened * (share / WANTED) ** 2);
+  const how = failures ?? `${integer(enough)} connects in place of ${integer(opened)}`;
+  return `; that of connects is known to ± ${integer(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
 }
 
 /** Messages of clients come first. What cannot be told from the idle CPU is said as that. */

@@ -107,6 +107,23 @@ describe('CPU by connect', () => {
     }
   });
 
+  it('is said with a wide margin, and the connects that would narrow it', () => {
+    const lineOf = (high95: number, failed = 0) => {
+      const result = perfectResult();
+      Object.assign(result.connections, { opened: 60, failed });
+      const [key, interval] = ['rampSecondsPerThousandConnects', { low95: 4 - high95, high95 }];
+      const { worker } = result.cpu;
+      Object.assign(worker ?? {}, { [key]: 2, intervals: { ...worker?.intervals, [key]: interval } });
+      return cpuLines(result)[0]?.text ?? '';
+    };
+    assert.match(
+      lineOf(3.5),
+      /; that of connects is known to ± 75 %: 600 connects in place of 60 would narrow it to ± 25 %$/,
+    );
+    assert.match(lineOf(3.5, 5), /± 75 %: fewer failed connects would narrow it$/);
+    assert.doesNotMatch(lineOf(2.4), /narrow/);
+  });
+
   it('is said as a bound, with what would narrow it', () => {
     const result = perfectResult();
     Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));
