@@ -61,7 +61,9 @@ const perConnectionSchema = object({
     halfWidthBytes: z.number().describe('half of its interval then'),
   })
     .nullable()
-    .describe('a run that would narrow a wide interval; null if it is narrow, or wide because of memory that grows with the connections, such as garbage'),
+    .describe(
+      'a run that would narrow a wide interval; null if it is narrow, or wide because of memory that grows with the connections, such as garbage',
+    ),
 });
 
 const layerSchema = object({
