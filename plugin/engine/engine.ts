@@ -214,10 +214,15 @@ export default class CapacityEngine {
 }
 
 /** Returns the parts of the run's plan that the fleet needs. */
-function planOf({ broadcasts, rooms, delivery }: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent'> {
+function planOf({
+  broadcasts,
+  rooms,
+  delivery,
+  usersLeave,
+}: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent'> {
   const plan = { broadcasts: { count: broadcasts.count, bytes: broadcasts.bytes }, ...(rooms.count > 1 && { rooms }) };
   if (!delivery) return plan;
-  return { ...plan, ownEvent: ownEventPlan(delivery) };
+  return { ...plan, ownEvent: ownEventPlan(delivery, usersLeave) };
 }
 
 /** Returns a function that fails each virtual user: there is no fleet in the main thread, or after a failed start. */

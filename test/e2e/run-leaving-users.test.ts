@@ -62,6 +62,15 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.match(output, /all 60 broadcasts delivered/);
   });
 
+  it('expects no copy at a user that has connected, and may not have joined its room', async (t) => {
+    const { url } = await startHall(t);
+    const { join: _, ...delivery } = DELIVERY;
+    const flow = [{ connect: {} }, { think: 0.5 }, ...FLOW];
+    const { result, output } = await startInProcess(script(url, { delivery }, flow), VARIABLES).ended;
+    assert.deepEqual([result.delivery?.coverage, result.outcome.status], [1, 'PASSED'], output);
+    assert.ok((result.delivery?.unexpected ?? 0) > 0, output);
+  });
+
   it('fails if the server leaves out copies for users that stay', async (t) => {
     const { url, counts } = await startHall(t, (copy) => copy % 7 === 0);
     const { result, output } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;

@@ -25,6 +25,11 @@ export interface OwnEventPlan extends EventPlan {
   join: string | undefined;
   /** In the arguments of that event, or in its answer; undefined if the rooms of a connection are known otherwise. */
   roomInJoin?: JsonPath | undefined;
+  /**
+   * Microseconds from the opening of a connection until it counts as a receiver, if no join does: its user may join a room meanwhile, while
+   * others already broadcast.
+   */
+  settlingUs?: number | undefined;
 }
 
 /** Part of the option `delivery`. */
@@ -35,9 +40,16 @@ interface OwnEventOptions extends Pick<OwnEventPlan, 'event' | 'id'> {
   audience?: { event: JsonPath; client: JsonPath | string } | undefined;
 }
 
-export function ownEventPlan({ event, id, sentAt, bytes, join, audience }: OwnEventOptions): OwnEventPlan {
+const SETTLING_US = 1e6;
+
+/** @param usersLeave whether broadcasts are counted while users come and go */
+export function ownEventPlan(
+  { event, id, sentAt, bytes, join, audience }: OwnEventOptions,
+  usersLeave = false,
+): OwnEventPlan {
   const roomInJoin = typeof audience?.client === 'string' ? undefined : audience?.client;
-  return { event, id, sentAt, bytes, join, room: audience?.event, roomInJoin };
+  const settlingUs = usersLeave ? SETTLING_US : undefined;
+  return { event, id, sentAt, bytes, join, room: audience?.event, roomInJoin, settlingUs };
 }
 
 export const BROADCAST: EventPlan = {

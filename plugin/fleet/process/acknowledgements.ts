@@ -117,9 +117,12 @@ export class Acknowledgements {
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
     // Session ids of other servers can begin with any text.
-    if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args));
-    else
-      this.#enter(connection, nameOf(joined.room) ?? asked[0] ?? '', connection.namedByJoin ? connection.worker : '');
+    const nowUs = monotonicUs();
+    if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args), nowUs);
+    else {
+      const worker = connection.namedByJoin ? connection.worker : '';
+      this.#enter(connection, nameOf(joined.room) ?? asked[0] ?? '', worker, nowUs);
+    }
     return undefined;
   }
 
@@ -131,13 +134,13 @@ export class Acknowledgements {
   }
 
   /** @param worker '' where the publisher is unknown */
-  #enter(connection: Member, room: string, worker: string): void {
+  #enter(connection: Member, room: string, worker: string, atUs: number): void {
     this.#mark(connection, true);
-    if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, monotonicUs());
+    if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, atUs);
   }
 
-  #enterRooms(connection: Member, namespace: string, rooms: readonly string[]): void {
-    for (const room of rooms) this.#enter(connection, placeOf({ namespace, room }), '');
+  #enterRooms(connection: Member, namespace: string, rooms: readonly string[], atUs: number): void {
+    for (const room of rooms) this.#enter(connection, placeOf({ namespace, room }), '', atUs);
   }
 
   /** @returns the rooms that a join, or its answer, names */
@@ -152,7 +155,8 @@ export class Acknowledgements {
   connected(connection: Member, namespaces: readonly string[]): void {
     if (!this.#ownEvent || this.#joinEvent !== undefined) return;
     const names = this.#ownEvent.room === undefined ? [AUDIENCE] : (connection.rooms ?? []);
-    for (const namespace of namespaces) this.#enterRooms(connection, namespace, names);
+    const atUs = monotonicUs() + (this.#ownEvent.settlingUs ?? 0);
+    for (const namespace of namespaces) this.#enterRooms(connection, namespace, names, atUs);
   }
 
   /**
