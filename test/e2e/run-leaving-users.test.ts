@@ -19,7 +19,12 @@ const FLOW = [
 ];
 
 function script(target: string, options: object, flow: object[] = FLOW) {
-  return inProcessScript({ target, phases: PHASES }, { warmUp: 0, ...options }, {}, flow);
+  return inProcessScript(
+    { target, phases: PHASES, variables: { me: ['a user'] } },
+    { warmUp: 0, ...options },
+    {},
+    flow,
+  );
 }
 
 /** Sends what a user says to everybody in the hall, except to those that `skips` names. @returns how many copies it sent */
