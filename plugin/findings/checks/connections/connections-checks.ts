@@ -164,7 +164,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     };
   const fall = steepestFall(total(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
-  const said = expired?.words && byApplication === 0 ? `; ${expired.words}` : '';
+  const said = expired?.words && byApplication === 0 ? `; example: ${expired.words}` : '';
   const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
   const codes = asPlanned > 0 ? [] : endsByCode(connections.ends);
   const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');
