@@ -2,9 +2,11 @@
 import { formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
+import { arrivalsOf, phasesOfShare } from './load/phases.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 import type { Environment, RunOptions } from './options/plugin-options.ts';
 import { hasSources } from './options/worker-sources.ts';
+import { STEPS_SECONDS } from './scenarios.ts';
 import { ENGINE, PLUGIN, type Script } from './script.ts';
 
 /** Settings without mistakes of their own. */
@@ -166,7 +168,7 @@ function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
 }
 
 /** Rules about memory over time: its virtual users must leave by themselves, so options that need them to stay are refused. */
-function overTimeRules({ script, variables, flows }: ValidSettings): Rule[] {
+function overTimeRules({ script, options, variables, flows }: ValidSettings): Rule[] {
   // The options as the user wrote them: defaults do not conflict.
   const given = (script.config.plugins?.[PLUGIN] ?? {}) as Record<string, unknown>;
   const isSet = (name: keyof Environment) => variables[name] !== undefined;
@@ -180,7 +182,23 @@ function overTimeRules({ script, variables, flows }: ValidSettings): Rule[] {
   }
   const noConnections = 'with `overTime`, no connections are left for it at the end of the run';
   const holding = flows.findIndex(({ holds }) => holds);
+  const phases = phasesOfShare(script.config.phases ?? []);
+  const hasWaves = options.overTime?.every === undefined;
+  const isPaused = phases.some(({ pause }) => pause !== undefined);
+  const thinkSeconds = Math.max(0, ...flows.map(({ staySeconds }) => staySeconds - STEPS_SECONDS));
+  const arrivalsPerSec = phases.map((phase) => arrivalsOf(phase) / (phase.duration ?? 1));
+  const usersAtOnce = thinkSeconds * (variables.RATE ?? Math.max(0, ...arrivalsPerSec));
   return [
+    [
+      option('overTime'),
+      hasWaves && !isPaused,
+      'without a `pause` between the phases there are no waves: write overTime: {every: 10} to read every 10 s, or a `pause` after each ramp in which all leave',
+    ],
+    [
+      option('overTime'),
+      hasWaves && isPaused && usersAtOnce < 1,
+      'its virtual users leave before the next one comes, so a wave would have no connections: write a `think` into the flow that lasts until the ramp has ended',
+    ],
     ...['hold', 'broadcasts', 'delivery'].map((name): Rule => [option(name), given[name] !== undefined, noConnections]),
     ...(['HOLD', 'BROADCASTS'] as const).map((name): Rule => [variable(name), isSet(name), noConnections]),
     [

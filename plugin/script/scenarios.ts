@@ -8,7 +8,7 @@ import { templatesIn, withScalars } from './options/written-scalars.ts';
 import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 /** Time allowed for all steps that do not wait. */
-const STEPS_SECONDS = 10;
+export const STEPS_SECONDS = 10;
 
 const ONE_VALUE =
   'must be the same for all virtual users: write the value, or a template of `$env` or of a variable in `config` with one value';

@@ -70,6 +70,7 @@ export interface Observed {
   messagesDiffer: { handled: number; atLeast: number; atMost: number };
   acknowledgementsCut: { unanswered: number };
 
+  waveEmpty: { wave: number };
   waveStayed: { wave: number; connections: number };
   wavesOverlap: { when: Moment };
   plateauMoved: { from: number; to: number };

@@ -42,6 +42,7 @@ export async function measureWave(
   const wave = measured.peaks.length + 1;
   const peak = await moment(context, await link.snapshots(), () => readOnce(context));
   measured.peaks.push(peak);
+  if (peak.connections === 0) observations.note('waveEmpty', { wave });
   await context.noteProcesses?.();
   if (!(await population.gone(leaveMs, signal))) {
     if (signal.aborted) return;

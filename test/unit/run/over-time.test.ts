@@ -83,6 +83,16 @@ describe('waves', () => {
     assertEach(found?.readings, ({ bytes }) => bytes.workerHeapUsed, [24e6, 25e6]);
   });
 
+  it('without connections at their peak are no measurement', async (t) => {
+    const { run, phase } = await conducted(t, {}, WAVE);
+    await phase(0, () => {
+      run.arrive(100);
+      run.leave(100);
+    });
+    await phase(1);
+    assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);
+  });
+
   for (const [what, leave] of [
     ['do not leave before the next one', () => {}],
     [

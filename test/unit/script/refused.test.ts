@@ -12,6 +12,7 @@ const OURS = { engine: ENGINE, weight: 3, flow: [{ hold: true }] };
 const HTTP = { weight: 1, flow: [{ get: { url: '/' } }] };
 const SAID = { event: 'said', id: '$.0.id' };
 const FAULT = { kind: 'kill-worker', at: 5 };
+const RAMP = { duration: 20, arrivalRate: 5 };
 const leaving = { scenarios: [{ engine: ENGINE, flow: [{ think: 1 }] }] };
 
 /** Paths below the options of the plugin, or, with a slash, from the root. */
@@ -90,8 +91,16 @@ const CASES: Case[] = [
   // Memory over time
   ['/COLLECT', {}, { COLLECT: 'off' }],
   ['overTime.every', { overTime: { every: 1 } }, {}, {}, leaving],
+  ['overTime', { overTime: {} }, {}, { phases: [RAMP] }, leaving],
   [
-    '/BROADCASTS /DURATION /scenarios[0].flow hold',
+    'overTime',
+    { overTime: {} },
+    {},
+    { phases: [RAMP, { pause: 5 }] },
+    { scenarios: [{ engine: ENGINE, flow: [{ connect: true }] }] },
+  ],
+  [
+    '/BROADCASTS /DURATION /scenarios[0].flow hold overTime',
     { overTime: {}, hold: 1 },
     { BROADCASTS: '5', CONNECTIONS: '10', DURATION: '1h' },
   ],

@@ -190,7 +190,7 @@ describe('users that all leave by themselves', () => {
 
   it('are no such load if one flow holds, or with the option `overTime`', () => {
     assert.equal(settings({}, { think: 1 }, { hold: true }).usersLeave, false);
-    assert.equal(settings({ overTime: {} }, { think: 6 }).usersLeave, false);
+    assert.equal(settings({ overTime: { every: 5 } }, { think: 6 }).usersLeave, false);
   });
 });
 

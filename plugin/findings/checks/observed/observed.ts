@@ -94,6 +94,11 @@ const OF_READINGS = {
     message: `${connections} connections were still open ${seconds} s after they were released: the residual is not known`,
     fix: 'see the worker logs: what keeps these connections open?',
   }),
+  waveEmpty: ({ wave }: Observed['waveEmpty']): CodedDetail => ({
+    code: 'PLATEAUS_UNUSABLE',
+    message: `no connection was open when wave ${wave} had arrived: its virtual users had left, or none connected`,
+    fix: 'let them stay until the ramp has ended, by a longer `think`; or write overTime: {every: 10}',
+  }),
   waveStayed: ({ wave, connections }: Observed['waveStayed']): CodedDetail => ({
     code: 'PLATEAUS_UNUSABLE',
     message: `${connections} connections of wave ${wave} had not left in time, so what it leaves behind is unknown`,
