@@ -45,7 +45,7 @@ header p { margin: .1rem 0 0; color: var(--muted); font-size: .9rem; }
 .reasons { margin: 1rem 0 0; padding: 0; list-style: none; }
 .reasons li { margin-top: .75rem; }
 .reasons code { font-weight: 600; }
-.reasons .fix { display: block; color: var(--muted); }
+.reasons .explains, .reasons .fix { display: block; color: var(--muted); }
 .headline { display: grid; grid-template-columns: repeat(auto-fit, minmax(13rem, 1fr)); gap: 1.75rem 2rem; margin: 2.5rem 0 0; }
 .headline > div { border-top: 1px solid var(--line); padding-top: .8rem; }
 .headline dt { color: var(--muted); font-size: .9rem; }
