@@ -70,11 +70,13 @@ function partsOf({ socketio, flow = [] }: Scenario): [Path, unknown][] {
 function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS.ProcessEnv): Problem[] {
   const texts = typeof value === 'string' ? [key, value] : [key];
   const templates = texts.flatMap((text) => [...text.matchAll(TEMPLATE)].map(([, inner]) => inner as string));
-  const list = key === 'over' && typeof value === 'string' && !value.includes('{{') ? [value] : [];
-  return [...templates, ...list].flatMap((inner) => {
+  const { loop, over } = Object(value);
+  const lists = loop !== undefined && typeof over === 'string' ? [over] : [];
+  const report = (at: Path) => (inner: string) => {
     const why = whyUnfilled(inner, names, env);
-    return why === undefined ? [] : [{ path: formatPath(path), message: why }];
-  });
+    return why === undefined ? [] : [{ path: formatPath(at), message: why }];
+  };
+  return [...templates.flatMap(report(path)), ...lists.flatMap(report([...path, 'over']))];
 }
 
 /** Returns why a template has no value; undefined if it has one, or if Artillery takes it as text. */

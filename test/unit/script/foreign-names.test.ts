@@ -101,7 +101,7 @@ it('accepts templates that something fills', () => {
       over: 'rows',
       loopValue: 'index',
     },
-    { emit: ['c', '{{ early }}', '{{ not a template! }}'] },
+    { emit: ['c', '{{ early }}', '{{ not a template! }}', { over: 'text' }] },
   ];
   const config = { variables: { user: [{ name: 'a' }] }, payload: [{ path: 'x.csv', name: 'rows', loadAll: true }] };
   const before = { flow: [{ get: { url: '/', capture: { json: '$.x', as: 'early' } } }] };
