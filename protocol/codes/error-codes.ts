@@ -26,7 +26,7 @@ const CODES = {
     remedy: 'for your own server, write a `command` that causes the fault, or use `drop-connections`',
   },
   EVENT_NOT_FOUND: {
-    meaning: 'without a terminal: `init` found no event that it can count',
+    meaning: '`init` found no event that it can count',
     remedy: 'give `--emit`, `--publish` or `--listen`; or `--listen 0` to measure connections only',
   },
   ALL_FAILED: {

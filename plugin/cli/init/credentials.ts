@@ -32,6 +32,7 @@ export async function readVariables(flow: Flow, variables: string[], isInteracti
   if (missing.length > 0 && !isInteractive) {
     throw badOption(`environment variable ${missing.join(', ')} is not set, which the login reads`, 'init');
   }
+  for (const name of missing) asked.add(name);
   for (const name of missing) process.env[name] = await askHidden(`${name} (is not shown, and not written)`);
   const { credentials, values } = secretsIn({ flow }, process.env);
   // The file shows the other values as they were given, such as the name of a room.
@@ -45,6 +46,14 @@ export function formOf(variable: string): string[] {
   if (scheme === undefined) return [];
   const value = /basic/i.test(scheme) ? "$(printf %s 'user:password' | base64 | tr -d '\\n')" : '<token>';
   return [`  export ${variable}="${scheme} ${value}"`];
+}
+
+/** Variables that a person has typed. */
+const asked = new Set<string>();
+
+/** Lets `readVariables` ask for them again. */
+export function forgetAsked(): void {
+  for (const name of asked) delete process.env[name];
 }
 
 async function askHidden(message: string): Promise<string> {

@@ -13,6 +13,17 @@ export const APART = `the client before it was let in: give each a user of its o
   ${UNSEEN}, and add a payload of users`;
 export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
+/** The server let no client in, or closed its connection: something that the client sends is wrong or missing. */
+export class NotAdmitted extends CapacityError {
+  /** Failure code of a step, if that failed. */
+  readonly step: string | undefined;
+
+  constructor(message: string, fix: string, step?: string) {
+    super('TARGET_UNREACHABLE', message, fix);
+    this.step = step;
+  }
+}
+
 /** A connection that the server had accepted. */
 export interface Closed {
   ending: Ending;
@@ -36,5 +47,5 @@ export function closedError(
     : emitted.length > 0
       ? `check what ${names} sends: a login may have a wrong value; or ${ASKED}`
       : `see what a client must send to stay connected, such as a login within that time; ${ASKED}`;
-  return new CapacityError('TARGET_UNREACHABLE', message, fix);
+  return new NotAdmitted(message, fix);
 }

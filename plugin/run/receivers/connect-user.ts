@@ -92,7 +92,7 @@ function stepError(
 ): CapacityError {
   if (ending?.isOwn) return notConnected(target, ending.text, ending.fix);
   const why = [...(message === code ? [code] : [code, message]), ...(ending ? [ending.text] : [])].join(': ');
-  return new Refused(target, printable(why, MAX_REASON_LENGTH, context && secretsOf(context)), ending?.fix);
+  return new Refused(target, printable(why, MAX_REASON_LENGTH, context && secretsOf(context)), ending?.fix, true, code);
 }
 
 /** Error for a connection that failed after an HTTP login that was refused. */

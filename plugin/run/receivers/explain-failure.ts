@@ -27,11 +27,14 @@ export class Refused extends CapacityError {
   readonly reason: string;
   /** Whether the server might accept a client with other options, such as a login. */
   readonly dependsOnClient: boolean;
+  /** Failure code of the step, if one failed. */
+  readonly step: string | undefined;
 
-  constructor(target: string, reason: string, fix = SCENARIO_FIX, dependsOnClient = true) {
+  constructor(target: string, reason: string, fix = SCENARIO_FIX, dependsOnClient = true, step?: string) {
     super('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: the server refused it: ${reason}`, fix);
     this.reason = reason;
     this.dependsOnClient = dependsOnClient;
+    this.step = step;
   }
 }
 

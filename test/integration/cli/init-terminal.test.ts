@@ -13,6 +13,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
   const URL_QUESTION = /URL of the server/;
   const CONNECTIONS = /Connections/;
   const INSTRUMENTED = /instrument\(io\)/;
+  const LOGIN: Answer = [/How a client logs in/, ''];
   const EMIT = /What a client emits/;
   const PUBLISH = /What makes it send/;
 
@@ -33,10 +34,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     const chat = (io: Server) => {
       io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
     };
-    const answers: Answer[] = [
-      [INSTRUMENTED, ''],
-      [PUBLISH, '["say", {"id": "$id"}]'],
-    ];
+    const answers: Answer[] = [[INSTRUMENTED, ''], LOGIN, [PUBLISH, '["say", {"id": "$id"}]']];
     const { code, shown, left, flow, settings } = await initOnTerminal(t, chat, answers, '--emit', '["enter", "hall"]');
     assert.deepEqual([code, left], [0, []], shown);
     assert.deepEqual(flow, [{ emit: ['enter', 'hall'] }, { hold: true }]);
@@ -53,6 +51,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
   it('reports an invalid answer, and asks again', async (t) => {
     const answers: Answer[] = [
       [INSTRUMENTED, 'n'],
+      LOGIN,
       [EMIT, 'subscribe news'],
       [/expected JSON: \["<event>"/, `${CLEAR_LINE}["subscribe"]`],
       [PUBLISH, ''],
@@ -78,6 +77,9 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [EMIT, ''],
       [PUBLISH, ''],
       [/ASKED_TOKEN \(is not shown, and not written\)/, 'Typed-8812'],
+      // A scenario that measures connections only is written if the answers stay empty.
+      [/EVENT_NOT_FOUND[\s\S]*leave both empty[\s\S]*What a client emits/, ''],
+      [PUBLISH, ''],
     ];
     const auth = '{"token": "{{ $env.ASKED_TOKEN }}"}';
     const { code, shown, left, flow } = await initOnTerminal(t, guarded, answers, '--auth', auth);
@@ -85,6 +87,75 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.ok(!shown.includes('Typed-8812'), shown);
     assert.deepEqual(flow, [{ connect: { auth: { token: '{{ $env.ASKED_TOKEN }}' } } }, { hold: true }]);
   });
+
+  it('keeps all answers after a failed login, and asks for the wrong one again', async (t) => {
+    const chat = (io: Server) => {
+      io.httpServer.prependListener('request', (request, response) => {
+        if (request.url === '/auth/login') response.end(JSON.stringify({ accessToken: 'j-1', user: { id: 1 } }));
+      });
+      io.use((socket, next) => next(socket.handshake.auth.token === 'j-1' ? undefined : new Error('no token')));
+      io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
+    };
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [/How a client logs in/, 'jwt'],
+      [/Path of the login.*\/auth\/login/, ''],
+      [/What the login sends/, '{"username": "ann"}'],
+      [/Where its answer has the token/, ''],
+      [EMIT, ''],
+      [PUBLISH, '["say", {"id": "$id"}]'],
+      [/the answer has: accessToken, user \(id\)[\s\S]*Where its answer has the token/, '$.accessToken'],
+    ];
+    const { code, shown, left, flow, settings } = await initOnTerminal(t, chat, answers);
+    assert.deepEqual([code, left], [0, []], shown);
+    const capture = { json: '$.accessToken', as: 'token' };
+    const post = { url: '/auth/login', json: { username: 'ann' }, capture };
+    assert.deepEqual(flow, [{ post }, { connect: { auth: { token: '{{ token }}' } } }, { hold: true }]);
+    assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
+  });
+
+  const LOGINS: Record<string, { answers: Answer[]; flow: object[] }> = {
+    'a form with a cookie': {
+      answers: [
+        [/How a client logs in/, 'cookie'],
+        [/Path of the login/, ''],
+        [/What the login sends/, '{"user": "ann"}'],
+      ],
+      flow: [{ post: { url: '/login', form: { user: 'ann' } } }, { connect: true }],
+    },
+    'an event': {
+      answers: [
+        [/How a client logs in/, 'event'],
+        [/The event that logs in/, '["login", "ann"]'],
+      ],
+      flow: [{ emit: ['login', 'ann'] }],
+    },
+    'the query': {
+      answers: [
+        [/How a client logs in/, 'query'],
+        [/Query of the URL/, '{"user": "ann"}'],
+      ],
+      flow: [{ connect: { query: { user: 'ann' } } }],
+    },
+    'a header': {
+      answers: [
+        [/How a client logs in/, 'header'],
+        [/Headers of the handshake/, '{"x-user": "ann"}'],
+      ],
+      flow: [{ connect: { headers: { 'x-user': 'ann' } } }],
+    },
+  };
+  for (const [how, { answers, flow }] of Object.entries(LOGINS)) {
+    it(`asks for a login by ${how}`, async (t) => {
+      const all: Answer[] = [[INSTRUMENTED, 'n'], ...answers, [EMIT, ''], [PUBLISH, '["say", "$id"]']];
+      const login = (io: Server) => {
+        io.httpServer.prependListener('request', (request, response) => request.url === '/login' && response.end());
+      };
+      const written = await initOnTerminal(t, login, all);
+      assert.deepEqual([written.code, written.left], [0, []], written.shown);
+      assert.deepEqual(written.flow, [...flow, { hold: true }]);
+    });
+  }
 
   it('writes no file if the input ends', async (t) => {
     const { code, shown, left, flow } = await initOnTerminal(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);

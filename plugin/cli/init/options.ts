@@ -1,0 +1,90 @@
+/** Options of `init`, and the flow that they stand for. */
+import { z } from 'zod';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
+import { namespaceSchema } from '../../script/options/connect-options.ts';
+import { emissionSchema } from '../../script/options/delivery-options.ts';
+import { readScenarios } from '../../script/scenarios.ts';
+import { ENGINE } from '../../script/script.ts';
+import { STEPS } from '../../virtual-user/steps/index.ts';
+import { ROOM, type Starter } from './starter-scenario.ts';
+
+/** JSON: one value, or several with commas between them. */
+const jsonList = (example: string) =>
+  z.string().transform((text, context): unknown[] => {
+    const list: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
+    if (!list) context.addIssue({ code: 'custom', message: `expected JSON: ${example}` });
+    return list ?? z.NEVER;
+  });
+const jsonObject = <T extends z.ZodType>(value: T, example: string) =>
+  jsonList(example)
+    .refine(({ length }) => length === 1, `expected JSON: ${example}`)
+    .transform(([one]) => one)
+    .pipe(z.record(z.string(), value, `expected JSON: ${example}`));
+const EMISSION = '["<event>", <argument>, …]';
+const emissions = jsonList(EMISSION).pipe(
+  z.array(z.unknown().refine(Array.isArray, `expected JSON: ${EMISSION}`).pipe(emissionSchema)),
+);
+export const LOGIN = '{"post": {"url": "/login", "json": {…}}}';
+const step = z
+  .record(z.string(), z.unknown())
+  .refine(
+    (one) => readScenarios({ config: {}, scenarios: [{ engine: ENGINE, flow: [one] }] }, STEPS).problems.length === 0,
+    `expected a step: ${LOGIN}`,
+  );
+
+export const optionsSchema = z.object({
+  url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as https://staging.example.com' }),
+  instrumented: z.boolean().default(false),
+  path: z.string().trim().min(1).optional(),
+  namespace: namespaceSchema.optional(),
+  auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
+  headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
+  login: jsonList(LOGIN).pipe(z.array(step)).optional(),
+  emit: emissions.optional(),
+  publish: emissions.transform(([one]) => one).optional(),
+  listen: z.coerce.number('expected seconds').min(0).max(600).default(6),
+  connections: z.coerce.number().int().min(8, 'expected 8 or more').max(1_000_000).default(1000),
+});
+
+export type Answers = Partial<Record<keyof z.infer<typeof optionsSchema>, unknown>>;
+
+/** Paths of HTTP steps follow the target, so that a path in the URL, which is a namespace, moves to where the client connects. */
+export function flowOf({
+  url,
+  instrumented,
+  login = [],
+  emit = [],
+  ...given
+}: z.infer<typeof optionsSchema>): Starter['flow'] {
+  const { pathname, searchParams } = new URL(url);
+  const { auth, namespace = pathname.replace(/\/$/, '') } = given;
+  const authorization = splitUserInfo(url).headers;
+  const headers = mergeHeaders(authorization, given.headers ?? {});
+  const query = Object.fromEntries(searchParams);
+  const options = { namespace: namespace || undefined, query, auth, headers };
+  const connect = Object.fromEntries(
+    Object.entries(options).filter(([, value]) => Object.keys(value ?? '').length > 0),
+  );
+  const emits = [...emit, ...(instrumented ? [{ event: 'join_room', args: [ROOM] }] : [])];
+  // Only a step that needs a connection opens one, and `hold` does not. An emit opens its namespace on the connection of a
+  // login by emit, as `socket.io-client` does; with a `connect`, each user would have two, or lose that of its login.
+  const isConnected = login.some((step) => 'emit' in step);
+  const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
+  const opens = emits.length === 0 && !isConnected && { connect: true };
+  return [
+    ...login.map((step) => withHeaders(step, authorization)),
+    ...[named.length > 0 ? { connect } : opens].flatMap((step) => step || []),
+    ...emits.map(({ event, args }) => ({ emit: [event, ...args], ...(namespace && { namespace }) })),
+  ];
+}
+
+/** Adds the headers to an HTTP request of the step, unless the request goes to another host or sets them itself. */
+function withHeaders(step: Record<string, unknown>, headers: Record<string, string>): Record<string, unknown> {
+  const entries = Object.entries(step).map(([key, value]) => {
+    const { url, headers: own } = (value ?? {}) as { url?: unknown; headers?: Record<string, string> };
+    const isRequest = typeof url === 'string' && url.startsWith('/') && Object.keys(headers).length > 0;
+    return [key, isRequest ? { ...(value as object), headers: mergeHeaders(headers, own ?? {}) } : value];
+  });
+  return Object.fromEntries(entries);
+}

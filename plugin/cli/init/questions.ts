@@ -1,0 +1,221 @@
+/** The questions of `init` on a terminal. All answers are kept: after a failure, only those that it concerns are asked for again. */
+import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
+import { Unsupported } from '../../run/receivers/explain-failure.ts';
+import { badOption } from '../command.ts';
+import { waitingFor } from '../own-process.ts';
+import { forgetAsked } from './credentials.ts';
+import { requireSupported } from './listen.ts';
+import { type Answers, optionsSchema } from './options.ts';
+import { NotAdmitted } from './refusals.ts';
+
+const LOGINS = ['none', 'token', 'jwt', 'cookie', 'event', 'query', 'header'] as const;
+
+type Name =
+  | 'url'
+  | 'connections'
+  | 'emit'
+  | 'publish'
+  | 'login'
+  | 'loginPath'
+  | 'fields'
+  | 'tokenPath'
+  | 'loginEvent'
+  | 'values';
+type Texts = Partial<Record<Name, string>>;
+
+interface Question {
+  name: Name;
+  text: string | ((texts: Texts) => string);
+  usual?: string | ((texts: Texts) => string);
+  /** Option whose schema checks the answer. */
+  schema?: keyof typeof optionsSchema.shape;
+  if?(texts: Texts): boolean;
+}
+
+const isLogin =
+  (...kinds: string[]) =>
+  ({ login = 'none' }: Texts) =>
+    kinds.includes(login);
+
+/** After the URL, the connections and whether the server is instrumented. */
+const QUESTIONS: Question[] = [
+  {
+    name: 'login',
+    text: `How a client logs in: none; token; jwt (an HTTP login answers a token); cookie (a form sets one); event; query; header`,
+    usual: 'none',
+  },
+  {
+    name: 'loginPath',
+    text: 'Path of the login',
+    usual: ({ login }) => (login === 'jwt' ? '/auth/login' : '/login'),
+    if: isLogin('jwt', 'cookie'),
+  },
+  {
+    name: 'fields',
+    text: 'What the login sends; a variable of the environment is asked for, and not written',
+    usual: '{"username": "ann", "password": "{{ $env.PASSWORD }}"}',
+    schema: 'auth',
+    if: isLogin('jwt', 'cookie'),
+  },
+  { name: 'tokenPath', text: 'Where its answer has the token', usual: '$.token', if: isLogin('jwt') },
+  {
+    name: 'loginEvent',
+    text: 'The event that logs in',
+    usual: '["authenticate", {"token": "{{ $env.TOKEN }}"}]',
+    schema: 'emit',
+    if: isLogin('event'),
+  },
+  {
+    name: 'values',
+    text: ({ login }) =>
+      login === 'header' ? 'Headers of the handshake' : login === 'query' ? 'Query of the URL' : '`auth` of the client',
+    usual: ({ login }) =>
+      login === 'header' ? '{"Authorization": "Bearer {{ $env.TOKEN }}"}' : '{"token": "{{ $env.TOKEN }}"}',
+    schema: 'headers',
+    if: isLogin('token', 'query', 'header'),
+  },
+  {
+    name: 'emit',
+    text: 'What a client emits to get messages, as ["subscribe", "news"] (empty: nothing)',
+    schema: 'emit',
+  },
+  {
+    name: 'publish',
+    text: 'What makes it send to everybody, as ["say", {"id": "$id"}], or to one user, as ["say", {"id": "$id", "to": "$room"}] (empty: it sends by itself)',
+    schema: 'publish',
+  },
+];
+const LOGIN_NAMES: Name[] = ['login', 'loginPath', 'fields', 'tokenPath', 'loginEvent', 'values'];
+const FIRST: Question[] = [
+  { name: 'url', text: 'URL of the server', usual: 'http://localhost:3000', schema: 'url' },
+  { name: 'connections', text: 'Connections', usual: '1000', schema: 'connections' },
+];
+
+export class Interview {
+  readonly #given: Answers;
+  readonly #texts: Texts = {};
+  #isInstrumented: boolean | undefined;
+  #needsEvent = true;
+  /** Asked for at the next round; the answers before are the defaults. */
+  #open: Set<Name>;
+
+  /** @param given options, which are not asked for */
+  constructor(given: Answers) {
+    this.#given = given;
+    this.#isInstrumented = given.instrumented as boolean | undefined;
+    const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
+    const all = [...FIRST, ...QUESTIONS].map(({ name }) => name);
+    this.#open = new Set(
+      all.filter((name) => given[name as keyof Answers] === undefined && !(hasLogin && LOGIN_NAMES.includes(name))),
+    );
+  }
+
+  /**
+   * Asks, and asks again for what `use` finds wrong.
+   * @throws CapacityError CONFIG_INVALID if the questions are not answered, because of Ctrl-C or Ctrl-D; what no answer can change
+   */
+  async until<T>(use: (answers: Answers, needsEvent: boolean) => Promise<T>): Promise<T> {
+    const askable = new Set(this.#open);
+    for (;;) {
+      const answers = await answering(() => this.#ask());
+      try {
+        return await use(answers, this.#needsEvent);
+      } catch (error) {
+        const wrong = concerned(error).filter((name) => askable.has(name));
+        if (wrong.length === 0) throw error;
+        console.log(`\n${describeError(error)}\nThe other answers are kept. Ctrl-C ends.`);
+        if (wrong.includes('emit') && !wrong.includes('login')) {
+          console.log('To measure connections only, leave both empty.');
+          this.#needsEvent = false;
+        }
+        if (wrong.some((name) => LOGIN_NAMES.includes(name))) forgetAsked();
+        this.#open = new Set(wrong);
+      }
+    }
+  }
+
+  async #ask(): Promise<Answers> {
+    const { url, path } = this.#given;
+    if (url !== undefined) await this.#look(String(url), path);
+    for (const question of FIRST) await this.#put(question);
+    if (this.#isInstrumented === undefined) {
+      const { default: confirm } = await import('@inquirer/confirm');
+      this.#isInstrumented = await confirm({ message: 'Does it call instrument(io)?', default: false });
+    }
+    if (!this.#isInstrumented) for (const question of QUESTIONS) await this.#put(question);
+    this.#open = new Set();
+    return { ...this.#given, instrumented: this.#isInstrumented, ...this.#options() };
+  }
+
+  async #put({ name, text, usual, schema, if: applies }: Question): Promise<void> {
+    if (!this.#open.has(name) || applies?.(this.#texts) === false) return;
+    // Loaded on demand, because no other command asks anything.
+    const { default: input } = await import('@inquirer/input');
+    const textOf = (value: string | ((texts: Texts) => string) | undefined) =>
+      typeof value === 'function' ? value(this.#texts) : value;
+    const standard = this.#texts[name] ?? textOf(usual);
+    const problemWith = (answer: string) =>
+      name === 'login'
+        ? (LOGINS as readonly string[]).includes(answer) || `expected one of ${LOGINS.join(', ')}`
+        : ((schema && optionsSchema.shape[schema].safeParse(answer).error?.issues[0]?.message) ?? true);
+    const validate = (answer: string) => answer.trim() === '' || problemWith(answer.trim());
+    const message = textOf(text) ?? '';
+    const answer = (await input({ message, validate, ...(standard !== undefined && { default: standard }) })).trim();
+    this.#texts[name] = answer === '' ? undefined : answer;
+    // Another way to log in has other defaults.
+    if (name === 'login' && answer !== standard) for (const other of LOGIN_NAMES.slice(1)) delete this.#texts[other];
+    if (name === 'url' && answer !== '') await this.#look(answer, this.#given.path);
+  }
+
+  /** @throws Unsupported before a question about a login that would not help */
+  async #look(url: string, path: unknown): Promise<void> {
+    if (Number(this.#given.listen) === 0 || !URL.canParse(url)) return;
+    await requireSupported(url, path as string | undefined);
+  }
+
+  /** @returns the options that the answers stand for */
+  #options(): Answers {
+    const { login, loginPath: url, fields = '{}', tokenPath: json, loginEvent, values, ...others } = this.#texts;
+    const { emit, ...options } = others;
+    const emits = [loginEvent, emit ?? (this.#given.emit as string | undefined)].filter((event) => event !== undefined);
+    const all: Answers = { ...options, ...(emits.length > 0 && { emit: emits.join(', ') }) };
+    const post = { url, [login === 'cookie' ? 'form' : 'json']: JSON.parse(fields) };
+    const capture = { json, as: 'token' };
+    if (login === 'cookie') return { ...all, login: JSON.stringify({ post }) };
+    if (login === 'jwt')
+      return { ...all, login: JSON.stringify({ post: { ...post, capture } }), auth: '{"token": "{{ token }}"}' };
+    if (login === 'token') return { ...all, auth: values };
+    if (login === 'header') return { ...all, headers: values };
+    return login === 'query' ? { ...all, url: withQuery(String(all.url ?? this.#given.url), values) } : all;
+  }
+}
+
+function withQuery(url: string, values = '{}'): string {
+  const full = new URL(url);
+  for (const [name, value] of Object.entries(JSON.parse(values))) full.searchParams.set(name, String(value));
+  return full.href;
+}
+
+/** @returns the questions whose answers can be the cause of a failure */
+function concerned(error: unknown): Name[] {
+  if (!(error instanceof CapacityError) || error instanceof Unsupported) return [];
+  if (error.code === 'EVENT_NOT_FOUND') return ['emit', 'publish'];
+  if (error.code === 'PUBLISHER_CLOSED') return ['publish'];
+  if (error instanceof NotAdmitted) {
+    if (error.step === 'failed_capture') return ['tokenPath'];
+    return error.step === 'failed_request' ? ['loginPath', 'fields'] : LOGIN_NAMES;
+  }
+  return error.code === 'TARGET_UNREACHABLE' ? ['url'] : [];
+}
+
+/** @throws CapacityError CONFIG_INVALID where Ctrl-C or Ctrl-D ends the questions */
+export async function answering<T>(ask: () => Promise<T>): Promise<T> {
+  const unanswered = badOption('the questions were not answered: answer all of them, or give options', 'init');
+  try {
+    return await waitingFor(unanswered, ask);
+  } catch (error) {
+    if ((error as Error).name !== 'ExitPromptError') throw error;
+    console.log();
+    throw unanswered;
+  }
+}
