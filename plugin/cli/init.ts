@@ -12,11 +12,11 @@ import { answering, Interview } from './init/questions.ts';
 import { INSPECTION, type Starter, starterScenario } from './init/starter-scenario.ts';
 
 const CONTROL_PORT = 3200;
-const NESTJS_JWT = [
-  'init --url http://app:3000',
-  `--login '{"post": {"url": "/auth/login", "json": {"username": "ann", "password": "{{ $env.PASSWORD }}"}, "capture": {"json": "$.access_token", "as": "token"}}}'`,
-  `--auth '{"token": "{{ token }}"}' --publish '["message", {"id": "$id"}]'`,
-].join(' ');
+const NESTJS_JWT = `init --url http://app:3000 \\
+    --login '{"post": {"url": "/auth/login",
+      "json": {"username": "ann", "password": "{{ $env.PASSWORD }}"},
+      "capture": {"json": "$.access_token", "as": "token"}}}' \\
+    --auth '{"token": "{{ token }}"}' --publish '["message", {"id": "$id"}]'`;
 
 interface Options extends Answers {
   out: string;

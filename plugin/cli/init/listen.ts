@@ -17,7 +17,7 @@ import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { badOption } from '../command.ts';
 import { type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
-import { APART, ASKED, type Closed, closedError, MISSED, NotAdmitted } from './refusals.ts';
+import { APART, ASKED, type Closed, closedError, FAILED_STEP, MISSED, NotAdmitted } from './refusals.ts';
 import { engineOptionsOf, type Starter } from './starter-scenario.ts';
 
 /** Enough to see that ids differ. */
@@ -123,7 +123,10 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
     if (error instanceof Refused) await requireSupported(url, starter.path);
     const words = last ? `. It sent ${printable(said([last.event, ...last.args]), MAX_WORDS_LENGTH)}` : '';
     const message = error.message + words;
-    if (error instanceof Refused && error.dependsOnClient) throw new NotAdmitted(message, wanted, error.step);
+    if (error instanceof Refused && error.dependsOnClient) {
+      const fix = error.step?.startsWith('failed_') ? FAILED_STEP : wanted;
+      throw new NotAdmitted(message, fix, error.step);
+    }
     const fix = `${error.fix};\n  ${MISSED}`;
     if (error instanceof NeedsOptions) throw new NeedsOptions(message, fix, error.options);
     throw new CapacityError(error.code, message, fix);

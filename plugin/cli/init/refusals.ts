@@ -9,6 +9,8 @@ export const ASKED = [
   '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
   UNSEEN,
 ].join('\n  ');
+/** For a step whose answer is not what the options say. */
+export const FAILED_STEP = `correct that step in --login or --emit; ${UNSEEN}`;
 export const APART = `the client before it was let in: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
 export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;

@@ -31,7 +31,8 @@ export class Refused extends CapacityError {
   readonly step: string | undefined;
 
   constructor(target: string, reason: string, fix = SCENARIO_FIX, dependsOnClient = true, step?: string) {
-    super('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: the server refused it: ${reason}`, fix);
+    const how = step?.startsWith('failed_') ? 'a step of the flow failed' : 'the server refused it';
+    super('TARGET_UNREACHABLE', `no Socket.IO connection to ${target}: ${how}: ${reason}`, fix);
     this.reason = reason;
     this.dependsOnClient = dependsOnClient;
     this.step = step;

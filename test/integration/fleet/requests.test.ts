@@ -12,7 +12,7 @@ import {
 import { RecordedSession } from '../../helpers/recorded-session.ts';
 
 const OPTIONS = {
-  path: '/my path',
+  path: '/my path/',
   query: { token: 'a b&c', EIO: 'x' },
   headers: { 'X-Id': '7', Cookie: 'session=1' },
   auth: undefined,

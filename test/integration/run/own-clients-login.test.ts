@@ -133,7 +133,10 @@ for (const [check, reason] of CHECKS) {
     const { clients } = await clientsOf(t, url, {
       flow: [{ post: { url: '/login', json: {}, ...check } }, JOIN, HOLD],
     });
-    await assert.rejects(connectClient(clients.next(), signal), { reason });
+    await assert.rejects(connectClient(clients.next(), signal), {
+      reason,
+      message: `no Socket.IO connection to ${url}: a step of the flow failed: ${reason}`,
+    });
   });
 }
 
