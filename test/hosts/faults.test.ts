@@ -15,8 +15,9 @@ const AWAY_MS = 2000;
 /** A deadline that no run may reach. */
 const DEADLINE = { quiet: 0.3, deadline: 60 };
 const INVALID = 4;
-/** Findings about the process of the measured server, which here is the process of these tests. */
-const OF_TEST_PROCESS = /^(MEMORY|WORKERS?|PROCESS)_/;
+/** Findings that a lost host could cause. Others are about the measured server, whose process is that of these tests. */
+const OF_LOSS =
+  /^(GENERATOR|FLEET|USERS|TARGET|HOSTS?|CONDUCTOR|RUN|ACCOUNTS|CONNECTIONS|CLIENTS|COPIES|BROADCASTS|DELIVERY|AUDIENCE|MESSAGES|PLATEAUS)_/;
 
 type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
@@ -30,7 +31,7 @@ async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>) {
 }
 
 function reasonsOfLoss(result: Result): string[] {
-  return reasonsOfServer(result).filter((code) => !OF_TEST_PROCESS.test(code));
+  return reasonsOfServer(result).filter((code) => OF_LOSS.test(code));
 }
 
 /**
