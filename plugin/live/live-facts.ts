@@ -18,7 +18,10 @@ export function liveFacts(
   const { delivery, broadcasts } = config;
   const planned = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
   const seconds = delivery?.seconds ?? planned * broadcasts.interval;
-  const planSeconds = totalSeconds(config.phases) + config.hold + seconds + MEASURING_SECONDS;
+  const { staySeconds } = config.load;
+  // Users who leave are measured until the last one has left, without a hold and broadcasts after it.
+  const afterSeconds = config.usersLeave ? (Number.isFinite(staySeconds) ? staySeconds : 0) : config.hold + seconds;
+  const planSeconds = totalSeconds(config.phases) + afterSeconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };
   let ratePerSec = 0;
   return () => {
