@@ -67,7 +67,10 @@ export function cpuLayers(result: Described): LayerDescription[] {
   return result.memory.layers.filter(({ unit }) => unit === 'cpuSeconds');
 }
 
-const WORKER_LAYERS = ['workerPss', 'workerRss', 'workerWorkingSet'] as const;
+/** Pages of a process in which V8 has collected all garbage move by less, such as free ones of its helper threads. */
+export const PAGE_NOISE_BYTES = 8 * 1024 ** 2;
+
+export const WORKER_LAYERS = ['workerPss', 'workerRss', 'workerWorkingSet'] as const;
 
 /**
  * The layer for the workers' cost per connection: PSS if available, since RSS counts shared pages once per worker; the

@@ -7,7 +7,7 @@ import type { PerConnection, Slope } from '../../protocol/result/memory-schema.t
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
-import { mainWorkerLayer } from './layers.ts';
+import { mainWorkerLayer, PAGE_NOISE_BYTES } from './layers.ts';
 import { isUncounted, withNative } from './native-memory.ts';
 import { roundUp } from './round-up.ts';
 
@@ -188,13 +188,10 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
 }
 
-/** Pages of a process in which V8 has collected all garbage move by less. */
-const MAX_PAGE_NOISE_BYTES = 8 * 1024 ** 2;
-
 /** Returns whether memory beside V8's count, such as garbage of worker threads, makes the interval wide: more connections bring more. */
 function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boolean {
   if (layer !== 'workerKept' || low95 === null || high95 === null) return false;
-  return ((high95 - low95) / 2) * peak > MAX_PAGE_NOISE_BYTES;
+  return ((high95 - low95) / 2) * peak > PAGE_NOISE_BYTES;
 }
 
 /** With constant noise, an interval shrinks as the number of connections grows. Noise of garbage grows with them. */

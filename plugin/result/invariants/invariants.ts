@@ -2,23 +2,20 @@
  * Physical invariants of memory and CPU that sources report. A page of metrics can be stale, in another unit, or of another process.
  * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
  */
-import { type Collecting, collects, hasCleanPages, type Measurements } from '../../run/measurements/measurements.ts';
+import {
+  type Collecting,
+  hasCleanPages,
+  type Measurements,
+  workerProcesses,
+} from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { sourcesOf } from '../../samplers/index.ts';
 import { impossibleCpu } from './cpu-invariants.ts';
-import {
-  exceedsRss,
-  growsMoreThanRss,
-  isFrozen,
-  isNegative,
-  isTooSmall,
-  type MemoryRun,
-  reusedPages,
-} from './memory-invariants.ts';
+import { exceedsRss, isFrozen, isNegative, isTooSmall, type MemoryRun, reusedPages } from './memory-invariants.ts';
 import type { Violation } from './violation.ts';
 
 /** In this order: figures that break one are no longer there for the next ones, so each has one reason. */
-const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss, growsMoreThanRss];
+const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss];
 
 type Measured = Pick<
   Measurements,
@@ -79,7 +76,7 @@ export function possibleMemory(measured: Measurements): { possible: Measurements
 }
 
 function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
-  const { plateaus, overTime, workersAtStart, inspectors, lastReadings } = measured;
+  const { plateaus, overTime, lastReadings } = measured;
   const clean = (layers: LayerBytes) => pick(layers, (figure) => !broken.has(figure));
   const rows = plateaus.map(({ connections, layers, readings = [], inService }) => ({
     connections,
@@ -92,9 +89,8 @@ function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
   const live = new Set(sources.flatMap(([figure, source]) => (LIVE_SOURCE.test(source) ? [figure] : [])));
   return {
     rows,
-    collected: collects(measured),
     isV8: hasCleanPages(measured),
-    processes: Math.max(1, workersAtStart.length, inspectors?.size ?? 0),
+    processes: workerProcesses(measured),
     live,
   };
 }

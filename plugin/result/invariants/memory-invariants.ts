@@ -7,8 +7,6 @@ import type { Violation } from './violation.ts';
 export interface MemoryRun {
   /** Plateaus: the means at rest, and all single readings, also those in service. Moments of a run over time have no means. */
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
-  /** The run collected the garbage before each reading at rest. */
-  collected: boolean;
   /** Whether the workers' heap is V8's. Other runtimes keep pages of their heaps, and count memory that has no pages yet. */
   isV8: boolean;
   /** Lower limit for the workers. */
@@ -26,8 +24,6 @@ const LEAST_BYTES = MB / 2;
 const LEAST_V8_BYTES = 20 * MB;
 /** A Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
 const LEAST_PER_CONNECTION = 64;
-/** Free pages that V8's heap can grow into without RSS: few after a collection that returns them, else young generations. */
-const FREE_BYTES = { collected: 4 * MB, uncollected: 64 * MB };
 /** PSS and RSS are read one after the other, and the kernel counts RSS in batches. */
 const PSS_MARGIN = { share: 0.05, bytes: 2 * MB };
 
@@ -113,29 +109,6 @@ export function exceedsRss({ rows, isV8 }: MemoryRun): Found {
       isV8 && rss === RSS ? all.find(({ [HEAP]: heap = 0, [RSS]: whole = Infinity }) => heap > whole) : undefined;
     return withHeap ? [partExceeds(HEAP, withHeap[HEAP], RSS, withHeap[RSS], [...WITH_HEAP, RSS, pss])] : [];
   });
-}
-
-/** Finds a heap that grows by more than the pages that contain it. */
-export function growsMoreThanRss({ rows, collected, processes, isV8 }: MemoryRun): Found {
-  const [first, ...later] = isV8 ? rows : [];
-  const [heap0, rss0] = [first?.atRest[HEAP], first?.atRest[RSS]];
-  if (heap0 === undefined || rss0 === undefined) return [];
-  const growths = later.map(({ connections, atRest }) => {
-    const [heap, rss] = [(atRest[HEAP] ?? heap0) - heap0, (atRest[RSS] ?? rss0) - rss0];
-    return { connections, heap, rss };
-  });
-  // Pages of other memory that the process has freed can fall by any amount.
-  const excessOf = ({ heap, rss }: (typeof growths)[number]) => heap - Math.max(0, rss);
-  const [worst] = growths.toSorted((a, b) => excessOf(b) - excessOf(a));
-  const free = processes * (collected ? FREE_BYTES.collected : FREE_BYTES.uncollected);
-  if (!worst || excessOf(worst) <= free) return [];
-  const { connections, heap, rss } = worst;
-  const message = `up to ${integer(connections)} connections, ${HEAP} grew by ${megabytes(heap)} MB, and ${RSS}, which contains it, by ${megabytes(rss)} MB`;
-  const values = [
-    ...valuesOf({ [`growth of ${HEAP}`]: heap, [`growth of ${RSS}`]: rss }, 'bytes'),
-    ...valuesOf({ connections }),
-  ];
-  return [{ figures: [...WITH_HEAP, RSS, 'workerPss'], message, values, fix: SEE_SOURCE }];
 }
 
 const SEE_SOURCE = 'let all figures be of the same process, live and in bytes; see `memory.sources` in result.json';

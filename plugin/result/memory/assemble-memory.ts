@@ -14,7 +14,7 @@ import { absencesOf, describeLayers, type Sampler, sourcesOf } from '../../sampl
 import { unknownWorkers } from '../assemble-workers.ts';
 import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
 import { memoryPlaces } from '../places/memory-places.ts';
-import { allowingFor, doubtsOf, growingFigures, sampled } from './doubts.ts';
+import { allowingFor, difference, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
 import { allowingForGarbage, withinFreePages, withinMallocRoom } from './garbage.ts';
 
@@ -155,11 +155,6 @@ function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled[
 /** Layers that every reading has. */
 function inAll(readings: LayerBytes[]): string[] {
   return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
-}
-
-function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
-  const shared = Object.entries(after).filter(([layer]) => layer in before);
-  return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
 }
 
 /** The highest reading of each figure; for some, the time series has the peaks between the readings. */

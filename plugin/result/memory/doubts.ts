@@ -3,6 +3,7 @@
  * or taken later than they connected. The plateaus follow each other, so growth over time also looks like a cost.
  */
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
+import { PAGE_NOISE_BYTES, WORKER_LAYERS } from '../../../report/figures/layers.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import type { Doubt } from '../../../report/statistics/straightness.ts';
 import {
@@ -11,6 +12,7 @@ import {
   hasCleanPages,
   isUnclean,
   type Measurements,
+  workerProcesses,
 } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
@@ -22,12 +24,15 @@ const MAX_KEPT_SHARE = 0.6;
 const NOISE_BYTES = 1024 ** 2;
 
 /** Figures that a collection shows to the byte; a process keeps some pages of freed memory. */
-const EXACT = ['workerKept'];
-const PROCESS = ['workerRss'];
+const EXACT = 'workerKept';
+const PROCESS = 'workerRss';
+/** Figures that show what the workers keep without the noise of pages. */
+const KEPT = [EXACT, 'workerMalloc'];
 
-type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect'> & Collecting;
+type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect' | 'workersAtStart'> & Collecting;
+type Processes = Parameters<typeof workerProcesses>[0];
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
-type Measured = Moments & Pick<Measurements, 'workersAtStart' | 'fallingAtBaseline'>;
+type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
 /** @returns by figure; what is known later replaces what was before */
 export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
@@ -36,7 +41,7 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
   return new Map<string, Doubt>([
     ...(held === undefined ? [] : of(ofWorkers, held)),
     ...of([...growing, ...steppedFigures(measured, ofWorkers)], 'grows'),
-    ...of([...measured.fallingAtBaseline, ...fallenFigures(measured)], 'freed'),
+    ...of([...measured.fallingAtBaseline, ...fallenFigures(measured), ...returnedPages(measured)], 'freed'),
   ]);
 }
 
@@ -53,28 +58,42 @@ export function allowingFor<Line extends Omit<Slope, 'naive'>>(
   if (low95 === null || high95 === null || doubt === undefined || doubt === 'curved') return line;
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
   const connections = plateaus.at(-1)?.connections || 1;
-  const [busy, gone] = [afterBroadcasts, afterDisconnect].map((later) => courseOf(plateaus, later, [figure]));
+  const [busy, gone] = [afterBroadcasts, afterDisconnect].map((later) => courseOf(plateaus, later, figure));
   const others = [busy && busy.later - busy.before, gone && gone.full - gone.later].flatMap((bytes) =>
     bytes === undefined ? [] : bytes / connections,
   );
   return { ...line, low95: Math.min(low95, ...others), high95: Math.max(high95, ...others) };
 }
 
-/** A sum of figures at the baseline, with all connections, and later; undefined where one of them was not read. */
+/** A figure at the baseline, with all connections, and later. */
 interface Course {
   before: number;
   full: number;
   later: number;
 }
 
-function courseOf(plateaus: Plateau[], later: LayerBytes | undefined, figures: string[]) {
-  const [before, full, then] = [plateaus[0]?.layers, plateaus.at(-1)?.layers, later].map((layers) =>
-    figures.every((figure) => layers?.[figure] !== undefined)
-      ? figures.reduce((sum, figure) => sum + (layers?.[figure] ?? 0), 0)
-      : undefined,
-  );
-  if (before === undefined || full === undefined || then === undefined) return undefined;
-  return { before, full, later: then };
+/** @returns undefined where the figure was not read at one of them */
+function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: string): Course | undefined {
+  const [before, full, later] = [plateaus[0]?.layers, plateaus.at(-1)?.layers, layers].map((one) => one?.[figure]);
+  if (before === undefined || full === undefined || later === undefined) return undefined;
+  return { before, full, later };
+}
+
+/**
+ * Returns the largest change of a figure that means nothing. Where the run measured what the workers keep, pages alone prove only a change
+ * beyond their own noise.
+ * @param changes of all figures meanwhile
+ */
+function noiseOf(figure: string, changes: LayerBytes, measured: Processes): number {
+  const kept = WORKER_LAYERS.some((id) => id === figure) ? KEPT.flatMap((id) => changes[id] ?? []) : [];
+  const isAlone = kept.length > 0 && kept.every((bytes) => bytes <= NOISE_BYTES);
+  return isAlone ? PAGE_NOISE_BYTES * workerProcesses(measured) : NOISE_BYTES;
+}
+
+/** @returns of each figure that both have */
+export function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
+  const shared = Object.entries(after).filter(([layer]) => layer in before);
+  return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
 }
 
 function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, noiseBytes = NOISE_BYTES): boolean {
@@ -86,11 +105,13 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
  * left.
  * @returns the doubt about all figures of the workers; undefined without one, or without collections
  */
-export function heldDoubt({ plateaus, afterBroadcasts, afterDisconnect, ...measured }: Moments): Doubt | undefined {
+export function heldDoubt(measured: Moments): Doubt | undefined {
+  const { plateaus, afterBroadcasts, afterDisconnect } = measured;
   if (!collects(measured)) return undefined;
-  const isFreed = [EXACT, ...(hasCleanPages(measured) ? [PROCESS] : [])].some((figures) => {
-    const course = courseOf(plateaus, afterBroadcasts, figures);
-    return course && isMuch(course.full - course.later, course);
+  const freed = difference(plateaus.at(-1)?.layers ?? {}, afterBroadcasts ?? {});
+  const isFreed = [EXACT, ...(hasCleanPages(measured) ? [PROCESS] : [])].some((figure) => {
+    const course = courseOf(plateaus, afterBroadcasts, figure);
+    return course && isMuch(course.full - course.later, course, MAX_SHARE, noiseOf(figure, freed, measured));
   });
   if (isFreed) return 'freed';
   const course = courseOf(plateaus, afterDisconnect, EXACT);
@@ -103,19 +124,16 @@ export function heldDoubt({ plateaus, afterBroadcasts, afterDisconnect, ...measu
  * @param ofWorkers their figures
  * @returns the figures that rose with it
  */
-export function steppedFigures(
-  measured: Omit<Measured, 'afterDisconnect' | 'fallingAtBaseline'>,
-  ofWorkers: string[],
-): string[] {
+export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWorkers: string[]): string[] {
   const { plateaus, afterBroadcasts, workersAtStart } = measured;
   if (!collects(measured)) return [];
-  const hasRisen = (figures: string[], noiseBytes: number) => {
-    const course = courseOf(plateaus, afterBroadcasts, figures);
+  const hasRisen = (figure: string, noiseBytes: number) => {
+    const course = courseOf(plateaus, afterBroadcasts, figure);
     return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
   };
   // The code of the broadcasts' way is compiled in each of them.
   if (!hasRisen(EXACT, NOISE_BYTES * Math.max(1, workersAtStart.length))) return [];
-  return ofWorkers.filter((figure) => hasRisen([figure], 0));
+  return ofWorkers.filter((figure) => hasRisen(figure, 0));
 }
 
 /**
@@ -125,9 +143,23 @@ export function steppedFigures(
  */
 function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' | 'afterDisconnect'>): string[] {
   return Object.keys(afterDisconnect ?? {}).filter((figure) => {
-    const course = courseOf(plateaus, afterDisconnect, [figure]);
+    const course = courseOf(plateaus, afterDisconnect, figure);
     return course && isMuch(course.before - course.later, course);
   });
+}
+
+/** Free pages that V8's heap can grow into without RSS: few after a collection that returns them, else young generations. */
+const FREE_BYTES = { collected: 4 * NOISE_BYTES, uncollected: 64 * NOISE_BYTES };
+
+/** @returns figures of pages, if the heap grew by more than RSS, which contains it: other pages were given back meanwhile */
+function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
+  const [first, ...later] = hasCleanPages(measured) ? measured.plateaus : [];
+  const free = workerProcesses(measured) * (collects(measured) ? FREE_BYTES.collected : FREE_BYTES.uncollected);
+  const isReturned = later.some(({ layers }) => {
+    const { workerHeapUsed: heap, workerRss: rss } = difference(layers, first?.layers ?? {});
+    return heap !== undefined && rss !== undefined && heap - rss > free;
+  });
+  return isReturned ? [...WORKER_LAYERS] : [];
 }
 
 /**
@@ -145,6 +177,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
   // Uncollected garbage looks the same.
   if (!collects(measured) || !first || !last || !afterBroadcasts) return growing;
+  const grown = difference(afterBroadcasts, last.layers);
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {
     for (const { id: figure, measure } of figures) {
@@ -159,7 +192,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
       if (!line?.low95 || line.low95 <= 0) continue;
       const bytesPerSecond = Math.min(line.slope, (after - full) / (end - hold));
       const share = (bytesPerSecond * (hold - baseline)) / Math.max(1, full - before);
-      if (share > MAX_SHARE && after - full > NOISE_BYTES) growing.push(figure);
+      if (share > MAX_SHARE && after - full > noiseOf(figure, grown, measured)) growing.push(figure);
     }
   }
   return growing;

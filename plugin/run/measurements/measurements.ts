@@ -289,6 +289,13 @@ export function isUnclean(measured: Pick<Collecting, 'inspectors'>, figure: stri
 
 const PAGES = ['workerRss', 'workerPss', 'workerWorkingSet'];
 
+/** @returns a lower limit of how many processes the workers have */
+export function workerProcesses(
+  measured: Pick<Measurements, 'workersAtStart'> & Pick<Collecting, 'inspectors'>,
+): number {
+  return Math.max(1, measured.workersAtStart.length, measured.inspectors?.size ?? 0);
+}
+
 /** @returns whether the run can force garbage collections in the workers */
 export function canCollect({ control, inspectors }: Collecting): boolean {
   return control || inspectors !== undefined;

@@ -10,6 +10,9 @@ const STAGES = Object.entries({ baseline: 0, ramp: 5, hold: 40, broadcasts: 50, 
 
 const GO = { size: 1, longestPauseMs: 1, runtime: 'go' } as const;
 
+/** Growth of pages by 0.5 MB a second: 20 MB of the 40 until the hold. */
+const STEADY = (seconds: number) => 0.5 * seconds;
+
 /** Workers that cost `costMb` until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
 function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40, changes = {}) {
   const samples = Array.from({ length: 65 }, (_, t) => ({
@@ -20,6 +23,7 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
   const workers = (mb: number) => ({ workerRss: (100 + mb) * MB, workerPss: (60 + mb) * MB, workerHeapUsed: mb * MB });
   const measured = {
     control: true,
+    workersAtStart: [],
     stages: STAGES.map(([name, t]) => ({ name, t })),
     plateaus: [
       { connections: 0, layers: workers(0) },
@@ -45,16 +49,32 @@ describe('memory that grows at unchanged connections', () => {
   }
 
   it('is a leak where a collection does not take it back', () => {
-    // 0.5 MB a second: 20 MB of the 40 until the hold, and 12.5 after it.
-    const found = growing((seconds) => 0.5 * seconds, 12.5);
-    assert.deepEqual(found, ['workerPss', 'workerRss']);
+    assert.deepEqual(growing(STEADY, 12.5), ['workerPss', 'workerRss']);
+  });
+
+  it('needs growth of what the workers keep, or of more pages than V8’s threads leave free', () => {
+    const grownBy = (pagesMb: number, keptMb: number, mallocMb: number) => {
+      const layersOf = (pages: number, keptBytes: number, malloc: number) => ({
+        ...{ workerRss: (100 + pages) * MB, workerPss: (60 + pages) * MB },
+        ...{ workerKept: keptBytes * MB, workerMalloc: malloc * MB },
+      });
+      return growing(STEADY, undefined, undefined, {
+        plateaus: [
+          { connections: 0, layers: layersOf(0, 0, 0) },
+          { connections: 1000, layers: layersOf(40, 30, 10) },
+        ],
+        afterBroadcasts: layersOf(40 + pagesMb, 30 + keptMb, 10 + mallocMb),
+      });
+    };
+    const pages = ['workerPss', 'workerRss'];
+    assert.deepEqual(grownBy(7, 0.1, 0.1), []);
+    assert.deepEqual(grownBy(7, 4, 0.1), pages);
+    assert.deepEqual(grownBy(7, 0.1, 4), pages);
+    assert.deepEqual(grownBy(12.5, 0.1, 0.1), pages);
   });
 
   it('is none in the pages of a JVM or Go, which keep garbage after a collection', () => {
-    assert.deepEqual(
-      growing((seconds) => 0.5 * seconds, 12.5, 40, { inspectors: GO }),
-      [],
-    );
+    assert.deepEqual(growing(STEADY, 12.5, 40, { inspectors: GO }), []);
   });
 });
 
@@ -104,7 +124,7 @@ describe('the interval of memory per connection in doubt', () => {
     );
     const { low95, high95 } = allowingFor(
       { ...line, ...(doubt && { doubt }) },
-      { plateaus, afterBroadcasts, afterDisconnect },
+      { plateaus, afterBroadcasts, afterDisconnect, workersAtStart: [] },
       'workerHeapUsed',
     );
     return [low95, high95].map((bytes) => Math.round((bytes ?? 0) / KB));
@@ -123,6 +143,7 @@ describe('the interval of memory per connection in doubt', () => {
 describe('memory of workers that does not follow their connections', () => {
   const honest = {
     control: true,
+    workersAtStart: [],
     plateaus: plateausOf(layers(10, 1), layers(30, 6), layers(50, 11)),
     afterBroadcasts: layers(51, 11),
     afterDisconnect: layers(11, 1, 40),
@@ -131,6 +152,10 @@ describe('memory of workers that does not follow their connections', () => {
     plateaus: plateausOf(layers(10, 1), layers(10.5, 1)),
     ...{ afterBroadcasts: layers(10.5, 1), afterDisconnect: layers(10.9, 1) },
   };
+  const FEW = {
+    plateaus: plateausOf(layers(10, 1), layers(11, 1), layers(12, 1)),
+    ...{ afterBroadcasts: layers(12, 1, -7.5), afterDisconnect: layers(10, 1) },
+  };
   const LATE = { afterBroadcasts: layers(50, 11, -20) };
   const CASES: [what: string, changes: object, doubt?: 'freed' | 'kept'][] = [
     ['follows, whatever pages the process keeps', {}],
@@ -138,6 +163,7 @@ describe('memory of workers that does not follow their connections', () => {
     ['was freed while all of them stayed', { afterBroadcasts: layers(45, 1, 15) }, 'freed'],
     ['was freed by no more than 10 %', { afterBroadcasts: layers(50, 6, 5) }],
     ['was freed of native memory, as only the process knows', LATE, 'freed'],
+    ['was not freed where RSS alone fell, by pages of V8’s threads', FEW],
     ['was freed by Go after a collection, as only its pages show', { ...LATE, inspectors: GO }],
     ['was still in the heap after all had left', { afterDisconnect: layers(45, 1) }, 'kept'],
     ['was still outside of it', { afterDisconnect: layers(10, 40) }, 'kept'],

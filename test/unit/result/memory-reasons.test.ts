@@ -35,11 +35,11 @@ const bendInService: Change = (r, f) => {
 };
 
 /** Its headline is what its heap keeps. */
-const ofJvm =
-  (change: Change): Change =>
+const ofRuntime =
+  (runtime: 'jvm' | 'v8', change: Change): Change =>
   (r, f) => {
     change(r, f);
-    r.memory.inspector = { processes: 1, longestPauseMs: 1, runtime: 'jvm' };
+    r.memory.inspector = { processes: 1, longestPauseMs: 1, runtime };
     for (const part of r.memory.perConnection?.parts ?? []) if (part.title === 'workers') part.layer = 'workerKept';
   };
 
@@ -88,7 +88,8 @@ describe('memory', () => {
   testCases([
     ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
     ['that is no line', bendWorkers, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
-    ['of a JVM that is no line in its pages', ofJvm(bendWorkers)],
+    ['of a JVM that is no line in its pages', ofRuntime('jvm', bendWorkers)],
+    ['of Node that is no line in pages that V8’s threads leave free', ofRuntime('v8', bendWorkers)],
     ['of nginx alone that is no line', bend('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],
     ['of nginx that is no line, and hardly any', bend('nginxPss', 0.01)],
     ['of nginx that is no line, of costs that are many times as high', costing(1e6, bend('nginxPss', 1))],

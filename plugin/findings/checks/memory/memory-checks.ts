@@ -3,7 +3,7 @@
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../../report/figures/in-service.ts';
-import { familyOf, mainWorkerLayer } from '../../../../report/figures/layers.ts';
+import { familyOf, mainWorkerLayer, PAGE_NOISE_BYTES } from '../../../../report/figures/layers.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { fitLine, type Point } from '../../../../report/statistics/statistics.ts';
 import { bendOf } from '../../../../report/statistics/straightness.ts';
@@ -78,7 +78,8 @@ function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspe
     const bytes = Math.abs(share * slope);
     // How far a parabola is off half-way between its ends.
     const offBytes = (bytes * (Math.max(...xs) - Math.min(...xs))) / 8;
-    const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > PAGES_BYTES);
+    const noiseBytes = quoted === 'workerKept' && familyOf(layer) === 'worker' ? PAGE_NOISE_BYTES : PAGES_BYTES;
+    const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > noiseBytes);
     return matters ? [{ layer, share, points }] : [];
   });
 }
