@@ -16,13 +16,18 @@ import {
   type LayerPids,
   layersFor,
   MachineWatch,
+  PageTargets,
   ProcessWatch,
-  PrometheusTargets,
   RedisReader,
   Sampler,
   withChildren,
 } from '../samplers/index.ts';
-import { type ProcessSources, sourcesByLayer, type WorkerSources } from '../script/options/worker-sources.ts';
+import {
+  metricsPagesOf,
+  type ProcessSources,
+  sourcesByLayer,
+  type WorkerSources,
+} from '../script/options/worker-sources.ts';
 import { ENGINE, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
@@ -225,7 +230,7 @@ async function identify(
   target: Target,
   control: Control,
   redis: RedisReader | undefined,
-  metrics: Record<string, PrometheusTargets>,
+  metrics: Record<string, PageTargets>,
 ): Promise<Record<string, DeploymentPart>> {
   const [reading, reported, addresses] = await Promise.all([
     redis?.read(),
@@ -241,16 +246,17 @@ async function identify(
 }
 
 /** @returns the part; empty if the pages do not answer, or report different processes in turn */
-async function identityOf(layer: string, pages: PrometheusTargets): Promise<Record<string, DeploymentPart>> {
+async function identityOf(layer: string, pages: PageTargets): Promise<Record<string, DeploymentPart>> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return {};
   const name = layer === 'worker' ? METRICS_PAGE : `${titleOfLayer(layer)}, by its metrics,`;
   return partsOf(layer, { [name]: reading.identity });
 }
 
-async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PrometheusTargets>> {
-  const opening = Object.entries(named).map(async ([layer, { prometheus }]) =>
-    prometheus ? [[layer, await PrometheusTargets.open(prometheus)] as const] : [],
-  );
+async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PageTargets>> {
+  const opening = Object.entries(named).map(async ([layer, sources]) => {
+    const pages = metricsPagesOf(sources);
+    return pages.length > 0 ? [[layer, await PageTargets.open(pages)] as const] : [];
+  });
   return Object.fromEntries((await Promise.all(opening)).flat());
 }

@@ -36,7 +36,7 @@ export {
 export { type EndedProcess, type HaltedProcess, ProcessWatch } from './processes/process-watch.ts';
 export { type FullestProcess, fullestOf, type Outsider, ServerProcesses } from './processes/server-processes.ts';
 export { cpuProfileText, heapProfileText } from './profiles/profile-text.ts';
-export { PrometheusTargets, type TargetReading } from './prometheus/targets.ts';
+export { PageTargets, type TargetReading } from './prometheus/targets.ts';
 export { absencesOf, type Readings, sourcesOf, valuesOf } from './reading.ts';
 export { RedisReader } from './redis/redis-sampler.ts';
 export type { LayerSample, SampleRow } from './sample-row.ts';

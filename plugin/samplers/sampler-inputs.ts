@@ -6,7 +6,7 @@ import type { ControlClients } from './control/control-workers.ts';
 import type { Inspectors } from './inspector/inspectors.ts';
 import type { ProcessReading } from './processes/proc.ts';
 import type { LayerPids } from './processes/process-memory.ts';
-import type { PrometheusTargets } from './prometheus/targets.ts';
+import type { PageTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis-sampler.ts';
 
 /** Connections from which a run reads figures. Their owner closes them. */
@@ -15,7 +15,7 @@ export interface Readers {
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
   inspectors?: Pick<Inspectors, 'memory' | 'runtime'> | undefined;
   /** Metrics pages by layer. */
-  prometheus?: Record<string, Pick<PrometheusTargets, 'read' | 'failures'>>;
+  prometheus?: Record<string, Pick<PageTargets, 'read' | 'failures'>>;
 }
 
 export type Inputs = ReturnType<typeof openInputs>;

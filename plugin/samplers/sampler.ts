@@ -17,7 +17,7 @@ import type { MachineWatch } from './machine/machine-watch.ts';
 import { readProcesses } from './processes/proc.ts';
 import { type LayerPids, SharedPages } from './processes/process-memory.ts';
 import { ProcessSeries } from './processes/process-series.ts';
-import type { PrometheusReading } from './prometheus/page.ts';
+import type { PagesReading } from './prometheus/page.ts';
 import { type Readings, readMeasure, readSample, valuesOf } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { type Inputs, openInputs, type Readers } from './sampler-inputs.ts';
@@ -59,7 +59,7 @@ export class Sampler {
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0, prometheus: 0 };
   /** Pending requests of metrics pages, by layer. */
-  readonly #pages = new Map<string, Promise<PrometheusReading>>();
+  readonly #pages = new Map<string, Promise<PagesReading>>();
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;
   #running: Promise<void> | undefined;
@@ -237,7 +237,7 @@ export class Sampler {
   }
 
   /** Reads a page, and shares the request while one is pending. */
-  async #pageInTime(layer: string, pages: Pages): Promise<PrometheusReading> {
+  async #pageInTime(layer: string, pages: Pages): Promise<PagesReading> {
     const reading = getOrAdd(this.#pages, layer, () => pages.read().finally(() => this.#pages.delete(layer)));
     try {
       return await within(reading, this.#intervalMs * PAGE_SHARE);

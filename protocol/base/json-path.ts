@@ -1,4 +1,4 @@
-/** JSON paths in options, relative to the list of an event's arguments: `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`. */
+/** JSON paths in options: `$.memory.rss`; in the list of an event's arguments `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`. */
 
 import { attempt } from './attempt.ts';
 
@@ -13,8 +13,14 @@ export const EACH = '*';
 export const FIRST_ARGUMENT = 'first argument';
 
 /** Returns undefined if the text is not a path or does not begin with an argument. */
-export function parseJsonPath(text: string): JsonPath | undefined {
+export function parseArgumentPath(text: string): JsonPath | undefined {
   if (text === FIRST_ARGUMENT) return ['0'];
+  const path = parseJsonPath(text);
+  return path && /^(\d+|\*)$/.test(path[0] ?? '') ? path : undefined;
+}
+
+/** Returns undefined if the text is not a path or has no step. */
+export function parseJsonPath(text: string): JsonPath | undefined {
   const path: string[] = [];
   STEP.lastIndex = 1;
   while (STEP.lastIndex < text.length) {
@@ -25,7 +31,7 @@ export function parseJsonPath(text: string): JsonPath | undefined {
     if (step === undefined) return undefined;
     path.push(step);
   }
-  return text.startsWith('$') && /^(\d+|\*)$/.test(path[0] ?? '') ? path : undefined;
+  return text.startsWith('$') && path.length > 0 ? path : undefined;
 }
 
 export function formatJsonPath(path: JsonPath): string {

@@ -50,7 +50,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     const prometheus = [first, second].map(({ url }) => ({ url: `${url}/metrics` }));
     const own = script({ target: first.url }, { warmUp: 0, workers: { prometheus } }, {}, HELLO);
     const { memory, absent } = (await goodInProcess(own)).result;
-    assert.equal(memory.sources.workerRss, 'Prometheus metrics');
+    assert.equal(memory.sources.workerRss, 'metrics pages');
     assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
     const firstBytes = memory.plateaus[0]?.workerRss ?? 0;
     // Each Node process alone takes more than half of that.

@@ -2,8 +2,8 @@
 import { INSPECTED } from '../../../protocol/documents/server-runtimes.ts';
 import { counted } from '../../../report/text/format.ts';
 import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
-import { PrometheusTargets, RedisReader } from '../../samplers/index.ts';
-import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts';
+import { PageTargets, RedisReader } from '../../samplers/index.ts';
+import { isNamed, metricsPagesOf, sourcesByLayer } from '../../script/options/worker-sources.ts';
 import type { Settings } from '../../script/settings.ts';
 import { check, type TargetCheck } from './target-check.ts';
 
@@ -53,13 +53,13 @@ function checkRedis(url: string): Promise<TargetCheck> {
 }
 
 export function checkMetrics(settings: Pick<Settings, 'workerSources' | 'layers'>): Promise<TargetCheck[]> {
-  const pages = Object.entries(sourcesByLayer(settings)).flatMap(([layer, { prometheus = [] }]) =>
-    prometheus.map((query) => ({ layer, query })),
+  const pages = Object.entries(sourcesByLayer(settings)).flatMap(([layer, sources]) =>
+    metricsPagesOf(sources).map((query) => ({ layer, query })),
   );
   return Promise.all(
     pages.map(({ layer, query }) => {
       const examine = async () => {
-        const { figures } = await (await PrometheusTargets.open([query])).read();
+        const { figures } = await (await PageTargets.open([query])).read();
         const bytes = Object.entries(figures).filter(([figure]) => figure.endsWith('Bytes'));
         const found = bytes.map(([figure, value]) => `${figure.replace('Bytes', '')} ${Math.round(value / 1e6)} MB`);
         return { status: 'ok' as const, found: found.join(', ') };

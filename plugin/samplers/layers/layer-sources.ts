@@ -12,7 +12,7 @@ import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
 import { runtimeOf } from '../inspector/runtime-of.ts';
 import { mallocBytesOf, openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
-import { METRICS, type PrometheusFigure } from '../prometheus/page-figures.ts';
+import { METRICS, type PageFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 import type { Measure, Source } from './layer.ts';
 
@@ -47,14 +47,13 @@ export const workerProcesses: Source = {
 
 /** @returns the source that reads the layer's metrics pages, of any exporter */
 export function metricsOf(layer: string): Source {
-  const keys = Object.keys(METRICS) as PrometheusFigure[];
-  const nameOf = (measure: string) =>
-    METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PrometheusFigure)].at(-1);
-  type Figures = { [key in PrometheusFigure]?: number };
+  const keys = Object.keys(METRICS) as PageFigure[];
+  const nameOf = (measure: string) => METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PageFigure)].at(-1);
+  type Figures = { [key in PageFigure]?: number };
   const figureOf = Object.fromEntries(keys.map((key) => [key, (figures: Figures) => figures[key]]));
   const inUs = ({ cpuSeconds }: Figures) => (cpuSeconds === undefined ? undefined : 1e6 * cpuSeconds);
   return {
-    name: 'Prometheus metrics',
+    name: 'metrics pages',
     measures: sums(
       async ({ pages }) => [(await pages(layer)).figures],
       { ...figureOf, cpuUs: inUs },

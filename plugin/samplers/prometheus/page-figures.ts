@@ -25,7 +25,7 @@ export const METRICS = {
   hostTcpBytes: ['node_sockstat_TCP_mem_bytes'],
 };
 
-export type PrometheusFigure = keyof typeof METRICS;
+export type PageFigure = keyof typeof METRICS;
 
 /** Metric names of node_exporter for the machine. */
 export const OF_MACHINE = {
@@ -35,8 +35,11 @@ export const OF_MACHINE = {
   name: 'node_uname_info',
 };
 
+/** CPU time of the process that serves the page, which may use a wrong unit. */
+export const OWN_CPU = 'process_cpu_seconds_total';
+
 /** Figures of which a page must have at least one. */
-export const MEMORY: PrometheusFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
+export const MEMORY: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
 /** Metrics that change after a restart. For Redis, the labels count: its exporter recomputes the start time each time, with an error. */
 export const STARTED = [
@@ -104,7 +107,7 @@ export function valuesIn(samples: Sample[]): PageValues {
 }
 
 /** @returns sums over all pages; a formula counts only if all pages of its exporter have it */
-export function figuresOf(pages: PageValues[]): Partial<Record<PrometheusFigure, number>> {
+export function figuresOf(pages: PageValues[]): Partial<Record<PageFigure, number>> {
   const sums = Object.entries(METRICS).flatMap(([figure, formulas]) => {
     const formula = formulas.find((candidate) => {
       const exporter = exporterOf(candidate);
@@ -119,6 +122,11 @@ export function figuresOf(pages: PageValues[]): Partial<Record<PrometheusFigure,
 function exporterOf(formula: string): string {
   const [prefix = ''] = formula.split('_');
   return prefix === 'nodejs' ? 'process' : prefix;
+}
+
+/** Returns the first names, and how many more there are. */
+export function listed(names: string[]): string {
+  return `${names.slice(0, 10).join(', ')}${names.length > 10 ? `, and ${names.length - 10} more` : ''}`;
 }
 
 /** Parses a formula such as `a{label="value"} - b`. */

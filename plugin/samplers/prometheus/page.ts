@@ -3,11 +3,14 @@
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
+import { countersIn } from './page-counters.ts';
 import {
   figuresOf,
   isWanted,
+  listed,
   MEMORY,
   METRICS,
+  OWN_CPU,
   type Sample,
   STARTED,
   valuesIn,
@@ -17,19 +20,18 @@ import { machineOf } from './page-machine.ts';
 
 export interface PrometheusQuery {
   url: string;
+  headers?: Record<string, string> | undefined;
   /** Labels that a sample must have to count. */
   labels: Record<string, string>;
 }
 
 export type PageReading = ReturnType<typeof readPage>;
-export type PrometheusReading = Pick<PageReading, 'figures' | 'identity'>;
+export type PagesReading = Pick<PageReading, 'figures' | 'identity'>;
 
 /** Maximum age of a sample with a timestamp: cAdvisor reads a container every 10 to 15 s. */
 const MAX_AGE_MS = 20_000;
 /** A Socket.IO process cannot use more cores than this. */
 export const MAX_CORES = 8;
-/** CPU time of the process that serves the page, which may use a wrong unit. */
-export const OWN_CPU = 'process_cpu_seconds_total';
 export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give milliseconds?`;
 /** Tolerance for another host's clock, and for the reported start time of a process. */
 const CLOCK_MARGIN_SECONDS = 60;
@@ -83,6 +85,7 @@ export function readPage(text: string, query: PrometheusQuery) {
     machine: machineOf(samples, query.url),
     /** Changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
+    counters: countersIn(text),
   };
 }
 
@@ -152,10 +155,6 @@ function memoryMissing(text: string, { url, labels }: PrometheusQuery): Capacity
     `${url} has no memory of a process, container or host${withLabels}; it has ${there}`,
     `export one of ${wanted.join(', ')}: a Node server by prom-client's collectDefaultMetrics(), other programs by process-exporter`,
   );
-}
-
-function listed(names: string[]): string {
-  return `${names.slice(0, 10).join(', ')}${names.length > 10 ? `, and ${names.length - 10} more` : ''}`;
 }
 
 function missing(message: string, fix: string): CapacityError {

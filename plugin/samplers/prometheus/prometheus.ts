@@ -1,12 +1,12 @@
-/** Requests one metrics page repeatedly, either the server's own or an exporter's. */
+/** Requests one page of metrics repeatedly, either the server's own or an exporter's. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
+import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { type Absence, Absent, Availability, describeAbsence, reasonOf } from '../absence.ts';
 import { type Answer, AnsweringProcess } from './answering-process.ts';
+import { type JsonQuery, readJsonPage, WholePage } from './json-page.ts';
 import {
   MAX_CORES,
-  OWN_CPU,
   PageLines,
   type PageReading,
   type PrometheusQuery,
@@ -14,7 +14,9 @@ import {
   requireFigures,
   WRONG_UNIT,
 } from './page.ts';
-import { countersIn } from './page-counters.ts';
+import { OWN_CPU } from './page-figures.ts';
+
+export type PageQuery = PrometheusQuery | JsonQuery;
 
 /** Time limit for a complete page. */
 const TIMEOUT_MS = 2000;
@@ -24,10 +26,10 @@ const MAX_BYTES = 64 * 1024 ** 2;
 const GIVE_UP_AFTER = 2;
 const RETRY_MS = 10_000;
 
-export class PrometheusReader {
-  readonly #query: PrometheusQuery;
-  /** Header of basic authorization, if the URL has user info. */
-  readonly #credentials: Record<string, string>;
+export class PageReader {
+  readonly #query: PageQuery;
+  /** With basic authorization, if the URL has user info. */
+  readonly #headers: Record<string, string>;
   readonly #process = new AnsweringProcess();
   /** Number of failed readings, without refused ones. */
   failures = 0;
@@ -38,10 +40,10 @@ export class PrometheusReader {
   /** Chains readings, so that their order is that of the figures. */
   #previous: Promise<unknown> = Promise.resolve();
 
-  private constructor(query: PrometheusQuery) {
+  private constructor(query: PageQuery) {
     const { url, headers } = splitUserInfo(query.url);
     this.#query = { ...query, url };
-    this.#credentials = headers;
+    this.#headers = mergeHeaders(headers, query.headers ?? {});
   }
 
   get url(): string {
@@ -59,17 +61,19 @@ export class PrometheusReader {
   }
 
   /** @throws CapacityError SOURCE_UNREACHABLE, or METRICS_MISSING without any memory of a process, container or host */
-  static async open(query: PrometheusQuery): Promise<PrometheusReader> {
-    const reader = new PrometheusReader(query);
+  static async open(query: PageQuery): Promise<PageReader> {
+    const reader = new PageReader(query);
     try {
-      requireFigures(await reader.#scrape(), query);
+      const text = await reader.#scrape();
+      if ('labels' in query) requireFigures(text, query);
+      else readJsonPage(text, query);
       reader.#availability.succeed();
     } catch (error) {
       if (error instanceof CapacityError) throw error;
       const fix =
         reasonOf(error) === 'refused'
-          ? 'put a valid user and password into its URL (http://user:password@host/metrics), or let this machine read it without a login'
-          : 'correct its URL in the option `prometheus`; curl it from this machine';
+          ? 'put a valid user and password into its URL (http://user:password@host/metrics), or a token into its `headers`'
+          : 'correct its URL; curl it from this machine';
       throw new CapacityError('SOURCE_UNREACHABLE', `no metrics from ${reader.url}: ${whyNot(error)}`, fix);
     }
     return reader;
@@ -106,12 +110,12 @@ export class PrometheusReader {
 
   async #answer(): Promise<PageReading & Answer> {
     const text = await this.#scrape();
-    const reading = readPage(text, this.#query);
+    const query = this.#query;
+    const reading = 'labels' in query ? readPage(text, query) : readJsonPage(text, query);
     const maxCores = OWN_CPU in reading.values ? MAX_CORES : Number.POSITIVE_INFINITY;
     return {
       ...reading,
       cpuSeconds: reading.figures.cpuSeconds,
-      counters: countersIn(text),
       maxCores,
       atMs: performance.now(),
     };
@@ -119,9 +123,11 @@ export class PrometheusReader {
 
   async #scrape(): Promise<string> {
     // A new connection each time: a persistent one would always reach the same of several processes.
-    const headers = { ...this.#credentials, accept: 'text/plain;version=0.0.4', connection: 'close' };
+    const isText = 'labels' in this.#query;
+    const accept = isText ? 'text/plain;version=0.0.4' : 'application/json';
+    const headers = { accept, ...this.#headers, connection: 'close' };
     const response = await fetch(this.#query.url, { headers, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    const page = new PageLines();
+    const page = isText ? new PageLines() : new WholePage();
     let size = 0;
     for await (const chunk of response.body ?? []) {
       page.add(chunk);

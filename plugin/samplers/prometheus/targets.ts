@@ -2,11 +2,11 @@
 
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { type Absence, Absent, describeAbsence } from '../absence.ts';
-import type { PageReading, PrometheusQuery, PrometheusReading } from './page.ts';
+import type { PageReading, PagesReading } from './page.ts';
 import { figuresOf } from './page-figures.ts';
-import { PrometheusReader } from './prometheus.ts';
+import { type PageQuery, PageReader } from './prometheus.ts';
 
-export interface TargetReading<Reading = PrometheusReading> {
+export interface TargetReading<Reading = PagesReading> {
   url: string;
   reading: Reading | undefined;
   absence: Absence | undefined;
@@ -14,16 +14,16 @@ export interface TargetReading<Reading = PrometheusReading> {
   alternates: boolean;
 }
 
-export class PrometheusTargets {
-  readonly #targets: PrometheusReader[];
+export class PageTargets {
+  readonly #targets: PageReader[];
 
-  private constructor(targets: PrometheusReader[]) {
+  private constructor(targets: PageReader[]) {
     this.#targets = targets;
   }
 
   /** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING for a target without figures */
-  static async open(queries: PrometheusQuery[]): Promise<PrometheusTargets> {
-    return new PrometheusTargets(await Promise.all(queries.map((query) => PrometheusReader.open(query))));
+  static async open(queries: PageQuery[]): Promise<PageTargets> {
+    return new PageTargets(await Promise.all(queries.map((query) => PageReader.open(query))));
   }
 
   get failures(): number {
@@ -55,7 +55,7 @@ export class PrometheusTargets {
   }
 
   /** Sums the figures of all pages. @throws Error with the reason if a page has none, as a sum over the others would be too low */
-  async read(): Promise<PrometheusReading> {
+  async read(): Promise<PagesReading> {
     const targets = await this.readEach();
     const absent = targets.flatMap(({ url, absence }) => (absence ? { url, absence } : []));
     const [first] = absent;

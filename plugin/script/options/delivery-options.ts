@@ -1,11 +1,11 @@
 /** The option `delivery`: counts the server's own event instead of the contract's broadcast. */
 import { z } from 'zod';
-import { parseJsonPath } from '../../../protocol/base/json-path.ts';
+import { parseArgumentPath } from '../../../protocol/base/json-path.ts';
 
 const PATH_HINT = 'expected a path into the arguments such as $.0.id, or: first argument';
 
 const jsonPath = z.string().transform((text, context) => {
-  const path = parseJsonPath(text);
+  const path = parseArgumentPath(text);
   if (path) return path;
   context.addIssue({ code: 'custom', message: PATH_HINT });
   return z.NEVER;
@@ -22,7 +22,7 @@ export const emissionSchema = z
 const roomsOfClient = z
   .string({ error: 'expected the name of a variable, without {{ }}, or a path into the join' })
   .transform((text, context) => {
-    const path = parseJsonPath(text);
+    const path = parseArgumentPath(text);
     if (path) return path;
     if (/^[\w.-]+$/.test(text)) return text;
     context.addIssue({ code: 'custom', message: `the name of a variable, or: ${PATH_HINT}` });

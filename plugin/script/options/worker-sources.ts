@@ -1,17 +1,44 @@
 /** Sources of memory and CPU of a part of the deployment: its processes on this machine, or pages of metrics. */
 import { z } from 'zod';
 import { attempt } from '../../../protocol/base/attempt.ts';
+import { parseJsonPath } from '../../../protocol/base/json-path.ts';
 import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
 
-const metricsSchema = z.strictObject({
+const page = {
   url: z
     .url({ protocol: /^https?$/, error: 'expected a URL such as http://10.0.0.11:9464/metrics' })
-    .describe('URL of the metrics; `user:password@` before the host is sent as basic authorization'),
+    .describe('its URL; `user:password@` before the host is sent as basic authorization'),
+  headers: z.record(z.string(), z.string()).optional().describe('HTTP headers, such as `authorization`'),
+};
+const metricsSchema = z.strictObject({
+  ...page,
   labels: z
     .record(z.string(), z.string())
     .default({})
     .describe('labels of the samples to add up; default: all samples'),
 });
+
+const numberAt = (what: string) =>
+  z
+    .string()
+    .transform((text, context) => {
+      const path = parseJsonPath(text);
+      if (path) return path;
+      context.addIssue({ code: 'custom', message: 'expected a path such as $.memory.rss' });
+      return z.NEVER;
+    })
+    .optional()
+    .describe(what);
+const jsonPageSchema = z
+  .strictObject({
+    ...page,
+    rss: numberAt('path of the resident memory in bytes, such as `$.memory.rss`; values of a `*` are added up'),
+    heapUsed: numberAt('path of the used heap in bytes'),
+    external: numberAt('path of the external memory in bytes'),
+    cpuMicroseconds: numberAt('path of the CPU time, such as `$.cpu.*` for Node’s `process.cpuUsage()`'),
+    pid: numberAt('path of the process id, which shows restarts; default: `$.pid`'),
+  })
+  .refine(({ rss, heapUsed }) => rss ?? heapUsed, 'give `rss` or `heapUsed`');
 
 const pid = z.int().positive();
 /** Also accepts text, which a template produces from `PIDS=$(pgrep …)`. */
@@ -43,6 +70,12 @@ const processSources = z.strictObject({
     .union([metricsSchema.transform((page) => [page]), z.array(metricsSchema).min(1)])
     .optional()
     .describe('pages of metrics in Prometheus’ format, one or a list; alone, or with one of the above'),
+  json: z
+    .union([jsonPageSchema.transform((single) => [single]), z.array(jsonPageSchema).min(1)], {
+      error: 'expected {url: http://…, rss: $.memory.rss}',
+    })
+    .optional()
+    .describe('or JSON pages of the server, one or a list'),
 });
 
 const inspectorUrl = z
@@ -81,18 +114,23 @@ export const workerSourcesSchema = processSources
   .refine(
     ({ inspect, profile, ...sources }) =>
       Object.keys(sources).length > 0 || Array.isArray(inspect) || (profile && !inspect),
-    'give `pids`, `match`, `cgroup`, `prometheus`, or URLs in `inspect`',
+    'give `pids`, `match`, `cgroup`, `prometheus`, `json`, or URLs in `inspect`',
   );
 
 const layerSchema = processSources
   .refine(oneQuery, ONE_QUERY)
-  .refine((sources) => Object.keys(sources).length > 0, 'give `pids`, `match`, `cgroup` or `prometheus`');
+  .refine((sources) => Object.keys(sources).length > 0, 'give `pids`, `match`, `cgroup`, `prometheus` or `json`');
 
 /** Schema of the parts of a deployment that have no control port. */
 export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), layerSchema);
 
 export type ProcessSources = z.infer<typeof processSources>;
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;
+
+/** Returns the pages from which figures are read. */
+export function metricsPagesOf({ prometheus = [], json = [] }: ProcessSources) {
+  return [...prometheus, ...json];
+}
 
 /** Returns whether any source is set. `profile` is an option, not a source. */
 export function hasSources({ profile: _, ...sources }: WorkerSources): boolean {

@@ -59,8 +59,8 @@ function memberOf(place: Place, key: string, value: unknown): Place {
 function treatmentOf({ key: parent, treatment }: Place, key: string, value: unknown, inFlow: boolean): Treatment {
   if (treatment === 'secret' || isSecretPlace(key)) return 'secret';
   if (treatment === 'content') return 'content';
-  // There, `json` is a JSONPath.
-  if (key === 'json' && ['capture', 'match'].includes(parent)) return 'shown';
+  // Elsewhere than in a request, `json` is a path, or an option with paths.
+  if (key === 'json' && (!inFlow || ['capture', 'match'].includes(parent))) return 'shown';
   if (key === 'over' && typeof value === 'string' && VARIABLE.test(value)) return 'shown';
   if (key === 'acknowledge' && Array.isArray(value)) return 'content';
   if (CONTENT.has(key.toLowerCase())) return 'content';

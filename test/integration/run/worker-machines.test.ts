@@ -6,7 +6,7 @@ import { it, test } from 'node:test';
 import { workerFigures } from '../../../plugin/result/assemble-workers.ts';
 import { ResourceWindows } from '../../../plugin/run/windows/resource-windows.ts';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
-import { PrometheusTargets } from '../../../plugin/samplers/index.ts';
+import { PageTargets } from '../../../plugin/samplers/index.ts';
 import { takenByOthers } from '../../../report/figures/others.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
@@ -57,7 +57,7 @@ it('node_exporter gives the stolen CPU and the memory of a worker machine', asyn
       `node_uname_info{nodename="${nodename}"} 1`,
     ].join('\n');
   const server = createServer((_request, response) => response.end(page()));
-  const pages = await PrometheusTargets.open([{ url: `${await urlOf(t, server)}/metrics`, labels: {} }]);
+  const pages = await PageTargets.open([{ url: `${await urlOf(t, server)}/metrics`, labels: {} }]);
   const measured = measurements();
   const windows = new ResourceWindows(async () => [], { exported: () => pages.machines() });
   await windows.begin();

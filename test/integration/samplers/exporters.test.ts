@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { checkMetrics } from '../../../plugin/doctor/target/check-sources.ts';
-import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
+import { layersFor, PageTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { column } from '../../helpers/columns.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -37,7 +37,7 @@ async function start(t: TestContext, name: string, options: (address: string) =>
 
 async function read(layer: string, prometheus: { url: string; labels: Record<string, string> }[]) {
   const sampler = new Sampler({
-    prometheus: { [layer]: await PrometheusTargets.open(prometheus) },
+    prometheus: { [layer]: await PageTargets.open(prometheus) },
     layers: layersFor({ [layer]: { prometheus } }),
     pids: () => ({}),
     connections: () => 0,
@@ -82,7 +82,7 @@ test('redis_exporter gives memory and CPU of Redis', {
   const { bytes, cpu, absent } = await read('redis', [memory(url)]);
   assert.ok((bytes.redisRss ?? 0) > 1e6, JSON.stringify(absent));
   assert.equal(typeof cpu.redis, 'number');
-  const pages = await PrometheusTargets.open([memory(url)]);
+  const pages = await PageTargets.open([memory(url)]);
   assert.equal((await pages.read()).identity, (await pages.read()).identity);
 });
 
@@ -94,5 +94,5 @@ test("nginx's own exporter is refused, since it has no metrics of memory", {
     `-web.listen-address=${address}`,
     `-nginx.scrape-uri=http://127.0.0.1:${nginx.port}/status`,
   ]);
-  await assert.rejects(PrometheusTargets.open([memory(url)]), { code: 'METRICS_MISSING' });
+  await assert.rejects(PageTargets.open([memory(url)]), { code: 'METRICS_MISSING' });
 });

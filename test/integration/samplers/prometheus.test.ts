@@ -4,8 +4,9 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { layersFor, PrometheusTargets, Sampler } from '../../../plugin/samplers/index.ts';
+import { layersFor, PageTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import type { SamplerSources } from '../../../plugin/samplers/sampler.ts';
+import { metricsPagesOf, workerSourcesSchema } from '../../../plugin/script/options/worker-sources.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
 import { readAll } from '../../helpers/readings.ts';
@@ -23,10 +24,10 @@ async function serve(t: TestContext, page: Page): Promise<string> {
   return `${await urlOf(t, http)}/metrics`;
 }
 
-const open = (urls: string[], labels: Labels = {}) => PrometheusTargets.open(urls.map((url) => ({ url, labels })));
+const open = (urls: string[], labels: Labels = {}) => PageTargets.open(urls.map((url) => ({ url, labels })));
 
 /** Opens all pages as one source. */
-async function serveAll(t: TestContext, ...pages: Page[]): Promise<PrometheusTargets> {
+async function serveAll(t: TestContext, ...pages: Page[]): Promise<PageTargets> {
   return open(await Promise.all(pages.map((page) => serve(t, page))));
 }
 
@@ -43,7 +44,7 @@ describe("a server's metrics", () => {
     assert.ok(Math.abs((bytes.workerRss ?? 0) - rss) < 0.5 * rss, String(bytes.workerRss));
     assert.ok(Math.abs((bytes.workerHeapUsed ?? 0) - heapUsed) < 0.9 * heapUsed, String(bytes.workerHeapUsed));
     assert.ok((bytes.workerExternal ?? 0) > 0);
-    assert.equal(sources.workerRss, 'Prometheus metrics');
+    assert.equal(sources.workerRss, 'metrics pages');
     assert.match(absent.workerWorkingSet ?? '', /not all metrics have container_memory_working_set_bytes/);
     const { user, system } = process.cpuUsage();
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
@@ -289,5 +290,72 @@ describe('metrics of several workers', () => {
       [100, undefined],
       [undefined, 'HTTP 503'],
     ]);
+  });
+});
+
+describe('a JSON page of the server', () => {
+  const openJson = (paths: object, ...urls: string[]) => {
+    const json = urls.map((url) => ({ url, ...paths }));
+    return PageTargets.open(metricsPagesOf(workerSourcesSchema.parse({ json })));
+  };
+  const MEMORY = { rss: '$.memory.rss', heapUsed: '$.memory.heapUsed' };
+
+  it('gives memory and CPU from the named paths, with a token in a header', async (t) => {
+    const url = await serve(t, ({ authorization }) => {
+      const body = { pid: process.pid, memory: process.memoryUsage(), cpu: process.cpuUsage() };
+      return authorization === 'Bearer secret' ? JSON.stringify(body) : 401;
+    });
+    const paths = { ...MEMORY, external: '$.memory.external', cpuMicroseconds: '$.cpu.*' };
+    await assert.rejects(openJson(paths, url), { code: 'SOURCE_UNREACHABLE', message: /HTTP 401/ });
+    const sampler = samplerOf({
+      worker: await openJson({ ...paths, headers: { authorization: 'Bearer secret' } }, url),
+    });
+    const { bytes, sources } = await readAll(sampler);
+    const { rss, heapUsed } = process.memoryUsage();
+    assert.ok(Math.abs((bytes.workerRss ?? 0) - rss) < 0.5 * rss, String(bytes.workerRss));
+    assert.ok(Math.abs((bytes.workerHeapUsed ?? 0) - heapUsed) < 0.9 * heapUsed, String(bytes.workerHeapUsed));
+    assert.ok((bytes.workerExternal ?? 0) > 0);
+    assert.equal(sources.workerRss, 'metrics pages');
+    const { user, system } = process.cpuUsage();
+    assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
+  });
+
+  it('adds up the processes that it lists, and those of other pages', async (t) => {
+    const page = (...sizes: number[]) => serve(t, () => JSON.stringify({ workers: sizes.map((rss) => ({ rss })) }));
+    const pages = await openJson({ rss: '$.workers.*.rss' }, await page(5e7, 6e7), await page(7e7));
+    assert.deepEqual((await pages.read()).figures, { rssBytes: 18e7 });
+  });
+
+  it('is refused before the load without a number in bytes at a path, with the numbers that it has', async (t) => {
+    const refused: [content: string, message: RegExp][] = [
+      ['<!doctype html>', /is not JSON: it begins with "<!doctype html>"/],
+      ['{"mem":{"rss":5e7},"up":3}', /nothing at \$\.memory\.rss; its numbers are at \$\.mem\.rss, \$\.up/],
+      ['{"memory":{"rss":"48 MB","heapUsed":5e6}}', /no number at \$\.memory\.rss, but string/],
+      ['{"memory":{"rss":48.2,"heapUsed":5e6}}', /48\.2 at \$\.memory\.rss/],
+      ['{"memory":{"rss":1e300,"heapUsed":5e6}}', /1e\+300 at/],
+      ['null', /nothing at \$\.memory\.rss; its numbers are at no path/],
+    ];
+    for (const [content, message] of refused) {
+      const url = await serve(t, () => content);
+      await assert.rejects(openJson(MEMORY, url), { code: 'METRICS_MISSING', message });
+    }
+    const large = await serve(t, () => JSON.stringify({ memory: { rss: 5e7 }, log: 'x'.repeat(2 ** 21) }));
+    await assert.rejects(openJson(MEMORY, large), { code: 'SOURCE_UNREACHABLE', message: /more than 1 MB/ });
+  });
+
+  it('shows restarts, and processes that answer in turn, by the process id or the uptime', async (t) => {
+    const processes = [{ pid: 1 }, { pid: 2 }];
+    let [turn, alternates] = [0, false];
+    const url = await serve(t, () =>
+      JSON.stringify({ memory: { rss: 5e7, heapUsed: 5e6 }, ...processes[alternates ? turn++ % 2 : turn] }),
+    );
+    const pages = await openJson(MEMORY, url);
+    const { identity } = await pages.read();
+    turn = 1;
+    assert.notEqual((await pages.read()).identity, identity);
+    assert.equal(pages.alternates, false);
+    alternates = true;
+    for (let reading = 0; reading < 6; reading++) await pages.readEach();
+    assert.ok(pages.alternates);
   });
 });

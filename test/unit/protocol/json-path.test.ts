@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatJsonPath, parseJsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
+import { formatJsonPath, parseArgumentPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 
 const first = { id: 7, 'message id': 'm', 'a"\\b]': 'odd', list: [{ at: 1 }] };
 
@@ -28,8 +28,8 @@ const MANY: [path: string, found: unknown[]][] = [
 
 /** The path, which is the same when it is written and read once more */
 function parsed(text: string) {
-  const path = parseJsonPath(text) ?? assert.fail(text);
-  assert.deepEqual(parseJsonPath(formatJsonPath(path)), path);
+  const path = parseArgumentPath(text) ?? assert.fail(text);
+  assert.deepEqual(parseArgumentPath(formatJsonPath(path)), path);
   return path;
 }
 
@@ -44,6 +44,6 @@ test('all that stand at a path with *', () => {
 
 test('refuses texts that are no path', () => {
   for (const text of ['', '$', 'id', '$.id', '0.id', '$.0.', '$.0..id', '$[0', '$.0 .id', '$.0[x]', '$.0["\\x"]']) {
-    assert.equal(parseJsonPath(text), undefined, text);
+    assert.equal(parseArgumentPath(text), undefined, text);
   }
 });

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StillFigures } from '../../../plugin/run/checkpoints/metrics-pages.ts';
-import type { PrometheusReading } from '../../../plugin/samplers/prometheus/page.ts';
-import type { PrometheusFigure } from '../../../plugin/samplers/prometheus/page-figures.ts';
+import type { PagesReading } from '../../../plugin/samplers/prometheus/page.ts';
+import type { PageFigure } from '../../../plugin/samplers/prometheus/page-figures.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
 
 /** Of w0, w1, … */
-type Pages = () => PrometheusReading['figures'][];
+type Pages = () => PagesReading['figures'][];
 
 const showing =
   (pages: Pages, alternates = false): Change =>
@@ -50,7 +50,7 @@ describe('metrics of a server', () => {
 
 let reads = 0;
 /** With memory that moves each time. */
-const page = (figures: Partial<Record<PrometheusFigure, number>>, url = 'http://w0/metrics') => ({
+const page = (figures: Partial<Record<PageFigure, number>>, url = 'http://w0/metrics') => ({
   url,
   reading: { identity: '', figures: { rssBytes: ++reads, ...figures } },
   absence: undefined,

@@ -51,6 +51,9 @@ const CASES: Case[] = [
   // A server without a control port
   ['workers.prometheus[0].url', { workers: { prometheus: [{ url: 'nonsense' }] } }],
   ['workers.prometheus.url', { workers: { prometheus: { url: 'nonsense' } } }],
+  ['workers.json', { workers: { json: 'http://127.0.0.1/health' } }],
+  ['workers.json', { workers: { json: { url: 'http://127.0.0.1/health' } } }],
+  ['workers.json.rss', { workers: { json: { url: 'http://127.0.0.1/health', rss: 'memory.rss' } } }],
   ['workers.match', { workers: { match: '(' } }],
   ['workers', { workers: {} }],
   ['workers.profile', { workers: { profile: true } }, { TARGET: 'http://10.0.0.1' }],

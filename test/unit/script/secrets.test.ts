@@ -9,20 +9,18 @@ import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked
 
 const CANARY = 'canary-7f3a9';
 
+const PATHS = ['rss', 'heapUsed', 'external', 'cpuMicroseconds', 'pid'];
 /** Options that are shown: names, paths and expressions, which describe the run. */
 const SHOWN = [
   // of the plugin
   ...['room', 'clients', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
   ...['delivery.audience.event', 'delivery.audience.client', 'delivery.publish.emit.0', 'fault.command.0'],
-  ...[
-    'workers.pids',
-    'layers.x.pids',
-    'workers.cgroup',
-    'workers.match',
-    'workers.prometheus.labels.x',
-    'workers.prometheus.0.labels.x',
-  ],
-  ...['layers.x.cgroup', 'layers.x.match', 'layers.x.prometheus.labels.x', 'layers.x.prometheus.0.labels.x'],
+  ...['workers', 'layers.x'].flatMap((part) =>
+    [
+      ...['pids', 'cgroup', 'match', 'prometheus.labels.x', 'prometheus.0.labels.x'],
+      ...['json', 'json.0'].flatMap((page) => PATHS.map((path) => `${page}.${path}`)),
+    ].map((source) => `${part}.${source}`),
+  ),
   // of the engine
   ...['engine.path', 'engine.parser', 'engine.timeout', 'engine.connectTimeout', 'engine.localAddresses.0'],
   ...['engine.reconnection.delay', 'engine.reconnection.maxDelay', 'engine.retry.delay', 'engine.retry.maxDelay'],

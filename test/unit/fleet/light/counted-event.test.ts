@@ -6,7 +6,7 @@ import type { ClientOptions, Copy } from '../../../../plugin/fleet/client/client
 import { type EventPlan, idOf } from '../../../../plugin/fleet/client/counted-event.ts';
 import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locator.ts';
 import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
-import { parseJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
+import { parseArgumentPath, valueAt } from '../../../../protocol/base/json-path.ts';
 import { countedAs } from '../../../../protocol/wire/counted-as.ts';
 import { assertEach, column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
@@ -51,7 +51,7 @@ test('the locator finds what a parser finds, wherever it stands', () => {
     return JSON.parse(bytes.toString('utf8', locator.start, locator.end));
   };
   for (const value of values) {
-    for (const path of paths.map((one) => parseJsonPath(one) as string[])) {
+    for (const path of paths.map((one) => parseArgumentPath(one) as string[])) {
       const expected = valueAt(value.slice(1), path);
       assert.deepEqual([locate(value, path), locate(value, path, 1)], [expected, expected], `${value} ${path}`);
     }
@@ -75,7 +75,7 @@ test('an id is a string or a number that JavaScript can tell from its neighbours
 });
 
 test('where a copy has several values, they are found as the decoder finds them', () => {
-  const { send, ids } = noting({ event: 'chat', id: parseJsonPath('$.0.*.id') as string[], sentAt: undefined });
+  const { send, ids } = noting({ event: 'chat', id: parseArgumentPath('$.0.*.id') as string[], sentAt: undefined });
   send('2["chat",{"*":{"id":"a"},"other":{"id":"b"}}]');
   assert.deepEqual(ids(), [idIn('/', 'a'), idIn('/', 'b')]);
 });

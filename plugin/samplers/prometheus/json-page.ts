@@ -1,0 +1,98 @@
+/** Reads the figures of a JSON page that a server writes about itself. */
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
+import { printable } from '../../../protocol/base/printable.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
+import type { Counters } from './page-counters.ts';
+import { figuresOf, listed, OWN_CPU, type PageValues } from './page-figures.ts';
+
+export interface JsonQuery {
+  url: string;
+  headers?: Record<string, string> | undefined;
+  rss?: JsonPath | undefined;
+  heapUsed?: JsonPath | undefined;
+  external?: JsonPath | undefined;
+  cpuMicroseconds?: JsonPath | undefined;
+  pid?: JsonPath | undefined;
+}
+
+/** Formula of `METRICS`, divisor, and the least value of a process, by figure. */
+const FIGURES = {
+  rss: { formula: 'process_resident_memory_bytes', divisor: 1, least: 1e6 },
+  heapUsed: { formula: 'nodejs_heap_size_used_bytes', divisor: 1, least: 1e5 },
+  external: { formula: 'nodejs_external_memory_bytes', divisor: 1, least: 0 },
+  cpuMicroseconds: { formula: OWN_CPU, divisor: 1e6, least: 0 },
+};
+const MAX_BYTES = 1024 ** 2;
+const MAX_DEPTH = 6;
+const MAX_NUMBERS = 50;
+
+/** Text of a page of limited size. */
+export class WholePage {
+  readonly #decoder = new TextDecoder();
+  #text = '';
+
+  /** @throws Error for a page that is too large */
+  add(chunk: Uint8Array): void {
+    this.#text += this.#decoder.decode(chunk, { stream: true });
+    if (this.#text.length > MAX_BYTES) throw new Error(`more than ${MAX_BYTES / 1024 ** 2} MB of JSON`);
+  }
+
+  text(): string {
+    return this.#text;
+  }
+}
+
+/** @throws CapacityError METRICS_MISSING without a number at one of the paths, or with one that cannot be in bytes */
+export function readJsonPage(text: string, query: JsonQuery) {
+  const page = attempt(() => ({ content: JSON.parse(text) as unknown }));
+  if (!page) throw missing(query, `is not JSON: it begins with "${printable(text, 40)}"`, 'correct its URL');
+  const values: PageValues = {};
+  for (const [figure, { formula, divisor, least }] of Object.entries(FIGURES)) {
+    const path = query[figure as keyof typeof FIGURES];
+    if (path) values[formula] = sumAt(page.content, path, least, query) / divisor;
+  }
+  const uptime = valuesAt(page.content, ['uptime'])[0];
+  return {
+    values,
+    figures: figuresOf([values]),
+    machine: undefined,
+    identity: JSON.stringify(valuesAt(page.content, query.pid ?? ['pid'])),
+    counters: (typeof uptime === 'number' ? { uptime } : {}) as Counters,
+  };
+}
+
+function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery): number {
+  const found = valuesAt(content, path);
+  const at = formatJsonPath(path);
+  const [other] = found.filter((value) => typeof value !== 'number');
+  if (found.length === 0 || other !== undefined) {
+    const what = other === undefined ? `nothing at ${at}` : `no number at ${at}, but ${typeof other}`;
+    const numbers = numbersIn(content).map(formatJsonPath);
+    throw missing(
+      query,
+      `has ${what}; its numbers are at ${printable(listed(numbers), 500) || 'no path'}`,
+      'correct the path, or let the server write numbers: `process.memoryUsage()`',
+    );
+  }
+  const numbers = found as number[];
+  const impossible = numbers.find((value) => !(value >= least && value <= LARGEST_FIGURE));
+  if (impossible === undefined) return numbers.reduce((sum, value) => sum + value, 0);
+  throw missing(query, `has ${impossible} at ${at}, too little or too much for a process`, 'let the page give bytes');
+}
+
+/** Returns the paths of numbers, of which a page can have very many. */
+function numbersIn(content: unknown, path: string[] = [], found: string[][] = []): string[][] {
+  if (typeof content === 'number') found.push(path);
+  if (typeof content !== 'object' || content === null || path.length >= MAX_DEPTH) return found;
+  for (const [key, inside] of Object.entries(content)) {
+    if (found.length >= MAX_NUMBERS) break;
+    numbersIn(inside, [...path, key.slice(0, MAX_NUMBERS)], found);
+  }
+  return found;
+}
+
+function missing({ url }: JsonQuery, what: string, fix: string): CapacityError {
+  return new CapacityError('METRICS_MISSING', `${url} ${what}`, fix);
+}
