@@ -6,12 +6,14 @@ import { NeedsOptions } from '../run/receivers/explain-failure.ts';
 import { listeningProcesses } from '../run/target/target-listeners.ts';
 import { addHelp, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
 import { formOf, readVariables, withNamedCredentials } from './init/credentials.ts';
+import { type Recording, readRecording } from './init/har/from-har.ts';
 import { lookAt } from './init/look.ts';
 import { type Answers, flowOf, LOGIN, optionsSchema } from './init/options.ts';
 import { answering, Interview } from './init/questions.ts';
 import { INSPECTION, type Starter, starterScenario } from './init/starter-scenario.ts';
 
 const CONTROL_PORT = 3200;
+const MAX_PUBLISHES = 3;
 const NESTJS_JWT = `init --url http://app:3000 \\
     --login '{"post": {"url": "/auth/login",
       "json": {"username": "ann", "password": "{{ $env.PASSWORD }}"},
@@ -19,6 +21,7 @@ const NESTJS_JWT = `init --url http://app:3000 \\
     --auth '{"token": "{{ token }}"}' --publish '["message", {"id": "$id"}]'`;
 
 interface Options extends Answers {
+  har?: string;
   out: string;
   force?: boolean;
   json?: boolean;
@@ -29,6 +32,10 @@ export function addInit(program: Command): void {
     .command('init')
     .description('Writes a first scenario for your own server. On a terminal, it asks for missing options.')
     .option('--url <url>', 'URL of the server, or of the proxy in front of it')
+    .option(
+      '--har <file>',
+      'a browser’s recording of one user, from the login to a message: Network, “Save all as HAR (with sensitive data)”',
+    )
     .option('--connections <n>', 'number of connections (default: 1000)')
     .option('--instrumented', 'the server calls instrument(io), so all figures can be measured')
     .option('--path <path>', 'Engine.IO path (default: /socket.io/)')
@@ -61,6 +68,7 @@ export function addInit(program: Command): void {
       'init --url http://app:3000 --publish \'["say", "$id"]\'': 'a server that sends when a client emits',
       'init --auth \'{"token": "{{ $env.TOKEN }}"}\'':
         'a server that requires a token: from the environment, or asked for',
+      'init --har session.har': 'everything from a recording of one user in a browser',
       [NESTJS_JWT]: 'NestJS with a JWT that a login by HTTP answers',
     },
     exitCodes: {
@@ -75,13 +83,22 @@ function joined(value: string, before?: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
 
-async function init({ out, force, json, ...given }: Options): Promise<void> {
+async function init({ har, out, force, json, ...options }: Options): Promise<void> {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true && !json;
   const say = json ? console.error : console.log;
-  const interview = isInteractive ? new Interview(given) : undefined;
+  const recording = har === undefined ? undefined : readRecording(har, options);
+  for (const note of recording?.notes ?? []) say(note);
+  const given: Answers = recording ? { instrumented: false, ...recording.answers, ...options } : options;
+  const publishes = given.publish === undefined ? (recording?.publishes ?? []) : [];
+  const isUnsure = publishes.length > 1;
+  const interview =
+    isInteractive && (isUnsure || !recording)
+      ? new Interview(given, recording && { publish: publishes[0] as string })
+      : undefined;
+  const context = { say, isInteractive, recording };
   const { starter, variables } = interview
-    ? await interview.until((answers, needsEvent) => examine(answers, { say, isInteractive, needsEvent }))
-    : await examine(given, { say, isInteractive, needsEvent: true });
+    ? await interview.until((answers, needsEvent) => examine(answers, { ...context, needsEvent }))
+    : await examineAny(given, publishes, { ...context, needsEvent: !recording });
   if (variables.length > 0) {
     const all = `Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`;
     starter.environment = [all, ...variables.flatMap(formOf)];
@@ -102,13 +119,26 @@ interface Examination {
   isInteractive: boolean;
   /** Whether a scenario that measures connections only is a failure. */
   needsEvent: boolean;
+  recording: Recording | undefined;
+}
+
+/** Takes the first of the events to publish that comes back. */
+async function examineAny(given: Answers, publishes: string[], context: Examination) {
+  let first: Awaited<ReturnType<typeof examine>> | undefined;
+  for (const publish of publishes.slice(0, MAX_PUBLISHES)) {
+    const found = await examine({ ...given, publish }, context);
+    if (found.starter.delivery) return found;
+    first ??= found;
+  }
+  return first ?? examine(given, context);
 }
 
 /** @returns what the scenario will be, and the environment variables that it needs */
-async function examine(answers: Answers, { say, isInteractive, needsEvent }: Examination) {
+async function examine(answers: Answers, { say, isInteractive, needsEvent, recording }: Examination) {
   const { listen: seconds, ...starter } = starterOf(answers);
   const { publish } = starter;
-  const { named, variables } = withNamedCredentials({ flow: starter.flow, publish });
+  const { named, variables } = withNamedCredentials({ flow: starter.flow, publish }, recording?.secrets);
+  if (recording) Object.assign(starter, recording.engine, { recorded: recording.notes });
   const { flow } = Object.assign(starter, named);
   if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
@@ -117,6 +147,9 @@ async function examine(answers: Answers, { say, isInteractive, needsEvent }: Exa
     Object.assign(starter, await lookByAnyOptions({ ...starter, publish }, seconds));
     if (!starter.delivery && needsEvent) requireAnEvent(starter);
     say(starter.finding);
+  } else if (recording) {
+    const seen = recording.publishes.indexOf(String(answers.publish));
+    starter.delivery = recording.deliveries[seen];
   }
   return { starter: starter as Starter, variables };
 }

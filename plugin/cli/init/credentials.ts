@@ -10,11 +10,15 @@ type Flow = Record<string, unknown>[];
 /**
  * Replaces literal credentials by `{{ $env.NAME }}`, and sets these variables in this process, which plays the flow.
  * @param given parts of a scenario, such as `flow` and `publish`
+ * @param secrets values that are credentials under any name
  * @returns the same parts, and the variables that they need
  */
-export function withNamedCredentials<T extends object>(given: T): { named: T; variables: string[] } {
+export function withNamedCredentials<T extends object>(
+  given: T,
+  secrets: ReadonlySet<string> = new Set(),
+): { named: T; variables: string[] } {
   const values = new Map<string, string>();
-  const named = mapped(given, '', (value, key) => {
+  const named = mapped(given, '', secrets, (value, key) => {
     const name = nameFor(key, value, values);
     values.set(name, value);
     return `{{ $env.${name} }}`;
@@ -63,13 +67,22 @@ async function askHidden(message: string): Promise<string> {
 }
 
 /** @param replace gets each literal credential with its key */
-function mapped(value: unknown, key: string, replace: (value: string, key: string) => string): unknown {
-  if (Array.isArray(value)) return value.map((one) => mapped(one, key, replace));
+function mapped(
+  value: unknown,
+  key: string,
+  secrets: ReadonlySet<string>,
+  replace: (value: string, key: string) => string,
+): unknown {
+  if (Array.isArray(value)) return value.map((one) => mapped(one, key, secrets, replace));
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, mapped(inside, name, replace)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inside]) => [name, mapped(inside, name, secrets, replace)]),
+    );
   }
   if (typeof value !== 'string') return value;
   if (isCredential(key, value)) return replace(value, key);
+  // An argument of an event has no name of its own.
+  if (secrets.has(value)) return replace(value, ['emit', 'args'].includes(key) ? 'SECRET' : key);
   return value.replace(SECRET_QUERY, (whole, start: string, name: string, text: string) =>
     isSecretName(name) && !isTemplate(text) ? `${start}${name}=${replace(text, name)}` : whole,
   );

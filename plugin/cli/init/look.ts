@@ -40,19 +40,22 @@ export async function lookAt(starter: Starter, seconds: number) {
   );
   const repeated = delivery || published || told ? [] : repeatedIn([usable, others]);
   const roomless = usable.find(({ args }) => findId(args, ids) !== undefined);
-  const missing = told
-    ? roomless
-      ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${roomIntoEvent(roomless.event)}; or, if everybody gets it, leave \`$room\` out of --publish.`
-      : 'No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.'
-    : partly
-      ? partly.text
-      : heard[0].length === 0
-        ? ''
-        : published
-          ? 'No event carried the published id.'
-          : repeated.length === 0
-            ? 'No event came to two connections, at least twice.'
-            : repeated.map(withoutIdText).join(' ');
+  const isFound = delivery !== undefined && partly === undefined;
+  const missing = isFound
+    ? ''
+    : told
+      ? roomless
+        ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${roomIntoEvent(roomless.event)}; or, if everybody gets it, leave \`$room\` out of --publish.`
+        : 'No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.'
+      : partly
+        ? partly.text
+        : heard[0].length === 0
+          ? ''
+          : published
+            ? 'No event carried the published id.'
+            : repeated.length === 0
+              ? 'No event came to two connections, at least twice.'
+              : repeated.map(withoutIdText).join(' ');
   const apart =
     delivery || !DRAWS.test(JSON.stringify(flow))
       ? ''

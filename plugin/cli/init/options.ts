@@ -22,9 +22,7 @@ const jsonObject = <T extends z.ZodType>(value: T, example: string) =>
     .transform(([one]) => one)
     .pipe(z.record(z.string(), value, `expected JSON: ${example}`));
 const EMISSION = '["<event>", <argument>, …]';
-const emissions = jsonList(EMISSION).pipe(
-  z.array(z.unknown().refine(Array.isArray, `expected JSON: ${EMISSION}`).pipe(emissionSchema)),
-);
+const emission = z.unknown().refine(Array.isArray, `expected JSON: ${EMISSION}`).pipe(emissionSchema);
 export const LOGIN = '{"post": {"url": "/login", "json": {…}}}';
 const step = z
   .record(z.string(), z.unknown())
@@ -32,6 +30,18 @@ const step = z
     (one) => readScenarios({ config: {}, scenarios: [{ engine: ENGINE, flow: [one] }] }, STEPS).problems.length === 0,
     `expected a step: ${LOGIN}`,
   );
+/** An event and its arguments, or a whole step. */
+const emissionStep = z.unknown().transform((value, context): Record<string, unknown> => {
+  const { data, error } = Array.isArray(value) ? emission.safeParse(value) : step.safeParse(value);
+  if (error)
+    context.addIssue({
+      code: 'custom',
+      message: Array.isArray(value) ? (error.issues[0]?.message ?? '') : `expected JSON: ${EMISSION}`,
+    });
+  return data && 'args' in data
+    ? { emit: [data.event, ...(data.args as unknown[])] }
+    : ((data as Record<string, unknown>) ?? {});
+});
 
 export const optionsSchema = z.object({
   url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as https://staging.example.com' }),
@@ -41,8 +51,11 @@ export const optionsSchema = z.object({
   auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
   headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
   login: jsonList(LOGIN).pipe(z.array(step)).optional(),
-  emit: emissions.optional(),
-  publish: emissions.transform(([one]) => one).optional(),
+  emit: jsonList(EMISSION).pipe(z.array(emissionStep)).optional(),
+  publish: jsonList(EMISSION)
+    .pipe(z.array(emission))
+    .transform(([one]) => one)
+    .optional(),
   listen: z.coerce.number('expected seconds').min(0).max(600).default(6),
   connections: z.coerce.number().int().min(8, 'expected 8 or more').max(1_000_000).default(1000),
 });
@@ -66,16 +79,19 @@ export function flowOf({
   const connect = Object.fromEntries(
     Object.entries(options).filter(([, value]) => Object.keys(value ?? '').length > 0),
   );
-  const emits = [...emit, ...(instrumented ? [{ event: 'join_room', args: [ROOM] }] : [])];
+  const joins = [...emit, ...(instrumented ? [{ emit: ['join_room', ROOM] }] : [])];
+  const emits = joins.map((step) =>
+    'emit' in step && namespace ? { ...step, namespace: step.namespace ?? namespace } : step,
+  );
   // Only a step that needs a connection opens one, and `hold` does not. An emit opens its namespace on the connection of a
   // login by emit, as `socket.io-client` does; with a `connect`, each user would have two, or lose that of its login.
   const isConnected = login.some((step) => 'emit' in step);
   const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
-  const opens = emits.length === 0 && !isConnected && { connect: true };
+  const opens = !isConnected && !emits.some((step) => 'emit' in step || 'waitFor' in step) && { connect: true };
   return [
     ...login.map((step) => withHeaders(step, authorization)),
     ...[named.length > 0 ? { connect } : opens].flatMap((step) => step || []),
-    ...emits.map(({ event, args }) => ({ emit: [event, ...args], ...(namespace && { namespace }) })),
+    ...emits,
   ];
 }
 

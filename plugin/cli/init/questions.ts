@@ -99,12 +99,16 @@ export class Interview {
   /** Asked for at the next round; the answers before are the defaults. */
   #open: Set<Name>;
 
-  /** @param given options, which are not asked for */
-  constructor(given: Answers) {
+  /**
+   * @param given options, which are not asked for
+   * @param unsure answers to confirm; with them, nothing else is asked for
+   */
+  constructor(given: Answers, unsure?: Texts) {
     this.#given = given;
     this.#isInstrumented = given.instrumented as boolean | undefined;
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
-    const all = [...FIRST, ...QUESTIONS].map(({ name }) => name);
+    if (unsure) Object.assign(this.#texts, unsure);
+    const all = unsure ? (Object.keys(unsure) as Name[]) : [...FIRST, ...QUESTIONS].map(({ name }) => name);
     this.#open = new Set(
       all.filter((name) => given[name as keyof Answers] === undefined && !(hasLogin && LOGIN_NAMES.includes(name))),
     );

@@ -36,6 +36,8 @@ export interface Starter {
   room?: unknown;
   /** Events that the server sent, on one line; undefined without a look. */
   finding: string | undefined;
+  /** What a browser's recording gave, a paragraph each. */
+  recorded?: string[];
   /** Variables of the environment that the flow reads, and how to set them. */
   environment?: string[];
   /** Events that came repeatedly, but cannot be counted. */
@@ -77,7 +79,11 @@ const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 export function starterScenario(starter: Starter, file: string): string {
   const { url, controlUrl, connections, flow, room } = starter;
   const lines = [
-    ...commented([...headOf(starter, file), ...(starter.environment ? ['', ...starter.environment] : [])]),
+    ...commented([
+      ...headOf(starter, file),
+      ...(starter.recorded ? ['', ...starter.recorded.flatMap((note) => wrap(note, COMMENT_WIDTH, '  '))] : []),
+      ...(starter.environment ? ['', ...starter.environment] : []),
+    ]),
     'config:',
     `  target: ${json(url)}`,
     '  engines:',

@@ -1,0 +1,87 @@
+/** Finds what a client sent and the server sent on, such as a chat message: with an id in its place, each of its copies can be counted. */
+import { type JsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
+import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
+import { isTemplate } from '../../../script/is-template.ts';
+import type { RecordedPacket } from './recorded-connections.ts';
+import { isOpaque } from './recorded-values.ts';
+
+export interface Echo {
+  /** Event that the client sent. */
+  sent: string;
+  /** First packet with it. */
+  packet: RecordedPacket;
+  /** Its event and arguments, with `$id` in place of what came back. */
+  args: unknown[];
+  /** Event that the server sent on. */
+  event: string;
+  /** Path of what came back. */
+  id: JsonPath;
+}
+
+const WITHIN_MS = 10_000;
+const MAX_COMPARED = 2000;
+/** The server's answers to these repeat what the client said, such as a room. */
+const NO_MESSAGE = /join|enter|subscri|login|log_in|auth|regist|init|hello|leave|typing|status|presence|ready|room/i;
+const ID = /id$|uuid|nonce/i;
+/** Repetitions that outweigh the name of an event. */
+const TRUSTED = 3;
+
+/** @returns the likeliest first */
+export function echoesIn(packets: RecordedPacket[]): Echo[] {
+  const events = packets.filter(({ kind, data }) => kind === 'event' && Array.isArray(data)).slice(0, MAX_COMPARED);
+  const received = events.filter(({ isSent }) => !isSent).map((packet) => ({ packet, texts: textsIn(packet) }));
+  const found = new Map<string, Echo & { count: number; score: number }>();
+  const earlier = new Set<string>();
+  for (const packet of events.filter(({ isSent }) => isSent)) {
+    const [sent, ...args] = packet.data as [string, ...unknown[]];
+    const texts = textsIn(packet);
+    for (const [path, text] of texts) {
+      // A value that was sent or received before is no id of a message.
+      if (text.length < 2 || earlier.has(text) || text.startsWith('$')) continue;
+      const answer = received.find(
+        ({ packet: { atMs }, texts: all }) =>
+          atMs >= packet.atMs && atMs - packet.atMs < WITHIN_MS && all.some(([, other]) => other === text),
+      );
+      const wasKnown = received.some(
+        ({ packet: { atMs }, texts: all }) => atMs < packet.atMs && all.some(([, other]) => other === text),
+      );
+      const id = answer?.texts.find(([, other]) => other === text)?.[0];
+      if (!answer || !id || wasKnown) continue;
+      const [event] = answer.packet.data as [string];
+      if (isTemplate([event, id, sent, args])) continue;
+      const key = JSON.stringify([sent, path, event, id]);
+      const echo = found.get(key) ?? {
+        ...{ sent, packet, event, id, count: 0, score: 0 },
+        args: [sent, ...(withId(args, path) as unknown[])],
+      };
+      echo.count++;
+      const isId = ID.test(path.at(-1) ?? '') || isOpaque(text);
+      const isMessage = echo.count >= TRUSTED || !NO_MESSAGE.test(sent);
+      echo.score = (isMessage ? 100 : 0) + (isId ? 20 : 0) + Math.min(10, echo.count);
+      found.set(key, echo);
+    }
+    for (const [, text] of texts) earlier.add(text);
+  }
+  return [...found.values()]
+    .filter(({ score }) => score >= 100)
+    .sort((a, b) => b.score - a.score || b.packet.atMs - a.packet.atMs)
+    .map(({ sent, packet, args, event, id }) => ({ sent, packet, args, event, id }));
+}
+
+export function sentBySelf(packets: RecordedPacket[], event: string): RecordedPacket[] {
+  return packets.filter(({ data }) => (data as unknown[])[0] === event);
+}
+
+function textsIn({ data }: RecordedPacket): [JsonPath, string][] {
+  const [, ...args] = data as unknown[];
+  return leavesOf(args).flatMap((path): [JsonPath, string][] => {
+    const value = valueAt(args, path);
+    return typeof value === 'string' ? [[path, value]] : [];
+  });
+}
+
+function withId(value: unknown, [key, ...inside]: JsonPath): unknown {
+  if (key === undefined) return '$id';
+  if (Array.isArray(value)) return value.with(Number(key), withId(value[Number(key)], inside));
+  return { ...(value as object), [key]: withId((value as Record<string, unknown>)[key], inside) };
+}

@@ -1,0 +1,266 @@
+/** What `init` needs, from a browser's session: logins, connection options, joins, and the event that a client makes the server send. */
+import { basename } from 'node:path';
+import { formatJsonPath } from '../../../../protocol/base/json-path.ts';
+import { printable } from '../../../../protocol/base/printable.ts';
+import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
+import { CapacityError } from '../../../../protocol/codes/errors.ts';
+import type { Paths } from '../../../run/broadcasts/find-paths.ts';
+import { isTemplate } from '../../../script/is-template.ts';
+import type { Answers } from '../options.ts';
+import type { Starter } from '../starter-scenario.ts';
+import { type Echo, echoesIn, sentBySelf } from './echoes.ts';
+import { type HarEntry, readHar } from './har-file.ts';
+import { connectionsIn, type RecordedConnection, type RecordedPacket } from './recorded-connections.ts';
+import {
+  CLOCK_MS,
+  cookieOrigins,
+  loginBefore,
+  ownHeaders,
+  requestsIn,
+  secretsOfLogin,
+  stepOf,
+  withTheirOrigins,
+} from './recorded-requests.ts';
+import { isOpaque, RecordedValues } from './recorded-values.ts';
+
+export interface Recording {
+  /** As the options of `init`. Literal secrets are in it. */
+  answers: Answers;
+  /** Options of `publish`, the likeliest first. */
+  publishes: string[];
+  /** The event that each of them made the server send. */
+  deliveries: Paths[];
+  engine: Pick<Starter, 'transports' | 'addTrailingSlash'>;
+  /** Values that no file may have. */
+  secrets: Set<string>;
+  /** What was found, and what could not be. */
+  notes: string[];
+}
+
+/** Events that are sent more often are no joins. */
+const MAX_REPEATED = 10;
+const MAX_STEPS = 30;
+const MAX_NOTE_LENGTH = 500;
+const DEFAULT_PATH = '/socket.io/';
+const JWT = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]*$/;
+
+/**
+ * @param given options, of which `url` and `namespace` choose the connection
+ * @throws CapacityError FILE_UNREADABLE; Unsupported for Socket.IO 2
+ */
+export function readRecording(path: string, given: Answers): Recording {
+  const entries = readHar(path);
+  const connections = connectionsIn(entries);
+  const origin = URL.canParse(String(given.url)) ? new URL(String(given.url)).origin : undefined;
+  const [connection, ...others] = [
+    ...connections.filter((one) => one.origin === origin),
+    ...connections.filter((one) => one.origin !== origin),
+  ];
+  if (!connection) {
+    throw new CapacityError(
+      'FILE_UNREADABLE',
+      `${path} has no Socket.IO connection among its ${entries.length} requests`,
+      'open the developer tools before the page, and save the file while the page is open',
+    );
+  }
+  const recording = recordingOf(entries, connection, given.namespace as string | undefined);
+  const file = basename(path);
+  const elsewhere = others.filter((other) => other.origin !== connection.origin || other.path !== connection.path);
+  recording.notes.unshift(
+    `From ${file}: ${connection.origin}${connection.path}, ${connection.packets.length} packets.`,
+    ...elsewhere.map(
+      (other) => `${file} also has a connection to ${other.origin}${other.path}: --url ${other.origin} takes it.`,
+    ),
+  );
+  recording.notes = recording.notes.map((note) => printable(note, MAX_NOTE_LENGTH));
+  return recording;
+}
+
+function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen: string | undefined): Recording {
+  const { handshake, packets, origin, query, path, transports } = connection;
+  const namespace = chosen ?? namespaceOf(packets);
+  const requests = requestsIn(entries);
+  const login = loginBefore(requests, connection);
+  const received = packets.filter((packet) => !packet.isSent && isUsable(packet));
+  const values = new RecordedValues([...requests, ...received], login);
+  const notes: string[] = [];
+  const echoes = echoesIn(packets.filter((packet) => packet.namespace === namespace));
+  const emits = emitsBefore(echoes[0], packets, notes);
+
+  const connectedAt = { atMs: handshake.startedAtMs + CLOCK_MS };
+  const connect = packets.find((one) => one.kind === 'connect' && one.isSent && one.namespace === namespace);
+  const auth = values.filled(connect?.data ?? {}, { atMs: connect?.atMs ?? connectedAt.atMs }) as object;
+  const filledQuery = values.filled(query, connectedAt);
+  const headers = values.filled(ownHeaders(handshake), connectedAt);
+  const filledEvent = ({ atMs }: RecordedPacket, args: unknown[]) => values.filled(args, { atMs, isEvent: true });
+  const filledEmits = emits.map((packet) => ({ packet, args: filledEvent(packet, packet.data as unknown[]) }));
+  const published = echoes.map(({ packet, args }) => ({ packet, args: filledEvent(packet, args) }));
+
+  const cookies = cookieOrigins(requests, connection);
+  const used = [...values.used].filter((from) => !('kind' in from)) as HarEntry[];
+  const needed = withTheirOrigins([...used, ...cookies.origins, ...(login ? [login] : [])], values, origin);
+  const isFirst = ({ startedAtMs }: HarEntry) => startedAtMs <= handshake.startedAtMs;
+  const cookie = needed.length === 0 ? cookies.unknown.map(({ name, value }) => `${name}=${value}`).join('; ') : '';
+  if (cookie !== '') {
+    notes.push('The session’s cookie was set before the recording: record the login, too, or set COOKIE for each run.');
+  }
+  const steps: { atMs: number; step: Record<string, unknown> }[] = [
+    ...needed
+      .filter((entry) => !isFirst(entry))
+      .map((entry) => ({
+        atMs: entry.startedAtMs,
+        step: stepOf(entry, values, origin),
+      })),
+    ...[...values.used].flatMap((from) =>
+      'kind' in from && from.kind === 'event' ? [{ atMs: from.atMs, step: waitFor(from, values) }] : [],
+    ),
+    ...filledEmits.map(({ packet, args }) => ({ atMs: packet.atMs, step: emitStep(packet, args, packets, values) })),
+  ];
+  const sorted = steps
+    .sort((a, b) => a.atMs - b.atMs)
+    .map(({ step }) => step)
+    .filter((step) => !isUnwritable(step, notes))
+    .slice(0, MAX_STEPS);
+  const url = new URL(origin);
+  for (const [name, value] of Object.entries(filledQuery)) url.searchParams.set(name, value);
+  const allHeaders = cookie === '' ? headers : { ...headers, cookie };
+  const loginSteps = needed.filter(isFirst).map((entry) => stepOf(entry, values, origin));
+  notes.push(...notesOf(connection, loginSteps, echoes));
+  const json = (list: unknown[]) => list.map((one) => JSON.stringify(one)).join(', ');
+  return {
+    answers: {
+      url: url.href,
+      ...(path !== DEFAULT_PATH && { path }),
+      ...(namespace !== '/' && { namespace }),
+      ...(Object.keys(auth).length > 0 && { auth: JSON.stringify(auth) }),
+      ...(Object.keys(allHeaders).length > 0 && { headers: JSON.stringify(allHeaders) }),
+      ...(loginSteps.length > 0 && { login: json(loginSteps) }),
+      ...(sorted.length > 0 && { emit: json(sorted) }),
+    },
+    publishes: published.map(({ args }) => JSON.stringify(args)),
+    deliveries: echoes.map(({ event, id }) => ({ event, id, sentAt: undefined, unusableTime: undefined })),
+    engine: {
+      ...(transports.includes('polling') && { transports }),
+      ...(path.endsWith('/') ? {} : { addTrailingSlash: false as const }),
+    },
+    secrets: new Set([
+      ...needed.flatMap((entry) => (entry === login || isFirst(entry) ? secretsOfLogin(entry) : [])),
+      ...literalsIn([auth, filledQuery, allHeaders], true),
+      ...literalsIn(filledEmits.map(({ args }) => args)),
+    ]),
+    notes,
+  };
+}
+
+/** Returns the namespace in which the client sent or received most. */
+function namespaceOf(packets: RecordedPacket[]): string {
+  const counts = [...Map.groupBy(packets, ({ namespace }) => namespace)];
+  return counts.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? '/';
+}
+
+/** Returns the events that a client sends before the one that is published: each once, and none that it repeats. */
+function emitsBefore(echo: Echo | undefined, packets: RecordedPacket[], notes: string[]): RecordedPacket[] {
+  const sent = packets.filter((packet) => packet.isSent && packet.kind === 'event');
+  const seen = new Set<string>();
+  const noted = new Set<string>();
+  return sent.filter((packet) => {
+    const [event] = packet.data as [string];
+    const isPublished = echo !== undefined && (event === echo.sent || packet.atMs > echo.packet.atMs);
+    const text = JSON.stringify([packet.namespace, packet.data]);
+    if (isPublished || seen.has(text)) return false;
+    seen.add(text);
+    const count = sentBySelf(sent, event).length;
+    if (count <= MAX_REPEATED) return true;
+    if (!noted.has(event))
+      notes.push(`The client sent ${JSON.stringify(event)} ${count} times: the flow does not. See the step \`every\`.`);
+    noted.add(event);
+    return false;
+  });
+}
+
+function isUsable({ kind, data }: RecordedPacket): boolean {
+  return kind !== 'connect' && Array.isArray(data);
+}
+
+function emitStep(
+  packet: RecordedPacket,
+  args: unknown[],
+  packets: RecordedPacket[],
+  values: RecordedValues,
+): Record<string, unknown> {
+  const { id, namespace, atMs } = packet;
+  const answer = packets.find(
+    (one) => !one.isSent && one.kind === 'ack' && one.id === id && one.namespace === namespace && one.atMs >= atMs,
+  );
+  const captures = answer ? values.capturesOf(answer) : [];
+  return {
+    emit: args,
+    ...(namespace !== '/' && { namespace }),
+    ...(id !== undefined && answer && { acknowledge: captures.length > 0 ? { capture: captures } : true }),
+  };
+}
+
+function waitFor(packet: RecordedPacket, values: RecordedValues): Record<string, unknown> {
+  const [event] = packet.data as [string];
+  const namespace = packet.namespace === '/' ? {} : { namespace: packet.namespace };
+  return { waitFor: { event, ...namespace, capture: values.capturesOf(packet) } };
+}
+
+/** YAML has no bytes; and Artillery has no escape for a template in what a user typed. */
+function isUnwritable(step: Record<string, unknown>, notes: string[]): boolean {
+  const [event] = (step.emit ?? []) as unknown[];
+  if (event === undefined || !hasBytes(step)) return false;
+  notes.push(`The client sent ${JSON.stringify(event)} with bytes, which a scenario cannot have: it was left out.`);
+  return true;
+}
+
+function hasBytes(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return ArrayBuffer.isView(value) || Object.values(value).some(hasBytes);
+}
+
+/** Returns the texts that may be secret, and that no template replaces. */
+function literalsIn(value: unknown, isSecretPlace = false, key = ''): string[] {
+  if (typeof value === 'string') {
+    const isSecret = JWT.test(value) || ((isSecretPlace || isSecretName(key)) && isOpaque(value, key));
+    return isSecret && !isTemplate(value) ? [value] : [];
+  }
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
+  return Object.entries(value).flatMap(([name, inside]) =>
+    literalsIn(inside, isSecretPlace, Array.isArray(value) ? key : name),
+  );
+}
+
+function notesOf(connection: RecordedConnection, login: object[], echoes: Echo[]): string[] {
+  const { lacksFrames, undecodable, packets } = connection;
+  const [best, ...others] = echoes;
+  const names = (list: Echo[]) => [
+    ...new Set(list.map(({ sent, event }) => `${JSON.stringify(sent)} → ${JSON.stringify(event)}`)),
+  ];
+  return [
+    ...login.map((step) => {
+      const [[method, request] = ['', {}]] = Object.entries(step);
+      const { url, capture } = request as { url: string; capture?: object | object[] };
+      const variables = [capture ?? []].flat().map((one) => (one as { as: string }).as);
+      const what = variables.length > 0 ? `, which gives ${variables.join(', ')}` : '';
+      return `Before it connects: ${method.toUpperCase()} ${url.split('?')[0]}${what}.`;
+    }),
+    ...(best
+      ? [
+          `Its ${JSON.stringify(best.sent)} came back as ${JSON.stringify(best.event)}, at ${formatJsonPath(best.id)}.`,
+          ...names(others)
+            .filter((name) => !names([best]).includes(name))
+            .map((name) => `It could also count ${name}: give that by --publish.`),
+        ]
+      : []),
+    ...(lacksFrames
+      ? [
+          'The file has no messages of the WebSocket, so joins and events in them are unknown: save it with Chrome or Edge, whose files have them, or give --emit and --publish.',
+        ]
+      : []),
+    ...(undecodable > 0
+      ? [`${undecodable} messages are not of Socket.IO’s own parser, and were left out: see the option \`parser\`.`]
+      : []),
+    ...(packets.length === 0 && !lacksFrames ? ['The connection has no packets: save the answers, too.'] : []),
+  ];
+}

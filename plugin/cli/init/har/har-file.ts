@@ -1,0 +1,117 @@
+/** Reads a HAR file as browsers save it. Parts that are malformed or too large are left out; nothing in it is trusted. */
+import { readFileSync, statSync } from 'node:fs';
+import { z } from 'zod';
+import { attempt } from '../../../../protocol/base/attempt.ts';
+import { CapacityError } from '../../../../protocol/codes/errors.ts';
+
+const MAX_FILE_BYTES = 256 * 2 ** 20;
+const MAX_ENTRIES = 20_000;
+const MAX_PAIRS = 500;
+const MAX_FRAMES = 50_000;
+const MAX_FRAME_LENGTH = 2 ** 20;
+const MAX_BODY_LENGTH = 4 * 2 ** 20;
+/** Chromium's times of frames are in seconds, those of others in milliseconds. */
+const MILLISECONDS_FROM = 1e11;
+
+export type Pair = z.output<typeof pairSchema>;
+export type HarEntry = z.output<typeof entrySchema>;
+export type Frame = z.output<typeof frameSchema>;
+
+/** Parses a list, without its malformed items. */
+const listOf = <S extends z.ZodType>(item: S, max: number) =>
+  z
+    .array(z.unknown())
+    .catch([])
+    .transform((items) =>
+      items.slice(0, max).flatMap((one): z.output<S>[] => {
+        const { data, success } = item.safeParse(one);
+        return success ? [data] : [];
+      }),
+    );
+const bodyText = z.string().max(MAX_BODY_LENGTH).catch('');
+const pairSchema = z.object({ name: z.string(), value: z.string() });
+const pairs = listOf(pairSchema, MAX_PAIRS);
+const frameSchema = z
+  .object({
+    type: z.enum(['send', 'receive']),
+    time: z.number().catch(0),
+    opcode: z.number().catch(1),
+    data: z.string().max(MAX_FRAME_LENGTH),
+  })
+  .transform(({ type, time, opcode, data }) => ({
+    isSent: type === 'send',
+    atMs: time < MILLISECONDS_FROM ? time * 1000 : time,
+    data: opcode === 2 ? Buffer.from(data, 'base64') : data,
+  }));
+const entrySchema = z
+  .object({
+    startedDateTime: z.string().transform((text) => Date.parse(text) || 0),
+    time: z.number().catch(0),
+    request: z.object({
+      method: z.string().transform((method) => method.toUpperCase()),
+      url: z.url({ protocol: /^(https?|wss?)$/ }).transform((text) => new URL(text)),
+      headers: pairs,
+      cookies: pairs,
+      postData: z
+        .object({ mimeType: z.string().catch(''), text: bodyText, params: pairs })
+        .optional()
+        .catch(undefined),
+    }),
+    response: z.object({
+      status: z.number().catch(0),
+      headers: pairs,
+      cookies: pairs,
+      content: z
+        .object({ mimeType: z.string().catch(''), encoding: z.string().catch(''), text: bodyText })
+        .catch({ mimeType: '', encoding: '', text: '' }),
+    }),
+    _webSocketMessages: listOf(frameSchema, MAX_FRAMES).optional(),
+  })
+  .transform(({ startedDateTime, time, request, response, _webSocketMessages: frames }) => {
+    const { text, encoding } = response.content;
+    return {
+      startedAtMs: startedDateTime,
+      endedAtMs: startedDateTime + Math.max(0, time),
+      ...request,
+      response: {
+        ...response,
+        text: encoding === 'base64' ? Buffer.from(text, 'base64').toString() : text,
+      },
+      frames,
+    };
+  });
+const harSchema = z.object({ log: z.object({ entries: z.array(z.unknown()) }) });
+
+/**
+ * Returns the requests of the file, in the order of their start.
+ * @throws CapacityError FILE_UNREADABLE
+ */
+export function readHar(path: string): HarEntry[] {
+  const refused = (why: string, cause?: unknown) =>
+    new CapacityError(
+      'FILE_UNREADABLE',
+      `${path} cannot be read as a HAR file${why}`,
+      'save one in the browser’s developer tools: Network, “Save all as HAR”',
+      cause === undefined ? undefined : { cause },
+    );
+  let text: string;
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) throw new Error('it is not a file');
+    if (stats.size > MAX_FILE_BYTES) throw new Error(`it has more than ${MAX_FILE_BYTES / 2 ** 20} MB`);
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw refused('', cause);
+  }
+  // The parser's message quotes the text, which can have a password.
+  const { data } = harSchema.safeParse(attempt(() => JSON.parse(text.replace(/^\uFEFF/, ''))));
+  if (!data) throw refused(': it has no `log.entries`');
+  return listOf(entrySchema, MAX_ENTRIES)
+    .parse(data.log.entries)
+    .sort((a, b) => a.startedAtMs - b.startedAtMs);
+}
+
+/** Returns the first value of a header; undefined without it. */
+export function headerOf(headers: Pair[], name: string): string | undefined {
+  return headers.find((header) => header.name.toLowerCase() === name)?.value;
+}

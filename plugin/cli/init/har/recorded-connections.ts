@@ -1,0 +1,131 @@
+/** The Socket.IO connections of a HAR file: requests of one Engine.IO session, and the packets in them. */
+import { Decoder, type Packet, PacketType } from 'socket.io-parser';
+import type { Transport } from '../../../../protocol/wire/connection.ts';
+import { Unsupported } from '../../../run/receivers/explain-failure.ts';
+import type { HarEntry } from './har-file.ts';
+
+export interface RecordedPacket {
+  atMs: number;
+  isSent: boolean;
+  kind: 'connect' | 'event' | 'ack';
+  namespace: string;
+  /** Number by which an acknowledgement refers to its event. */
+  id: number | undefined;
+  /** Of an event: its name and arguments; of an acknowledgement: its arguments; of a connect: the client's `auth`. */
+  data: unknown;
+}
+
+export interface RecordedConnection {
+  /** Origin with the protocol http or https. */
+  origin: string;
+  path: string;
+  /** Query of the handshake, without Engine.IO's own. */
+  query: Record<string, string>;
+  handshake: HarEntry;
+  transports: Transport[];
+  /** In the order in which they were sent or received. */
+  packets: RecordedPacket[];
+  /** The file has a WebSocket, but none of its messages. */
+  lacksFrames: boolean;
+  /** Messages that are no packets of Socket.IO's own parser. */
+  undecodable: number;
+}
+
+const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
+const MESSAGE = '4';
+const SEPARATOR = '\x1e';
+const KINDS: Partial<Record<PacketType, RecordedPacket['kind']>> = {
+  [PacketType.CONNECT]: 'connect',
+  [PacketType.EVENT]: 'event',
+  [PacketType.ACK]: 'ack',
+};
+
+export function isEngineRequest({ url, method }: HarEntry): boolean {
+  return method !== 'OPTIONS' && url.searchParams.has('EIO') && url.searchParams.has('transport');
+}
+
+/** @returns those with most packets first @throws Unsupported for Socket.IO 2 */
+export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
+  const own = entries.filter(isEngineRequest);
+  if (own.length > 0 && own.every(({ url }) => url.searchParams.get('EIO') === '3')) {
+    throw new Unsupported(originOf(own[0] as HarEntry));
+  }
+  return [...Map.groupBy(own, sessionOf).values()]
+    .map(connectionOf)
+    .sort((a, b) => b.packets.length - a.packets.length);
+}
+
+/** A handshake over polling is named by the answer to it; a WebSocket without a session id is a session of its own. */
+function sessionOf({ url, response }: HarEntry): unknown {
+  const [, opened] = /^0\{"sid":"([^"]+)"/.exec(response.text) ?? [];
+  return url.searchParams.get('sid') ?? opened ?? Symbol();
+}
+
+function originOf({ url }: HarEntry): string {
+  return url.origin.replace(/^ws/, 'http');
+}
+
+function connectionOf(entries: HarEntry[]): RecordedConnection {
+  const [handshake] = entries as [HarEntry];
+  const query = [...handshake.url.searchParams].filter(([name]) => !ENGINE_QUERY.has(name));
+  const used = new Set(entries.map(({ url }) => url.searchParams.get('transport') as Transport));
+  const decoded = { packets: [] as RecordedPacket[], undecodable: 0 };
+  for (const isSent of [true, false]) decode(entries, isSent, decoded);
+  return {
+    origin: originOf(handshake),
+    path: handshake.url.pathname,
+    query: Object.fromEntries(query),
+    handshake,
+    transports: (['polling', 'websocket'] as const).filter((transport) => used.has(transport)),
+    lacksFrames: entries.some(
+      ({ url, frames }) => url.searchParams.get('transport') === 'websocket' && (frames ?? []).length === 0,
+    ),
+    packets: decoded.packets.sort((a, b) => a.atMs - b.atMs),
+    undecodable: decoded.undecodable,
+  };
+}
+
+/** Decodes what one side sent: attachments follow their packet. */
+function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedPacket[]; undecodable: number }): void {
+  let atMs = 0;
+  let decoder = newDecoder();
+  function newDecoder() {
+    const fresh = new Decoder();
+    fresh.on('decoded', ({ type, nsp, id, data }: Packet) => {
+      const kind = KINDS[type];
+      if (kind) into.packets.push({ atMs, isSent, kind, namespace: nsp, id, data });
+    });
+    return fresh;
+  }
+  for (const message of entries.flatMap((entry) => messagesOf(entry, isSent))) {
+    atMs = message.atMs;
+    try {
+      decoder.add(message.data);
+    } catch {
+      into.undecodable++;
+      decoder = newDecoder();
+    }
+  }
+}
+
+/** Returns the content of Engine.IO's messages, without pings and the like. */
+function messagesOf(
+  { url, method, startedAtMs, endedAtMs, postData, response, frames }: HarEntry,
+  isSent: boolean,
+): { atMs: number; data: string | Buffer }[] {
+  if (url.searchParams.get('transport') === 'websocket') {
+    const own = (frames ?? []).filter((frame) => frame.isSent === isSent);
+    return own.flatMap(({ atMs, data }) => contentOf(data).map((content) => ({ atMs, data: content })));
+  }
+  const text = isSent ? (method === 'POST' ? (postData?.text ?? '') : '') : method === 'GET' ? response.text : '';
+  // Times of requests are cut to milliseconds.
+  const atMs = isSent ? startedAtMs + 1 : endedAtMs;
+  return text.split(SEPARATOR).flatMap((data) => contentOf(data).map((content) => ({ atMs, data: content })));
+}
+
+function contentOf(data: string | Buffer): (string | Buffer)[] {
+  if (typeof data !== 'string') return [data];
+  if (data.startsWith(MESSAGE)) return [data.slice(1)];
+  // An attachment in a polling payload.
+  return data.startsWith('b') ? [Buffer.from(data.slice(1), 'base64')] : [];
+}

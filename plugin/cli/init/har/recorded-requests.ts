@@ -1,0 +1,148 @@
+/** HTTP requests of a HAR file as steps of a flow: logins, and whatever gave the client a cookie or a value that it sent again. */
+import { attempt } from '../../../../protocol/base/attempt.ts';
+import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
+import { type HarEntry, headerOf, type Pair } from './har-file.ts';
+import { isEngineRequest, type RecordedConnection } from './recorded-connections.ts';
+import type { RecordedValues } from './recorded-values.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const LOGIN_PATH = /log-?in|sign-?in|auth|session|token/i;
+const NO_LOGIN_PATH = /log-?out|sign-?out/i;
+const MAX_REQUESTS = 20;
+/** Resolution of the times of requests. */
+export const CLOCK_MS = 1;
+/** Headers by which servers decide, unlike those that every browser sends. */
+const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
+/** A user's name is no secret, and helps to find a field. */
+const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
+/** Cookies of load balancers and of analytics. */
+const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
+
+/** Returns requests that could be steps: no scripts, images, preflights or failures. */
+export function requestsIn(entries: HarEntry[]): HarEntry[] {
+  return entries.filter(
+    (entry) =>
+      METHODS.includes(entry.method) &&
+      /^http/.test(entry.url.protocol) &&
+      !isEngineRequest(entry) &&
+      entry.response.status >= 200 &&
+      entry.response.status < 400,
+  );
+}
+
+/** Returns the last login before the connection; undefined without one. */
+export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnection): HarEntry | undefined {
+  const posts = requests.filter(({ method, startedAtMs }) => method === 'POST' && startedAtMs <= handshake.startedAtMs);
+  const logins = posts.filter(({ url: { pathname } }) => !NO_LOGIN_PATH.test(pathname));
+  return (
+    logins.findLast((entry) => Object.keys(fieldsOf(entry) ?? {}).some(isSecretName)) ??
+    logins.findLast(({ url: { pathname } }) => LOGIN_PATH.test(pathname))
+  );
+}
+
+/** Returns the requests whose cookies the connection sends, and the cookies that no answer in the file has set. */
+export function cookieOrigins(
+  requests: HarEntry[],
+  { handshake }: RecordedConnection,
+): { origins: HarEntry[]; unknown: Pair[] } {
+  const cookies = cookiesOf(handshake).filter(({ name }) => !FOREIGN_COOKIE.test(name));
+  const earlier = requests.filter(({ startedAtMs }) => startedAtMs <= handshake.startedAtMs);
+  const found = cookies.map((cookie) => ({
+    cookie,
+    origin: earlier.findLast(({ response }) =>
+      setCookies(response).some(({ name, value }) => name === cookie.name && value === cookie.value),
+    ),
+  }));
+  return {
+    origins: found.flatMap(({ origin }) => origin ?? []),
+    unknown: found.flatMap(({ cookie, origin }) => (origin || !isSecretName(cookie.name) ? [] : [cookie])),
+  };
+}
+
+function cookiesOf({ headers, cookies }: HarEntry): Pair[] {
+  const header = headerOf(headers, 'cookie');
+  return header === undefined ? cookies : header.split(/;\s*/).flatMap(cookieIn);
+}
+
+function setCookies({ headers, cookies }: HarEntry['response']): Pair[] {
+  const lines = headers.filter(({ name }) => /^set-cookie$/i.test(name)).flatMap(({ value }) => value.split('\n'));
+  return lines.length === 0 ? cookies : lines.flatMap((line) => cookieIn(line.split(';')[0] ?? ''));
+}
+
+function cookieIn(text: string): Pair[] {
+  const [, name, value] = /^\s*([^=]+)=(.*?)\s*$/.exec(text) ?? [];
+  return name === undefined ? [] : [{ name, value: value ?? '' }];
+}
+
+/** Returns the headers that are not every browser's. */
+export function ownHeaders({ headers }: HarEntry): Record<string, string> {
+  const own = headers.filter(
+    ({ name, value }) => OWN_HEADER.test(name.toLowerCase()) && !/cookie/i.test(name) && value,
+  );
+  const accept = headerOf(headers, 'accept') ?? '';
+  return Object.fromEntries([
+    ...own.map(({ name, value }) => [name.toLowerCase(), value]),
+    // Some frameworks answer a login with a page otherwise.
+    ...(/^application\/json/.test(accept) ? [['accept', 'application/json']] : []),
+  ]);
+}
+
+/** Returns the fields of a form or of a JSON object; undefined for any other body. */
+function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
+  if (!postData) return undefined;
+  const { mimeType, text, params } = postData;
+  if (/json/.test(mimeType)) {
+    const body: unknown = attempt(() => JSON.parse(text));
+    return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : undefined;
+  }
+  if (/urlencoded/.test(mimeType)) {
+    return Object.fromEntries(text ? new URLSearchParams(text) : params.map(({ name, value }) => [name, value]));
+  }
+  return /multipart/.test(mimeType) && params.length > 0
+    ? Object.fromEntries(params.map(({ name, value }) => [name, value]))
+    : undefined;
+}
+
+/** Adds requests until each has what it sends itself. @returns in the order of their start */
+export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedValues, target: string): HarEntry[] {
+  const all = new Set(needed);
+  for (let before = -1; before < all.size && all.size < MAX_REQUESTS; ) {
+    before = all.size;
+    for (const entry of all) stepOf(entry, values, target);
+    for (const from of values.used) if (!('kind' in from)) all.add(from);
+  }
+  return [...all].sort((a, b) => a.startedAtMs - b.startedAtMs).slice(-MAX_REQUESTS);
+}
+
+/** Returns the request as a step. @param target origin to which URLs are relative */
+export function stepOf(entry: HarEntry, values: RecordedValues, target: string): Record<string, unknown> {
+  const { method, url, startedAtMs, postData } = entry;
+  const fields = fieldsOf(entry);
+  const mimeType = postData?.mimeType ?? '';
+  const body = fields
+    ? { [/json/.test(mimeType) ? 'json' : /multipart/.test(mimeType) ? 'formData' : 'form']: fields }
+    : postData?.text
+      ? { body: postData.text }
+      : {};
+  const headers = { ...ownHeaders(entry), ...('body' in body && mimeType && { 'content-type': mimeType }) };
+  const request = {
+    url: url.origin === target ? `${url.pathname}${url.search}` : url.href,
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...body,
+  };
+  const filled = values.filled(request, { atMs: startedAtMs + CLOCK_MS, by: entry });
+  const captures = values.capturesOf(entry);
+  return {
+    [method.toLowerCase()]: {
+      ...filled,
+      ...(captures.length > 0 && { capture: captures.length === 1 ? captures[0] : captures }),
+    },
+  };
+}
+
+/** Returns the literal values of a login that may be secret: those of fields that are not known to name a user or an option. */
+export function secretsOfLogin(entry: HarEntry): string[] {
+  return Object.entries(fieldsOf(entry) ?? {}).flatMap(([name, value]) =>
+    typeof value === 'string' && value !== '' && (isSecretName(name) || !SHOWN_FIELD.test(name)) ? [value] : [],
+  );
+}

@@ -1,0 +1,157 @@
+/** Values that a server made, such as tokens, and where the client sent them again: these become captures and templates. */
+import { attempt } from '../../../../protocol/base/attempt.ts';
+import { formatJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
+import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
+import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
+import type { HarEntry } from './har-file.ts';
+import type { RecordedPacket } from './recorded-connections.ts';
+
+/** A value that the client received. */
+interface Origin {
+  atMs: number;
+  value: string;
+  /** Name of the variable, if it is free. */
+  name: string;
+  /** What it came with. */
+  from: HarEntry | RecordedPacket;
+  /** The entry of `capture`, without `as`. */
+  capture: object;
+}
+
+interface Sent {
+  atMs: number;
+  /** The request whose own answer does not count. */
+  by?: HarEntry;
+  isEvent?: boolean;
+}
+
+/** Long enough, and unlike words. */
+const OPAQUE = /^(?=.*\d)[\w.:+/=~-]{8,}$/;
+const MIN_OPAQUE_LENGTH = 20;
+const MIN_SECRET_LENGTH = 4;
+const MAX_LENGTH = 10_000;
+/** A shorter value can be part of a longer one by chance. */
+const MIN_PART_LENGTH = 12;
+const MAX_ORIGINS = 20_000;
+/** A key that JSONPath takes as it is. */
+const PLAIN_KEY = /^[\w-]+$/;
+const FIELD = /<(input|meta)\b[^>]*>/gi;
+const ATTRIBUTE = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
+const MAX_FIELDS = 500;
+
+/** Returns whether a value looks like a token or an id, rather than a word. */
+export function isOpaque(value: string, key = ''): boolean {
+  if (value.length > MAX_LENGTH || /\s/.test(value)) return false;
+  return (
+    OPAQUE.test(value) || value.length >= MIN_OPAQUE_LENGTH || (isSecretName(key) && value.length >= MIN_SECRET_LENGTH)
+  );
+}
+
+export class RecordedValues {
+  readonly #origins: Origin[];
+  readonly #login: HarEntry | undefined;
+  readonly #used = new Map<Origin, string>();
+
+  /** @param received answers by HTTP, and packets from the server with arguments */
+  constructor(received: (HarEntry | RecordedPacket)[], login: HarEntry | undefined) {
+    this.#login = login;
+    const origins = received.flatMap((from) => ('kind' in from ? inPacket(from) : inAnswer(from)));
+    this.#origins = origins.sort((a, b) => a.atMs - b.atMs).slice(-MAX_ORIGINS);
+  }
+
+  /** Returns what the client has received and sent again. */
+  get used(): Set<Origin['from']> {
+    return new Set([...this.#used.keys()].map(({ from }) => from));
+  }
+
+  /** Returns the captures of an answer or an event. */
+  capturesOf(from: Origin['from']): object[] {
+    return [...this.#used].flatMap(([origin, as]) => (origin.from === from ? [{ ...origin.capture, as }] : []));
+  }
+
+  /** Returns the value with templates in place of what the server had sent before the time at which the client sent it. */
+  filled<T>(value: T, sent: Sent): T {
+    if (typeof value === 'string') return this.#filledText(value, sent) as T;
+    if (Array.isArray(value)) return value.map((one) => this.filled(one, sent)) as T;
+    if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, this.filled(inside, sent)])) as T;
+  }
+
+  #filledText(text: string, { atMs, by, isEvent = false }: Sent): string {
+    const earlier = this.#origins.filter(
+      (origin) =>
+        origin.atMs <= atMs && origin.from !== by && text.includes(origin.value) && !(isEvent && this.#isMade(origin)),
+    );
+    const found =
+      earlier.findLast(({ value }) => value === text) ??
+      earlier.findLast(({ value }) => value.length >= MIN_PART_LENGTH && value !== text);
+    if (!found) return text;
+    return text.replaceAll(found.value, `{{ ${this.#variableFor(found)} }}`);
+  }
+
+  /** Returns whether each user would make something of its own by that request, such as a room in which it would be alone. */
+  #isMade({ from, name }: Origin): boolean {
+    return 'method' in from && from.method !== 'GET' && from !== this.#login && !isSecretName(name);
+  }
+
+  #variableFor(origin: Origin): string {
+    const known = this.#used.get(origin);
+    if (known) return known;
+    const names = new Set(this.#used.values());
+    const base = origin.name.replace(/\W+/g, '_').replace(/^(?=\d|$)/, 'value');
+    const as = [base, ...Array.from({ length: names.size + 1 }, (_, index) => `${base}${index + 2}`)].find(
+      (name) => !names.has(name),
+    ) as string;
+    this.#used.set(origin, as);
+    return as;
+  }
+}
+
+function inPacket(from: RecordedPacket): Origin[] {
+  const args = (from.kind === 'event' ? (from.data as unknown[]).slice(1) : from.data) as unknown[];
+  // In a flow, `$.0` would be its first entry.
+  if (!Array.isArray(args) || (args.length === 1 && Array.isArray(args[0]))) return [];
+  return inJson(args).map((found) => ({ ...found, atMs: from.atMs, from }));
+}
+
+function inAnswer(from: HarEntry): Origin[] {
+  const { status, text, content, headers } = from.response;
+  if (status < 200 || status >= 400) return [];
+  const inHeaders = headers.flatMap(({ name, value }) =>
+    /cookie/i.test(name) || !isSecretName(name) || !isOpaque(value)
+      ? []
+      : [{ value, name, capture: { header: name.toLowerCase() } }],
+  );
+  const body: unknown = attempt(() => JSON.parse(text));
+  const inBody =
+    typeof body === 'object' && body !== null ? inJson(body) : /html/.test(content.mimeType) ? inHtml(text) : [];
+  return [...inBody, ...inHeaders].map((found) => ({ ...found, atMs: from.endedAtMs, from }));
+}
+
+type Found = Pick<Origin, 'value' | 'name' | 'capture'>;
+
+function inJson(body: object): Found[] {
+  return leavesOf(body).flatMap((path) => {
+    const value = valueAt(body, path);
+    const name = path.findLast((step) => !/^\d+$/.test(step)) ?? 'value';
+    if (typeof value !== 'string' || !isOpaque(value, name) || !path.every((step) => PLAIN_KEY.test(step))) return [];
+    return [{ value, name, capture: { json: formatJsonPath(path) } }];
+  });
+}
+
+/** Finds hidden fields, such as tokens against forged requests. */
+function inHtml(text: string): Found[] {
+  return [...text.matchAll(FIELD)].slice(0, MAX_FIELDS).flatMap(([tag, element = '']) => {
+    const attributes = new Map(
+      [...tag.matchAll(ATTRIBUTE)].map(([, name = '', ...values]) => [
+        name.toLowerCase(),
+        values.find((value) => value !== undefined) ?? '',
+      ]),
+    );
+    const name = attributes.get('name') ?? '';
+    const attr = element.toLowerCase() === 'meta' ? 'content' : 'value';
+    const value = attributes.get(attr) ?? '';
+    if (!PLAIN_KEY.test(name) || !isOpaque(value, name)) return [];
+    return [{ value, name, capture: { selector: `${element.toLowerCase()}[name="${name}"]`, attr } }];
+  });
+}

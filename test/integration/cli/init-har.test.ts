@@ -1,0 +1,158 @@
+/** `init --har` makes a scenario from recordings of a browser, against the applications that were recorded. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { cli } from '../../helpers/cli.ts';
+import { SECONDS, written } from '../../helpers/init.ts';
+import { type AppName, MESSAGE, PASSWORD, startApp } from '../../helpers/recorded-apps.ts';
+import { tempFolder } from '../../helpers/temp-folder.ts';
+
+interface Har {
+  log: { entries: { request: { url: string }; response: object; _webSocketMessages?: object[] }[] };
+}
+
+/** Chromium’s, without cookies for the form: it leaves them out unless the user asks for sensitive data. */
+function recording(name: AppName): string {
+  return readFileSync(new URL(`../../fixtures/recordings/${name}.har`, import.meta.url), 'utf8');
+}
+
+/** @param change changes the recording before `init` reads it */
+async function initFrom(t: TestContext, name: AppName, change = (har: Har) => har, ...args: string[]) {
+  const app = await startApp(t, name);
+  const cwd = tempFolder(t);
+  const text = recording(name).replaceAll('127.0.0.1:3000', new URL(app.url).host);
+  writeFileSync(join(cwd, 'session.har'), JSON.stringify(change(JSON.parse(text))));
+  const answer = await cli(cwd, 'init', '--har', 'session.har', '--listen', SECONDS, ...args);
+  return { ...answer, ...(await written(cwd)), url: app.url };
+}
+
+const EXPECTED: Record<AppName, { flow: object[]; publish: object; event: string; id: string[]; options: RegExp }> = {
+  form: {
+    flow: [
+      { get: { url: '/login', capture: { selector: 'input[name="_csrf"]', attr: 'value', as: '_csrf' } } },
+      { post: { url: '/login', form: { _csrf: '{{ _csrf }}', username: 'ann', passwort: '{{ $env.PASSWORT }}' } } },
+      { connect: true },
+    ],
+    publish: { event: 'say', args: [{ text: '$id', mood: 'fine' }] },
+    ...{ event: 'said', id: ['0', 'text'], options: /transports: \["polling","websocket"\]/ },
+  },
+  token: {
+    flow: [
+      {
+        post: {
+          url: '/api/auth/login',
+          json: { email: 'ann@example.com', password: '{{ $env.PASSWORD }}' },
+          capture: { json: '$.data.accessToken', as: 'accessToken' },
+        },
+      },
+      {
+        get: {
+          url: '/api/me',
+          headers: { authorization: 'Bearer {{ accessToken }}' },
+          capture: { json: '$.id', as: 'id' },
+        },
+      },
+      { connect: { auth: { token: '{{ accessToken }}', userId: '{{ id }}' } } },
+      { emit: ['channel:open', { channel: 'general' }], acknowledge: true },
+    ],
+    publish: { event: 'message:send', args: [{ clientId: '$id', channel: 'general', body: MESSAGE }] },
+    ...{ event: 'message:new', id: ['0', 'clientId'], options: /socketio-capacity: \{\}/ },
+  },
+  open: {
+    flow: [
+      { connect: { namespace: '/rooms', query: { v: '2' } } },
+      { waitFor: { event: 'welcome', namespace: '/rooms', capture: [{ json: '$.0.memberId', as: 'memberId' }] } },
+      { emit: ['enter', { memberId: '{{ memberId }}', room: 'kitchen' }], namespace: '/rooms' },
+      { emit: ['typing', 'kitchen'], namespace: '/rooms' },
+    ],
+    publish: { event: 'say', args: ['kitchen', '$id'] },
+    ...{ event: 'said', id: ['0'], options: /path: "\/live\/", transports: \["polling","websocket"\]/ },
+  },
+};
+
+for (const name of ['form', 'token', 'open'] as const) {
+  it(`derives logins, captures, joins and the event to count: ${name}`, async (t) => {
+    const { code, said, flow, settings, text } = await initFrom(t, name);
+    assert.equal(code, 0, said);
+    const expected = EXPECTED[name];
+    assert.deepEqual(flow, [...expected.flow, { hold: true }]);
+    const { event, id, publish } = settings?.delivery ?? {};
+    assert.deepEqual([event, id, publish?.emit], [expected.event, expected.id, expected.publish]);
+    assert.match(text, expected.options);
+    assert.match(said, new RegExp(`Its "${expected.event}" will be counted`), 'confirmed by a look at the server');
+    assert.doesNotMatch(text + said, new RegExp(`${PASSWORD}|eyJ`));
+  });
+}
+
+it('writes the same from the recording alone, and takes options in place of its parts', async (t) => {
+  const { code, said, flow, settings } = await initFrom(t, 'token', undefined, '--listen', '0', '--connections', '40');
+  assert.equal(code, 0, said);
+  assert.deepEqual(flow, [...EXPECTED.token.flow, { hold: true }]);
+  assert.deepEqual([settings?.delivery?.event, settings?.load.connections], ['message:new', 40]);
+  const emit = '["channel:open", {"channel": "other"}]';
+  const other = await initFrom(t, 'token', undefined, '--emit', emit, '--listen', '0');
+  assert.deepEqual(other.flow?.[3], { emit: JSON.parse(emit) });
+});
+
+it('takes a token of a login before the recording from the environment', async (t) => {
+  const { code, said, flow, text } = await initFrom(
+    t,
+    'token',
+    ({ log: { entries } }) => ({ log: { entries: entries.filter(({ request }) => !request.url.includes('/api/')) } }),
+    '--listen',
+    '0',
+  );
+  assert.equal(code, 0, said);
+  assert.deepEqual(flow?.[0], { connect: { auth: { token: '{{ $env.TOKEN }}', userId: '{{ $env.USER_ID }}' } } });
+  assert.match(said, /Each run reads TOKEN, USER_ID from the environment/);
+  assert.doesNotMatch(text + said, /eyJ/);
+});
+
+it('reports a recording without the messages of its WebSocket, and writes what it knows', async (t) => {
+  const withoutFrames = ({ log: { entries } }: Har) => ({
+    log: { entries: entries.map(({ _webSocketMessages: _, ...entry }) => entry) },
+  });
+  const { code, said, flow } = await initFrom(t, 'form', withoutFrames);
+  assert.equal(code, 0, said);
+  assert.match(said, /has no messages of the WebSocket.*Chrome or Edge/);
+  assert.deepEqual(flow, [...EXPECTED.form.flow, { hold: true }]);
+});
+
+it('leaves out malformed and hostile parts', async (t) => {
+  const hostile = ({ log: { entries } }: Har) => {
+    const bad = [null, 7, { request: { url: 'javascript:alert(1)', method: 'GET' } }, { startedDateTime: 'never' }];
+    const messages = entries.flatMap(({ _webSocketMessages = [] }) => _webSocketMessages);
+    messages.push(
+      { type: 'send', time: 1.9e9, opcode: 1, data: '42/rooms,["{{ $env.HOME }}","{{ $env.HOME }}"]' },
+      { type: 'receive', time: 1.9e9, opcode: 1, data: '42/rooms,["said",' },
+      { type: 'receive', time: 1.9e9, opcode: 1, data: `42${'['.repeat(90_000)}` },
+      { type: 'receive', opcode: 'x' },
+    );
+    return { log: { entries: [...entries, ...(bad as never[])] } };
+  };
+  const { code, said, flow, settings } = await initFrom(t, 'open', hostile);
+  assert.equal(code, 0, said);
+  assert.deepEqual(flow, [...EXPECTED.open.flow, { hold: true }]);
+  assert.equal(settings?.delivery?.event, 'said');
+});
+
+it('refuses files without a connection that can be measured', async (t) => {
+  const cwd = tempFolder(t);
+  const old = {
+    startedDateTime: '2026-01-01T00:00:00Z',
+    request: { method: 'GET', url: 'http://a/?EIO=3&transport=polling' },
+    response: {},
+  };
+  for (const [text, why] of [
+    ['{"log": ', /has no `log\.entries`/],
+    ['[]', /has no `log\.entries`/],
+    ['{"log": {"entries": []}}', /has no Socket\.IO connection among its 0 requests/],
+    [JSON.stringify({ log: { entries: [old] } }), /Socket\.IO 2: not supported/],
+  ] as const) {
+    writeFileSync(join(cwd, 'session.har'), text);
+    const { code, stderr } = await cli(cwd, 'init', '--har', 'session.har');
+    assert.deepEqual([code, why.test(stderr)], [2, true], stderr);
+  }
+  assert.match((await cli(cwd, 'init', '--har', '.')).stderr, /FILE_UNREADABLE: \. cannot be read/);
+});
