@@ -19,6 +19,7 @@ const PAGES = {
     'Finding the maximum': '/guide/finding-the-maximum',
     'Several hosts': '/guide/several-hosts',
     'In CI': '/guide/ci',
+    'What it looks like': '/guide/what-it-looks-like',
   },
   Method: {
     Overview: '/method',

@@ -62,7 +62,8 @@ const CODES = {
   },
   http_400: {
     meaning: 'the server or the proxy refused the handshake, for example in `allowRequest`',
-    remedy: 'see the text of the answer: the client may lack something, or a proxy may remove the header `Upgrade`',
+    remedy:
+      'see the text of the answer: the server (its `allowRequest`) may want something that the client does not send, such as an `Origin`, or a proxy may remove the header `Upgrade`',
   },
   http_401: {
     meaning: 'the server or the proxy requires a login',

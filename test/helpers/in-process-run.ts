@@ -59,13 +59,23 @@ const READING_TIMEOUT_MS = 60_000;
 /**
  * Starts a run whose pauses last until memory has been read, however busy the machine is.
  * @param variables of the virtual users, in the order of arrival, repeated
+ * @param environment variables that change settings
  */
-export function startInProcess(given: Script, variables: Record<string, unknown>[] = [{}]) {
+export function startInProcess(
+  given: Script,
+  variables: Record<string, unknown>[] = [{}],
+  environment: Record<string, string> = {},
+) {
   const lines: string[] = [];
-  return printed.run(lines, () => start(given, variables, lines));
+  return printed.run(lines, () => start(given, variables, environment, lines));
 }
 
-function start(given: Script, variables: Record<string, unknown>[], lines: string[]) {
+function start(
+  given: Script,
+  variables: Record<string, unknown>[],
+  environment: Record<string, string>,
+  lines: string[],
+) {
   // Copied as if read from a file.
   const script: Script = JSON.parse(JSON.stringify(given));
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
@@ -73,7 +83,7 @@ function start(given: Script, variables: Record<string, unknown>[], lines: strin
   const note = (text: string) => void lines.push(text);
   const stop = new AbortController();
   let endedWith = 0;
-  const config = readSettings(script, STEPS, { CAPACITY_RESULTS: folder });
+  const config = readSettings(script, STEPS, { CAPACITY_RESULTS: folder, ...environment });
   const run = new MeasuredRun({
     script,
     config,

@@ -16,14 +16,35 @@ export async function startPlainServer(t: Cleaner, { limit = Infinity, workMs = 
   return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
 }
 
-/** Starts a server, also not a child, that exits at `most` clients, or at its limit of open files, ten of which each connection uses. */
-export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles = 0 }) {
+/** Starts a server of several processes that share a port, without sticky sessions or an adapter. */
+export async function startClusterServer(t: Cleaner, processes: number) {
+  const { line } = await startOrphan(t, scriptOf('cluster-server.mjs'), String(processes));
+  return { url: `http://127.0.0.1:${await line()}` };
+}
+
+/**
+ * Starts a server, also not a child, that exits at `most` clients, or at its limit of open files, ten of which each connection uses.
+ * @param blocksAt clients at which it blocks its event loop for longer than they wait for a ping
+ */
+export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles = 0, blocksAt = Infinity }) {
   const opensFiles = openFiles > 0 ? 'files' : 'none';
-  const { pids, line } = await startOrphan(t, scriptOf('ending-server.mjs'), String(most), opensFiles);
+  const { pids, line } = await startOrphan(
+    t,
+    scriptOf('ending-server.mjs'),
+    String(most),
+    opensFiles,
+    String(blocksAt),
+  );
   const [pid = 0, port] = [pids[0], await line()];
   // Node raises its own limit when it starts.
   if (openFiles > 0) execFileSync('prlimit', ['--pid', String(pid), `--nofile=${openFiles}`]);
   return { url: `http://127.0.0.1:${port}`, pid };
+}
+
+/** Starts a server, also not a child, that keeps every socket. @param redis URL of a Redis in which it keeps a key of each instead */
+export async function startKeepingServer(t: Cleaner, redis = '') {
+  const { pids, line } = await startOrphan(t, scriptOf('keeping-server.mjs'), redis);
+  return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
 }
 
 export interface Leak {

@@ -93,8 +93,11 @@ function limitText(name: string, value: string | undefined): string | undefined 
 
 export function httpFailure({ status, reason = '', header, body = '' }: HttpAnswer): Failure {
   const location = header('location');
+  const words = wordsOf(body);
   const said = [
-    ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`, wordsOf(body)],
+    ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`],
+    // The page of a proxy often repeats the status.
+    words === `${status} ${reason}` ? '' : words,
     ...RATE_HEADERS.map((name) => limitText(name, header(name.toLowerCase()))),
   ];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };

@@ -1,0 +1,77 @@
+/** Failures that people report in public: the first finding is the cause, and the page of the docs quotes it. */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { after, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { leadingFindings } from '../../report/answer/answer.ts';
+import { closings } from '../helpers/failures/closings.ts';
+import { deliveries } from '../helpers/failures/deliveries.ts';
+import { type Failure, HOLD, type Served, USERS } from '../helpers/failures/failure.ts';
+import { leaks } from '../helpers/failures/leaks.ts';
+import { assertPage, failuresPage, type Quote } from '../helpers/failures/page.ts';
+import { refusals } from '../helpers/failures/refusals.ts';
+import { inProcessScript, startInProcess } from '../helpers/in-process-run.ts';
+
+const PAGE = fileURLToPath(new URL('../../docs/guide/what-it-looks-like.md', import.meta.url));
+const SECTIONS = {
+  'Clients cannot connect': refusals,
+  'Clients are disconnected': closings,
+  Messages: deliveries,
+  Memory: leaks,
+};
+
+/** What the runs say, by failure. */
+const said = new Map<Failure, Quote>();
+
+/** Ignores findings about a busy machine. */
+const isOfServer = ({ about }: { about: string }) => about === 'deployment' || about === 'application';
+
+/** @returns the first finding, as the page quotes it */
+async function assertFirstFinding(failure: Failure, served: string | Served): Promise<Quote> {
+  const { flow = HOLD, engineOptions = {}, options = {}, code, about = 'deployment', message, fix = /./ } = failure;
+  const { target, options: named = {}, environment } = typeof served === 'string' ? { target: served } : served;
+  const config = { target, ...(failure.phases && { phases: failure.phases }) };
+  const quick = { warmUp: 0, singleRoundTrips: 0, hold: 2, ...options, ...named };
+  const run = startInProcess(inProcessScript(config, quick, engineOptions, flow, USERS / 2), [{}], environment);
+  if (code === 'TARGET_UNREACHABLE') {
+    const { output, exitCode } = await run.failed;
+    const [, found = '', remedy = ''] = /TARGET_UNREACHABLE: ([\s\S]*?)\n {2}fix: ([\s\S]*)$/.exec(output) ?? [];
+    assert.match(found.replace(/\s+/g, ' '), message, output);
+    assert.match(remedy, fix, output);
+    assert.equal(exitCode, EXIT_CODES.refused, output);
+    return { message: `${code}: ${found}`, fix: remedy.trim() };
+  }
+  const { result, exitCode, output } = await run.ended;
+  const [first, ...others] = leadingFindings(result.findings).filter(isOfServer);
+  assert.equal(first?.code, code, output);
+  assert.match(first.message, message, output);
+  assert.equal(first.about, about);
+  assert.match(first.fix, fix);
+  assert.deepEqual(
+    [result.outcome.status, exitCode === EXIT_CODES.worse],
+    failure.passes ? ['PASSED', false] : ['FAILED', true],
+    output,
+  );
+  // On a slow machine, the ramp can be too slow as well.
+  const unexpected = others.filter(({ code }) => code !== 'RATE_NOT_REACHED');
+  assert.deepEqual(unexpected, [], output);
+  return { message: `${failure.passes ? 'Passed.' : 'Failed:'} ${first.message}`, fix: `${first.fix} (${first.code})` };
+}
+
+describe('a run names the cause first, and the page quotes it, of', { concurrency: 3 }, () => {
+  for (const failure of Object.values(SECTIONS).flat()) {
+    it(`${failure.symptom}: ${failure.situation}`, async (t) => {
+      said.set(failure, await assertFirstFinding(failure, await failure.serve(t)));
+    });
+  }
+
+  // With all of them only: `--test-name-pattern` runs some.
+  after(() => {
+    const all = Object.values(SECTIONS).flat();
+    if (said.size < all.length) return;
+    const page = failuresPage(SECTIONS, said);
+    if (process.execArgv.includes('--test-update-snapshots')) writeFileSync(PAGE, page);
+    assertPage(readFileSync(PAGE, 'utf8'), page, all);
+  });
+});

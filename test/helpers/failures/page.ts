@@ -1,0 +1,53 @@
+/** The page of the docs that quotes what runs say about failures. */
+import assert from 'node:assert/strict';
+import { wrap } from '../../../report/text/format.ts';
+import type { Failure } from './failure.ts';
+
+const HEAD = `# What it looks like
+
+Find your symptom. Each server and proxy below really ran, and the words are what a run against it printed first. The tests of this
+project run them again, and fail if the cause or its fix changes.`;
+const COLUMNS = 100;
+/** A command with the paths of the machine. */
+const COMMAND = /[^\s(]*\/bin\/node \S*\/([\w-]+\.mjs)[^)]*/g;
+/** A quote: its message and its fix. */
+const QUOTE = /```text\n([\s\S]*?)\n( {2}fix: [\s\S]*?)\n```/g;
+
+export interface Quote {
+  message: string;
+  fix: string;
+}
+
+/** @param quotes the words of the run, by failure @returns Markdown */
+export function failuresPage(sections: Record<string, Failure[]>, quotes: Map<Failure, Quote>): string {
+  const parts = Object.entries(sections).flatMap(([title, failures]) => {
+    const shown = failures.filter(({ likeAnother }) => !likeAnother);
+    return [`## ${title}`, ...shown.map((failure) => failureText(failure, quotes.get(failure)))];
+  });
+  return `${[HEAD, ...parts].join('\n\n')}\n`;
+}
+
+function failureText(
+  { symptom, situation, report }: Failure,
+  { message, fix }: Quote = { message: '', fix: '' },
+): string {
+  const lines = [message.replace(COMMAND, 'node $1'), `  fix: ${fix}`].flatMap((line) => wrap(line, COLUMNS, '    '));
+  const url = `https://github.com/${report}`;
+  return `### ${symptom}\n\nHere: ${situation}. [A report](${url}).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
+}
+
+/** Asserts that the page is what the runs would write now. Messages may differ in what depends on the machine, such as times. */
+export function assertPage(page: string, now: string, failures: Failure[]): void {
+  assert.equal(withoutMessages(page), withoutMessages(now));
+  const shown = failures.filter(({ likeAnother }) => !likeAnother);
+  for (const [index, [, message = '']] of [...page.matchAll(QUOTE)].entries())
+    assert.match(oneLine(message).replace(/^[\w ]+[:.] /, ''), shown[index]?.message ?? /^$/);
+}
+
+function withoutMessages(page: string): string {
+  return oneLine(page.replace(QUOTE, '$2')).replace(/\d[\d,.]*/g, 'N');
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
