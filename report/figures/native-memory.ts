@@ -1,6 +1,6 @@
 /**
  * Memory that a connection keeps in a worker, from several measurements. V8 counts its heap and external memory to the byte. Native memory
- * (addons, OpenSSL, libuv) is in the heap of `malloc`, or else shown by RSS alone, with the noise of pages.
+ * (addons, OpenSSL, libuv) is counted by `malloc`, or else shown by RSS alone, with the noise of pages.
  */
 import type { Slope } from '../../protocol/result/memory-schema.ts';
 
@@ -16,13 +16,11 @@ const ONCE_BYTES = 1.5 * 1024 ** 2;
 
 type Slopes = Record<string, Slope>;
 
-/** All memory of a worker per connection, from one measurement beside V8's count. */
+/** All memory of a worker per connection, from one measurement beside V8's count. No ends where it has no interval. */
 interface Whole {
   bytes: number;
-  low: number;
-  high: number;
-  /** Standard error of what it shows beyond V8's count. */
-  error: number;
+  low: number | null;
+  high: number | null;
 }
 
 /**
@@ -36,48 +34,50 @@ export function isUncounted(kept: Slope, slopes: Slopes, connections: number): b
 }
 
 /**
- * Adds native memory to V8's count. The estimate shrinks towards V8's count where noise hides the rest (positive-part estimator of James and
- * Stein, 1961): pages of a server without native memory add no noise.
+ * Adds native memory to V8's count.
  * @param kept V8's slope @param slopes of all layers @param connections how many they span
  * @returns the slope with an interval over all, and the bytes of it that V8 does not count
  */
 export function withNative(kept: Slope, slopes: Slopes, connections: number): { slope: Slope; native: number } {
   const { slope, low95, high95 } = kept;
-  const all = [byMalloc(kept, slopes), byPages(kept, slopes, connections)].filter((whole) => whole !== undefined);
-  const [first] = all;
-  if (!first) return { slope: kept, native: 0 };
+  const [malloc, pages] = [byMalloc(kept, slopes), byPages(kept, slopes, connections)];
   // RSS also has the memory of other threads and of other allocators.
-  const best = all.find(({ low }) => low > Math.max(first.high, high95 ?? slope)) ?? first;
-  const beyond = best.bytes - slope;
-  const estimate = beyond > 0 ? slope + Math.max(0, beyond - best.error ** 2 / beyond) : slope;
-  if (low95 === null || high95 === null) {
-    return { slope: { ...kept, slope: estimate }, native: estimate - slope };
-  }
-  const low = Math.max(low95, ...all.map((whole) => whole.low));
+  const isMore = !malloc || (pages && (pages.low ?? 0) > Math.max(malloc.high ?? malloc.bytes, high95 ?? slope));
+  const best = isMore ? pages : malloc;
+  if (!best) return { slope: kept, native: 0 };
+  if (low95 === null || high95 === null || best.low === null || best.high === null)
+    return { slope: { ...kept, slope: best.bytes, low95: null, high95: null }, native: best.bytes - slope };
+  const low = Math.max(low95, best.low);
   const high = Math.max(high95, best.high, low);
-  const bytes = Math.min(high, Math.max(low, estimate));
+  const bytes = Math.min(high, Math.max(low, best.bytes));
   return { slope: { ...kept, slope: bytes, low95: low, high95: high }, native: bytes - slope };
 }
 
-/** V8's count, and the growth of the heap of `malloc` without the external memory in it. */
+/** V8's count, and what `malloc` has handed out without the external memory in it, of which large buffers are elsewhere. */
 function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external }: Slopes): Whole | undefined {
-  if (!malloc || !external || !isUsable(malloc) || malloc.low95 === null || malloc.high95 === null) return undefined;
-  const bytes = kept.slope + malloc.slope - external.slope;
-  const below = malloc.slope - malloc.low95;
+  if (!malloc || !external || !isUsable(malloc)) return undefined;
+  const bytes = kept.slope + Math.max(0, malloc.slope - external.slope);
+  if (malloc.low95 === null || malloc.high95 === null || kept.low95 === null || kept.high95 === null)
+    return { bytes, low: null, high: null };
   return {
     bytes,
-    low: bytes - Math.hypot(below, kept.slope - (kept.low95 ?? kept.slope)),
-    high: bytes + Math.hypot(malloc.high95 - malloc.slope, (kept.high95 ?? kept.slope) - kept.slope),
-    error: below / STANDARD_ERRORS,
+    low: bytes - Math.hypot(malloc.slope - malloc.low95, kept.slope - kept.low95),
+    high: bytes + Math.hypot(malloc.high95 - malloc.slope, kept.high95 - kept.slope),
   };
 }
 
+/**
+ * What RSS shows. The estimate shrinks towards V8's count where noise hides the rest (positive-part estimator of James and Stein, 1961):
+ * pages of a server without native memory add no noise.
+ */
 function byPages(kept: Slope, { workerRss: pages }: Slopes, connections: number): Whole | undefined {
   if (!pages || !isUsable(pages) || pages.low95 === null || pages.high95 === null || kept.low95 === null)
     return undefined;
-  const { slope: bytes, low95, high95 } = pages;
-  const error = Math.hypot(high95 - bytes, kept.slope - kept.low95) / STANDARD_ERRORS;
-  return { bytes, low: low95 - allowance(kept, connections), high: high95, error };
+  const { slope, low95, high95 } = pages;
+  const error = Math.hypot(high95 - slope, kept.slope - kept.low95) / STANDARD_ERRORS;
+  const beyond = slope - kept.slope;
+  const bytes = beyond > 0 ? kept.slope + Math.max(0, beyond - error ** 2 / beyond) : kept.slope;
+  return { bytes, low: low95 - allowance(kept, connections), high: high95 };
 }
 
 function isUsable({ doubt }: Slope): boolean {

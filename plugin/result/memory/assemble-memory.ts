@@ -16,7 +16,7 @@ import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
 import { memoryPlaces } from '../places/memory-places.ts';
 import { allowingFor, difference, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
-import { allowingForGarbage, withinFreePages, withinMallocRoom } from './garbage.ts';
+import { allowingForGarbage, withinFreePages } from './garbage.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
@@ -43,19 +43,12 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const rise = (peakBytes[layer] ?? 0) - (baseline[layer] ?? 0);
     const naive = peakConnections > 0 ? rise / peakConnections : 0;
-    const isMalloc = layer === 'workerMalloc';
-    const points = (isMalloc ? plateaus : withoutBaseline(plateaus)).map((plateau) => pointOf(plateau, layer));
+    const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
     const slope = slopeOf(points, doubts.get(layer));
     if (!slope) continue;
     const line = allowingFor(slope, measurements, layer);
     const isCollected = collected || !ofWorkers.includes(layer);
-    const allow = isMalloc
-      ? withinMallocRoom
-      : line.doubt === 'reused'
-        ? withinFreePages
-        : isCollected
-          ? undefined
-          : allowingForGarbage;
+    const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
     perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
   }
   const places = memoryPlaces(measurements);

@@ -13,12 +13,6 @@ const MB = 1024 ** 2;
 const FREE_BYTES = 4 * MB;
 /** V8's young generation grows once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured likewise: by up to 17 MB. */
 const YOUNG_BYTES = 32 * MB;
-/**
- * Free room of one Node process in the heap of `malloc`, which connections use first, and pages that the heap takes once. Measured with 100
- * and 400 connections that keep 1 and 5 KB of native memory, Node 20 to 24: the heap grew by up to 0.49 MB too little and 0.54 MB too much.
- */
-const MALLOC_BYTES = { free: MB / 2, once: 0.75 * MB };
-
 /** @returns the line of a process whose memory did not rise, bounded by the room that it may have had free */
 export function withinFreePages<Line extends Omit<Slope, 'naive'>>(
   line: Line,
@@ -41,18 +35,4 @@ export function allowingForGarbage<Line extends Omit<Slope, 'naive'>>(
   if (low95 === null || high95 === null || connections === 0) return line;
   const per = processes / connections;
   return { ...line, low95: low95 - YOUNG_BYTES * per, high95: high95 + FREE_BYTES * per };
-}
-
-/** @returns the slope of the heap of `malloc` from the first to the last point, with what it can be off by */
-export function withinMallocRoom<Line extends Omit<Slope, 'naive'>>(
-  line: Line,
-  points: Point[],
-  processes: number,
-): Line {
-  const [first, last] = [points[0], points.at(-1)];
-  if (!first || !last || last.x <= first.x) return line;
-  const connections = last.x - first.x;
-  const slope = (last.y - first.y) / connections;
-  const per = processes / connections;
-  return { ...line, slope, low95: slope - MALLOC_BYTES.once * per, high95: slope + MALLOC_BYTES.free * per };
 }

@@ -19,7 +19,7 @@ export interface InspectedMemory {
   /** Undefined if the runtime does not report it, like the figure below. */
   rssBytes?: number;
   externalBytes?: number;
-  /** Heap of `malloc` of a process that this run knows by the URL of its inspector only. */
+  /** What `malloc` has handed out on the main thread. */
   mallocBytes?: number;
   /** Longest stop of the process by the collections before this reading. */
   pauseMs: number;

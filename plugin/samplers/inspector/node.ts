@@ -1,6 +1,6 @@
 /** Memory and profiles of one Node or Deno process by its inspector, which is open only meanwhile. */
 import { z } from 'zod';
-import { mallocHeapBytes } from '../../../protocol/base/machine/malloc-heap.ts';
+import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import { MODULES, type ProfileAction, profileProcess } from '../../../protocol/profiles/profile-process.ts';
 import {
@@ -24,9 +24,7 @@ import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts
 
 const memorySchema = z.object({ rss: bytesSchema, heapUsed: bytesSchema, external: bytesSchema });
 /** Evaluated in the process. Undefined where there is no /proc. */
-const MALLOC = `(() => {
-  try { return (${mallocHeapBytes})(${MODULES}.fs.readFileSync('/proc/self/smaps', 'latin1')); } catch {}
-})()`;
+const MALLOC = `(() => { try { return (${allocatedBytes})(${MODULES}.fs); } catch {} })()`;
 
 export class NodeProcess implements Inspected, InspectedProfiles {
   readonly name: string;
@@ -55,7 +53,7 @@ export class NodeProcess implements Inspected, InspectedProfiles {
       }
       const { value } = await session.evaluate('process.memoryUsage()');
       const { rss, heapUsed, external } = memorySchema.parse(value);
-      const malloc = typeof this.#target === 'number' ? undefined : (await session.evaluate(MALLOC)).value;
+      const { value: malloc } = await session.evaluate(MALLOC);
       return {
         ...(malloc !== undefined && { mallocBytes: bytesSchema.parse(malloc) }),
         keptBytes: heapUsed + external,

@@ -10,8 +10,7 @@ import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
 import { INSPECTED, INSPECTED_RUNTIMES } from '../../../protocol/documents/server-runtimes.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
-import { runtimeOf } from '../inspector/runtime-of.ts';
-import { mallocBytesOf, openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
+import { openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
 import { METRICS, type PageFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 import type { Measure, Source } from './layer.ts';
@@ -31,11 +30,6 @@ export function processesOf(layer: string): Source {
 export const workerProcesses: Source = {
   name: '/proc of its processes',
   measures: {
-    // Only V8's count after a collection is held against it.
-    mallocBytes: async (inputs) => {
-      await inputs.stats().catch(() => inputs.inspected('v8'));
-      return mallocBytesOf((inputs.pids.worker ?? []).filter((pid) => [undefined, 'node'].includes(runtimeOf(pid))));
-    },
     childrenPssBytes: ({ pids, processes }) => {
       sumOver(pids.worker, processes, 'rssBytes');
       const { workerChildren = [] } = pids;

@@ -1,9 +1,7 @@
 /** Sums the memory of a layer's processes, and derives its PSS between the rare readings of PSS. */
 import { readdirSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import type { SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
-import { mallocHeapBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { Absent, NotInRun } from '../absence.ts';
 import { isHidden, type ProcessReading } from './proc.ts';
 
@@ -37,20 +35,6 @@ export function sumOver(
     if (own === undefined) throw new Absent('unsupported', PSS_UNREADABLE);
     return sum + own;
   }, 0);
-}
-
-/** @returns resident bytes of the processes' malloc heaps @throws as `sumOver` */
-export async function mallocBytesOf(pids: number[]): Promise<number> {
-  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
-  let sum = 0;
-  for (const pid of pids) {
-    const smaps = await readFile(`/proc/${pid}/smaps`, 'latin1').catch(() => '');
-    if (smaps === '') throw new Absent('unsupported', PSS_UNREADABLE);
-    const bytes = mallocHeapBytes(smaps);
-    if (bytes === undefined) throw new Absent('unsupported', `process ${pid} does not use the malloc of glibc`);
-    sum += bytes;
-  }
-  return sum;
 }
 
 /** @throws Error if one of the processes has exited, or belongs to another user */

@@ -132,7 +132,7 @@ describe('the inspector of a process', linux, () => {
       const inspectors = await Inspectors.connect(sources);
       assert.ok((await heapAfterGc(inspectors)) > MB);
       const [memory] = await inspectors.memory();
-      assert.equal((memory?.mallocBytes ?? 0) > MB, 'urls' in sources, 'the heap of malloc, unless its pid is known');
+      assert.ok((memory?.mallocBytes ?? 0) > MB);
       await inspectors.close();
       assert.equal(await isListening(port), true);
     }

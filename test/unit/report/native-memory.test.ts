@@ -44,9 +44,11 @@ describe('memory per connection from V8 and RSS', () => {
 
   it('adds the heap of malloc without external memory, and not the noise of RSS', () => {
     const malloc = { workerMalloc: line(5.1, 4.1, 6.1), workerExternal: line(0.1, 0.1, 0.1) };
-    assert.deepEqual(combined(line(15.8, 15, 16.6), line(19, 12, 26), 400, malloc), [20.7, 19.5, 22.1, 4.9]);
+    assert.deepEqual(combined(line(15.8, 15, 16.6), line(19, 12, 26), 400, malloc), [20.8, 19.5, 22.1, 5]);
     const two = (slope: number) => ({ ...line(slope, 0, 0), low95: null, high95: null });
-    assert.deepEqual(combined(two(15.8), two(30), 400, malloc), [20.7, 0, 0, 4.9]);
+    assert.deepEqual(combined(two(15.8), two(30), 400, malloc), [20.8, 0, 0, 5]);
+    const large = { workerMalloc: line(1, 0.5, 1.5), workerExternal: line(200, 199, 201) };
+    assert.deepEqual(combined(line(213, 212, 214), undefined, 400, large), [213, 212, 214.1, 0]);
   });
 
   it('includes what only other threads keep, if RSS shows it for certain', () => {

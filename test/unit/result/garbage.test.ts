@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { describe, it, test } from 'node:test';
+import { describe, it } from 'node:test';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { allowingForGarbage } from '../../../plugin/result/memory/garbage.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
@@ -53,19 +53,4 @@ describe('the interval of memory whose garbage is not collected', () => {
     assert.ok((widths[1]?.[0] ?? 0) - (widths[0]?.[0] ?? 0) > 20 * KB);
     assert.equal(widths[1]?.[1], widths[0]?.[1]);
   });
-});
-
-test('the heap of malloc grows from its first reading to its last one, give or take free room and pages', () => {
-  const growths = [0, 90, 200, 210, 440];
-  const plateaus = growths.map((grown, index) => ({
-    connections: 100 * index,
-    layers: { workerMalloc: 3 * MB + grown * KB },
-  }));
-  const measured = measurements({ control: true, plateaus, peakConnections: 400 });
-  const { workerMalloc } = memoryFigures(measured, { layers: LAYERS, samples: [] }).perConnectionBytes;
-  const { slope = 0, low95, high95 } = workerMalloc ?? {};
-  assert.deepEqual(
-    [slope, low95, high95].map((bytes) => (bytes ?? 0) / KB),
-    [1.1, 1.1 - 1.92, 1.1 + 1.28],
-  );
 });

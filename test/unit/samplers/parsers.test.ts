@@ -1,5 +1,6 @@
 /** What the kernel, Redis and exporters write, and pages of metrics that no exporter writes, or that are too large. */
 import assert from 'node:assert/strict';
+import * as files from 'node:fs';
 import { describe, it, test } from 'node:test';
 import { systemVBytes, tmpfsIn } from '../../../plugin/samplers/machine/shared-memory.ts';
 import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
@@ -7,7 +8,7 @@ import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
 import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
 import * as kernel from '../../../protocol/base/machine/kernel.ts';
-import { mallocHeapBytes } from '../../../protocol/base/machine/malloc-heap.ts';
+import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 const STAT_TAIL =
@@ -32,13 +33,31 @@ test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is
   assert.equal(kernel.parseSmapsRollup(''), undefined);
 });
 
-test('smaps: the heap of glibc, and no heap of another allocator', () => {
-  const mapping = (name: string, kilobytes: number) =>
-    `7f0000000000-7f0000200000 rw-p 00000000 00:00 0    ${name}\nSize: 9000 kB\nKernelPageSize: 4 kB\nRss:   ${kilobytes} kB\nPss: 1 kB\n`;
-  const all = [mapping('[heap]', 3000), mapping('', 200), mapping('/usr/lib/libc.so.6', 8), mapping('[heap]', 1000)];
-  assert.equal(mallocHeapBytes(all.join('')), 4000 * 1024);
-  assert.equal(mallocHeapBytes([...all, mapping('/usr/lib/libjemalloc.so.2', 8)].join('')), undefined);
-  assert.equal(mallocHeapBytes([mapping('[heap]', 3000), mapping('/lib/ld-musl-x86_64.so.1', 8)].join('')), undefined);
+test('malloc: bytes that glibc has handed out, and none of another allocator or of a heap in pieces', (t) => {
+  if (process.platform !== 'linux') return t.skip();
+  const [COUNT, BYTES] = [2000, 4096];
+  const before = allocatedBytes(files) ?? assert.fail('not counted');
+  const buffers = Array.from({ length: COUNT }, () => Buffer.alloc(BYTES));
+  const perBuffer = ((allocatedBytes(files) ?? 0) - before) / buffers.length;
+  assert.ok(Math.abs(perBuffer / BYTES - 1) < 0.1, `${perBuffer} bytes`);
+
+  const heap = '55d0000000-55d0100000 rw-p 00000000 00:00 0 [heap]\n';
+  let open = 0;
+  const given = (maps: string, chunk: number[]) =>
+    allocatedBytes({
+      readFileSync: () => maps,
+      openSync: () => ++open,
+      closeSync: () => open--,
+      readSync: (_: number, window: Buffer) =>
+        window.fill(Buffer.from(new BigUint64Array(chunk.map(BigInt)).buffer)).length,
+    } as unknown as typeof files);
+  const glibc = `${heap}7f0000000000-7f0000001000 r-xp 00000000 00:00 0 /usr/lib/libc.so.6\n`;
+  assert.equal(given(glibc, [0, 0x10001]), 0xf0000);
+  assert.equal(given(glibc, [0, 1]), undefined);
+  assert.equal(given(`${glibc}/usr/lib/libjemalloc.so.2`, [0, 0x10001]), undefined);
+  assert.equal(given(`${heap}/lib/ld-musl-x86_64.so.1`, [0, 0x10001]), undefined);
+  assert.equal(given(glibc.replace('[heap]', ''), [0, 0x10001]), undefined);
+  assert.equal(open, 0);
 });
 
 test('mountinfo: each tmpfs that is not hidden by another one; System V: resident bytes', () => {
