@@ -12,7 +12,12 @@ export function allocatedBytes(files: Files): number | undefined {
   const readMaps = () => {
     const maps = files.readFileSync('/proc/self/maps', 'latin1');
     if (!/\/libc(-2\.\d+)?\.so/.test(maps) || /jemalloc|tcmalloc|mimalloc/.test(maps)) return [];
-    return /^([\da-f]+)-([\da-f]+) .*\[heap\]$/m.exec(maps)?.slice(1).map((hex) => Number.parseInt(hex, 16)) ?? [];
+    return (
+      /^([\da-f]+)-([\da-f]+) .*\[heap\]$/m
+        .exec(maps)
+        ?.slice(1)
+        .map((hex) => Number.parseInt(hex, 16)) ?? []
+    );
   };
   const [begin = Number.NaN, end = Number.NaN] = readMaps();
   if (!(end - begin <= 256 * 1024 ** 2)) return undefined;
