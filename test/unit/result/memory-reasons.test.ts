@@ -54,9 +54,11 @@ const costing =
   (bytes: number, more: Change): Change =>
   (r, f) => [Object.assign(r.memory.perConnection ?? {}, { bytes }), more(r, f)];
 
-const withChildren: Change = ({ memory }) => {
-  for (const plateau of memory.plateaus.slice(1)) plateau.workerChildrenPss = 5;
-};
+const lackingAtFirst =
+  (layer: string): Change =>
+  ({ memory }) => {
+    for (const plateau of memory.plateaus.slice(1)) plateau[layer] = 5;
+  };
 
 const doubted =
   (doubt: string): Change =>
@@ -106,7 +108,8 @@ describe('memory', () => {
     ['at two', plateausAt([0, 10, 10]), 'PLATEAUS_UNUSABLE', 0, 10],
     ['that one plateau lacks', lacking('workerRss'), 'READINGS_MISSING', 'Workers RSS', '1 of 5'],
     ['that one lacks in service', lackingInService, 'READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'],
-    ['of what workers have started, which one plateau lacks', withChildren],
+    ['of what workers have started, which one plateau lacks', lackingAtFirst('workerChildrenPss')],
+    ['of malloc, which one plateau lacks', lackingAtFirst('workerMalloc')],
     ['of nginx that one plateau lacks', lacking('nginxPss')],
     ['that one plateau lacks, because nothing was collected', lacking('workerRss', 'workerRss')],
   ]);

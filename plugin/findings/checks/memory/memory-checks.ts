@@ -118,8 +118,8 @@ function missing({ plateaus, inService, absent, layers }: Result['memory'], { un
   };
 }
 
-/** Child processes of workers may end while they are read. */
-const MAY_BE_GONE = 'workerChildrenPss';
+/** Child processes of workers may end while they are read, and the heap of `malloc` may change. */
+const MAY_BE_GONE = ['workerChildrenPss', 'workerMalloc'];
 
 /**
  * @param known figures whose absence has a reason of its own
@@ -128,7 +128,7 @@ const MAY_BE_GONE = 'workerChildrenPss';
 function lackingIn(readings: Record<string, number>[], known: string[]): { ids: string[]; times: number } {
   const figures = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
   const ids = figures.filter(
-    (id) => id !== MAY_BE_GONE && !known.includes(id) && readings.some((reading) => !(id in reading)),
+    (id) => !MAY_BE_GONE.includes(id) && !known.includes(id) && readings.some((reading) => !(id in reading)),
   );
   return { ids, times: readings.filter((reading) => ids.some((id) => !(id in reading))).length };
 }
