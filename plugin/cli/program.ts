@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { maskText } from '../../protocol/base/secrets/secret-text.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { addAdopt } from './adopt.ts';
 import { addCheck } from './check-command.ts';
 import { LINE } from './command.ts';
 import { addCompare } from './compare-command.ts';
@@ -38,7 +39,18 @@ export function createProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(maskText(text)) })
     .showSuggestionAfterError()
     .exitOverride();
-  for (const add of [addInit, addDoctor, addConduct, addStudy, addSearch, addCheck, addCompare, addReport, addStack])
+  for (const add of [
+    addInit,
+    addAdopt,
+    addDoctor,
+    addConduct,
+    addStudy,
+    addSearch,
+    addCheck,
+    addCompare,
+    addReport,
+    addStack,
+  ])
     add(program);
   nameHelp(program, LINE);
   return program;

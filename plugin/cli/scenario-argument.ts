@@ -39,16 +39,20 @@ export async function parseYaml(text: string): Promise<unknown> {
  */
 export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
   const util = await artilleryUtil();
+  return reading(path, async () => parseScenario(await util.readScript(path), path, environment));
+}
+
+/** Reads a scenario's text as `readScenario` reads a file. @throws if it is not a scenario; CapacityError NOT_INSTALLED, CONFIG_INVALID */
+export async function parseScenario(text: string, path: string, environment?: string): Promise<Script> {
+  const util = await artilleryUtil();
   const flags = { environment };
-  return reading(path, async () => {
-    const merged = await util.checkConfig(await parsed(path, util), path, flags);
-    return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
-  });
+  const merged = await util.checkConfig(await parsed(text, util), path, flags);
+  return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
 }
 
 /** Later code walks over the whole script. */
-async function parsed(path: string, util: ArtilleryUtil): Promise<Script> {
-  const script = await util.parseScript(await util.readScript(path));
+async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
+  const script = await util.parseScript(text);
   if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
   requireBounds(script);
   return script;
@@ -71,7 +75,7 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   const hash = createHash('sha256');
   for (const path of paths) {
     await reading(path, async () => {
-      await parsed(path, util);
+      await parsed(await util.readScript(path), util);
       hash.update(readFileSync(path));
     });
   }
@@ -85,7 +89,7 @@ function withoutLines(error: unknown): unknown {
 }
 
 /** @throws CapacityError FILE_UNREADABLE where `read` throws another error */
-async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+export async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {

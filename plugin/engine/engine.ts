@@ -12,7 +12,7 @@ import { ownEventPlan } from '../fleet/client/counted-event.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/fleet-messages.ts';
 import { handedOver, keepVariablesOfBefore } from '../script/handed-over.ts';
-import { invalidSettings } from '../script/invalid-settings.ts';
+import { InvalidSettings } from '../script/invalid-settings.ts';
 import { connectionsOfShare } from '../script/load/load.ts';
 import { unreadNames } from '../script/misspelt-names.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
@@ -160,7 +160,7 @@ export default class CapacityEngine {
     // Settings from the main thread are validated already.
     const config = this.#hasHook || !isUsed ? settings?.engineOptions : parseEngineOptions(script, problems);
     if (!this.#hasHook) problems.push(...unreadNames(script), ...unfilledTemplates(script, process.env));
-    if (problems.length > 0) throw invalidSettings(problems);
+    if (problems.length > 0) throw new InvalidSettings(problems);
     if (!config) return undefined;
     const connections =
       connectionsOfShare(script.config.phases ?? [], flows) *

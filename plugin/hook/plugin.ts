@@ -10,7 +10,7 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { RunMessage } from '../../protocol/link/link-messages.ts';
 import { ENGINE_PACKAGE, handedOver, PLUGIN_PACKAGE, versionsDiffer } from '../script/handed-over.ts';
-import { invalidSettings } from '../script/invalid-settings.ts';
+import { InvalidSettings } from '../script/invalid-settings.ts';
 import { readHost } from '../script/load/shares.ts';
 import { unfilledIn } from '../script/options/check-config.ts';
 import { ENGINE, type Script } from '../script/script.ts';
@@ -103,7 +103,7 @@ export function adjustWorkerScript(script: Script, testRunId: string): void {
   const { config } = script;
   // Checked here: the main thread's copy has passed through JSON, which drops options that a template left undefined.
   const unfilled = unfilledIn(config.engines?.[ENGINE] ?? {}, ['config', 'engines', ENGINE]);
-  if (unfilled.length > 0) throw invalidSettings(unfilled);
+  if (unfilled.length > 0) throw new InvalidSettings(unfilled);
   config.target = target;
   if (tls) config.tls = { ...(config.tls as object | undefined), rejectUnauthorized: false };
   // Always added: also for a third-party engine, this engine delays the arrivals until the baseline has been read.

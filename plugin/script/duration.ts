@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Rewrite } from '../../protocol/base/problems.ts';
 
 /** Units that Artillery's `ms` accepts, in milliseconds. */
 const UNITS: [RegExp, number][] = [
@@ -26,11 +27,15 @@ export const durationSchema = z
 /** From this number on, a time-out is assumed to be meant in milliseconds. */
 const MILLISECONDS_FROM = 1000;
 
+/** Rewrites a number as a duration in milliseconds. */
+const inMilliseconds: Rewrite = (owner, key) => ({ owner: { ...owner, [key]: `${owner[key]}ms` } });
+
 /** Schema of a time-out. Refuses numbers that are probably milliseconds, the unit of time-outs in other programs. */
 export const timeoutSchema = z
   .unknown()
   .refine((value) => typeof value !== 'number' || value < MILLISECONDS_FROM, {
     error: ({ input }) => `numbers are seconds: write ${Number(input) / 1000}, or "${input}ms"`,
+    params: { rewrite: inMilliseconds },
   })
   .pipe(durationSchema)
   .meta({ unit: 'duration' });

@@ -21,9 +21,13 @@ export function misspeltNames({ config }: Script): Problem[] {
 export function unreadNames(script: Script): Problem[] {
   const own = (script.scenarios ?? []).map((scenario) => (usesOurEngine(scenario, script) ? scenario : {}));
   const unreadIn = (within: string, at: Path, keys: object) =>
-    Object.keys(keys).flatMap((key) => {
+    Object.keys(keys).flatMap((key): Problem[] => {
       const hint = hintFor(key, within);
-      return hint === undefined ? [] : [{ path: formatPath([...at, key]), message: hint }];
+      if (hint === undefined) return [];
+      const { text: message, rewrite } = hint;
+      return [
+        { path: formatPath([...at, key]), message, at: [...at, key], isUnknownKey: true, ...(rewrite && { rewrite }) },
+      ];
     });
   const isOwn = own.some((scenario) => Object.keys(scenario).length > 0);
   return [

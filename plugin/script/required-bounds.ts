@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { check } from '../../protocol/base/problems.ts';
 import { boundProblem } from '../../protocol/base/readable-size.ts';
-import { invalidSettings } from './invalid-settings.ts';
+import { InvalidSettings } from './invalid-settings.ts';
 import type { Script } from './script.ts';
 
 /** Assigning to this key would replace an object's prototype. */
@@ -23,5 +23,5 @@ export function requireBounds(script: Script): void {
   const problem = boundProblem({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
   const problems = problem ? [problem] : [];
   if (!problem) check(shape, script, [], problems);
-  if (problems.length > 0) throw invalidSettings(problems);
+  if (problems.length > 0) throw new InvalidSettings(problems);
 }

@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
 import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
-import { filledHint, hintFor, withHints } from './options/hints.ts';
+import { hintFor, withHints } from './options/hints.ts';
+import { filledHint } from './options/rewrites.ts';
 import { templatesIn, withScalars } from './options/written-scalars.ts';
 import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
@@ -53,7 +54,7 @@ function hookProblems(script: Script): Problem[] {
 function readerOf(steps: StepTable, { processor, variables }: Script['config'], env: NodeJS.ProcessEnv) {
   const fill = fillerOf(variables, env);
   const problems: Problem[] = [];
-  const report = (at: Path, message: string) => void problems.push({ path: formatPath(at), message });
+  const report = (at: Path, message: string) => void problems.push({ path: formatPath(at), message, at });
 
   function read(scenario: Scenario, at: Path): Flow {
     for (const hook of FUNCTION_HOOKS) checkFunctions(scenario[hook], [...at, hook]);
@@ -80,7 +81,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
   function readStep(step: unknown, at: Path): Flow {
     const kind = steps[verbOf(step, steps) ?? ''];
     if (!kind) {
-      report(at, unknownStep(step, steps));
+      problems.push({ path: formatPath(at), ...unknownStep(step, at, steps) });
       return addFlows([]);
     }
     const fields = step as Record<string, unknown>;
@@ -126,17 +127,24 @@ function fillerOf(variables: unknown, env: NodeJS.ProcessEnv): (text: string) =>
   return (text) => text.replace(TEMPLATE, (template, name) => String(fixedValue(name) ?? template));
 }
 
-function unknownStep(step: unknown, steps: StepTable): string {
+function unknownStep(step: unknown, at: Path, steps: StepTable): Omit<Problem, 'path'> {
   const example = 'expected a step such as {think: 1}, not';
   if (typeof step !== 'object' || step === null || Array.isArray(step)) {
-    return `${example} ${Array.isArray(step) ? 'a list' : step === null ? 'nothing' : `a ${typeof step}`}`;
+    const message = `${example} ${Array.isArray(step) ? 'a list' : step === null ? 'nothing' : `a ${typeof step}`}`;
+    return { message, at };
   }
   const keys = Object.keys(step);
   const verbs = keys.filter((key) => Object.hasOwn(steps, key));
-  if (verbs.length > 1) return `a step cannot be both ${verbs.join(' and ')}: write a list item for each`;
+  if (verbs.length > 1) {
+    return { message: `a step cannot be both ${verbs.join(' and ')}: write a list item for each`, at };
+  }
   const key = keys.find((name) => hintFor(name, 'step') !== undefined) ?? keys[0];
-  if (key === undefined) return `${example} {}`;
+  if (key === undefined) return { message: `${example} {}`, at };
   const hint = hintFor(key, 'step');
   const meant = hint ? `: ${filledHint(hint, Object(step)[key])}` : didYouMean(key, Object.keys(steps));
-  return `unknown step "${key}"${meant}`;
+  return {
+    message: `unknown step "${key}"${meant}`,
+    at: [...at, key],
+    ...(hint?.rewrite && { rewrite: hint.rewrite }),
+  };
 }

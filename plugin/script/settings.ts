@@ -6,7 +6,7 @@ import { check, type Problem } from '../../protocol/base/problems.ts';
 import type { TlsOptions } from '../../protocol/wire/connection.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
 import { crossProblems } from './cross-checks.ts';
-import { invalidSettings } from './invalid-settings.ts';
+import { InvalidSettings } from './invalid-settings.ts';
 import type { StepTable } from './load/flow.ts';
 import { type Load, loadOf } from './load/load.ts';
 import { type Phase, phasesSchema, resizedPhases, totalSeconds } from './load/phases.ts';
@@ -134,7 +134,8 @@ export function readSettings(
     const hasStack = stack !== undefined;
     problems.push(...crossProblems({ script, options, variables, ...loadEngine, flows, engineOptions, hasStack }));
   }
-  if (problems.length > 0 || !options || !scriptPhases || !engineOptions || !target) throw invalidSettings(problems);
+  if (problems.length > 0 || !options || !scriptPhases || !engineOptions || !target)
+    throw new InvalidSettings(problems);
   const { workers, control, ...rest } = options;
   const delivery = deliveryOf(options, BROADCASTS);
   const { client } = delivery?.audience ?? {};

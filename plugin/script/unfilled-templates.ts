@@ -1,6 +1,7 @@
 /** Finds templates of flows without a value: Artillery would send nothing in their place, or the word `undefined`. */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { hintFor } from './options/hints.ts';
+import { fillsOf, type Hint } from './options/rewrites.ts';
 import { FUNCTION_HOOKS, PLUGIN, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 /** Variables and functions that Artillery gives to every virtual user. */
@@ -73,33 +74,40 @@ function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS
   const { loop, over } = Object(value);
   const lists = loop !== undefined && typeof over === 'string' ? [over] : [];
   const report = (at: Path) => (inner: string) => {
-    const why = whyUnfilled(inner, names, env);
-    return why === undefined ? [] : [{ path: formatPath(at), message: why }];
+    const { text: message, rewrite } = whyUnfilled(inner, names, env) ?? {};
+    const change = fillsOf(rewrite, inner);
+    return message === undefined
+      ? []
+      : [{ path: formatPath(at), message, at, ...(change && { rewrite: change }), unfilled: inner }];
   };
   return [...templates.flatMap(report(path)), ...lists.flatMap(report([...path, 'over']))];
 }
 
 /** Returns why a template has no value; undefined if it has one, or if Artillery takes it as text. */
-function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv): string | undefined {
+function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv): Hint | undefined {
   const [, call] = CALL.exec(inner) ?? [];
   if (call !== undefined) {
     if (FUNCTIONS.includes(call)) return undefined;
     const hint = hintFor(call, 'template');
-    return `Artillery has no function ${call}${hint ? `: ${hint}` : didYouMean(call, FUNCTIONS)}`;
+    return {
+      ...hint,
+      text: `Artillery has no function ${call}${hint ? `: ${hint.text}` : didYouMean(call, FUNCTIONS)}`,
+    };
   }
   if (!VARIABLE.test(inner)) return undefined;
   const [, variable] = ENVIRONMENT_NAME.exec(inner) ?? [];
   if (variable !== undefined) {
     return env[variable] === undefined
-      ? `the environment variable ${variable} is not set: set it (it may be empty)`
+      ? { text: `the environment variable ${variable} is not set: set it (it may be empty)` }
       : undefined;
   }
   const [root = ''] = inner.split(/[.[]/);
   if (names.has(inner) || names.has(root)) return undefined;
   const meant = didYouMean(root, [...names]);
   const add = `write it in config.variables or in \`fields\` of config.payload, or capture it: capture: {json: …, as: ${root}}`;
-  const fix = hintFor(root, 'template') ?? (meant ? meant.slice(2) : add);
-  return `no payload, variable, capture, loop or function sets ${root}: ${fix}`;
+  const hint = hintFor(root, 'template');
+  const fix = hint?.text ?? (meant ? meant.slice(2) : add);
+  return { ...hint, text: `no payload, variable, capture, loop or function sets ${root}: ${fix}` };
 }
 
 /** Returns the variables that captures and loops set. */

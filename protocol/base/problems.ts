@@ -10,9 +10,25 @@ export interface Problem {
   message: string;
   /** The path leads to a key that no schema knows. */
   isUnknownKey?: true;
+  /** Path of the key that is wrong. */
+  at?: Path;
+  rewrite?: Rewrite;
+  /** Variable or function of a template that nothing fills. */
+  unfilled?: string;
 }
 
 export type Path = readonly (string | number)[];
+type Owner = Record<string, unknown>;
+
+/**
+ * Solves a problem in the script.
+ * @param owner map or list with the key that is wrong
+ * @returns what replaces the owner, or the place to which the key is moved; undefined if only the user can decide
+ */
+export type Rewrite = (
+  owner: Owner,
+  key: string,
+) => { owner: Owner | unknown[] } | { moveTo(owner: Path): Path; value: unknown } | undefined;
 type Issue = z.core.$ZodIssue;
 /** Path of a key that a schema accepts; `*` stands for any key. */
 type KeyPath = readonly string[];
@@ -56,7 +72,7 @@ export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Pro
   const known = schema ? keysIn(schema) : [];
   return error.issues
     .flatMap((issue) => issueProblems(issue, [], known))
-    .map(({ path, ...problem }) => ({ path: formatPath([...at, ...path]), ...problem }));
+    .map(({ path, ...problem }) => ({ path: formatPath([...at, ...path]), at: [...at, ...path], ...problem }));
 }
 
 function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem, 'path'> & { path: Path })[] {
@@ -64,7 +80,7 @@ function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem,
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
-      message: `unknown option${suggestion(key, path, known)}`,
+      ...suggestion(key, path, known),
       isUnknownKey: true,
     }));
   }
@@ -75,20 +91,29 @@ function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem,
     const types = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
     if (issue.message === 'Invalid input') return [{ path, message: `expected ${[...new Set(types)].join(' or ')}` }];
   }
-  return [{ path, message: issue.message.replace(/^Invalid input: /, '') }];
+  const { rewrite } = ('params' in issue ? issue.params : undefined) ?? {};
+  return [{ path, message: issue.message.replace(/^Invalid input: /, ''), ...(rewrite && { rewrite }) }];
 }
 
-/** Suggests the right place of the same name, or a similar name at this place; an empty string without either. */
-function suggestion(key: string, at: Path, known: KeyPath[]): string {
+/** Suggests the right place of the same name, or a similar name at this place. */
+function suggestion(key: string, at: Path, known: KeyPath[]): Pick<Problem, 'message' | 'rewrite'> {
+  const message = (end: string) => `unknown option${end}`;
   const here = at.filter((part) => typeof part === 'string');
   const leadsHere = (parents: KeyPath) => parents.every((parent, depth) => parent === '*' || parent === here[depth]);
   const parents = known.filter((path) => path.at(-1) === key && !path.includes('*')).map((path) => path.slice(0, -1));
   const around = parents.find((path) => path.length < here.length && leadsHere(path));
-  if (around) return `: write it beside \`${here[around.length]}\``;
+  if (around) {
+    const beside = here[around.length] as string;
+    const moveTo = (owner: Path) => [...owner.slice(0, owner.lastIndexOf(beside)), key];
+    return {
+      message: message(`: write it beside \`${beside}\``),
+      rewrite: (owner) => ({ moveTo, value: owner[key] }),
+    };
+  }
   const below = parents.map((path) => path.filter((part, depth) => part !== here[depth]).join('.')).filter(Boolean);
-  if (below.length > 0) return `: write it in \`${[...new Set(below)].join('` or `')}\``;
+  if (below.length > 0) return { message: message(`: write it in \`${[...new Set(below)].join('` or `')}\``) };
   const names = known.filter((path) => path.length === here.length + 1 && leadsHere(path.slice(0, -1)));
-  return didYouMean(key, names.map((path) => path.at(-1)) as string[]);
+  return { message: message(didYouMean(key, names.map((path) => path.at(-1)) as string[])) };
 }
 
 function isInside(issue: Issue): boolean {

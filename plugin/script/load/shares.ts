@@ -1,7 +1,7 @@
 /** One host's share of a scenario's phases. The shares of all hosts add up to exactly the scenario's arrivals. */
 import { problemsOf } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { invalidSettings } from '../invalid-settings.ts';
+import { InvalidSettings } from '../invalid-settings.ts';
 import { hostSchema, withoutEmpty } from '../options/plugin-options.ts';
 import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
@@ -88,7 +88,7 @@ export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Sh
       error: 'hosts are numbered from 0 to CAPACITY_HOSTS - 1',
     })
     .safeParse(given);
-  if (!data) throw invalidSettings(problemsOf(error, ['environment variable']));
+  if (!data) throw new InvalidSettings(problemsOf(error, ['environment variable']));
   const { CAPACITY_CONDUCTOR: conductor, CAPACITY_HOSTS: hosts, CAPACITY_HOST: index } = data;
   return { conductor, share: { hosts, index } };
 }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
+import type { Rewrite } from '../../../protocol/base/problems.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { FlowError } from '../flow-error.ts';
 import { runSteps, type VirtualUser } from '../virtual-user.ts';
@@ -8,12 +9,16 @@ import { defineStep } from './step.ts';
 /** Iterations before the loop yields: one of nothing but emits must not block the event loop. */
 const ITERATIONS_PER_TURN = 16;
 
+const variableIn = (text: unknown) => /^\s*\{\{\s*([$\w.]+)\s*\}\}\s*$/.exec(String(text))?.[1];
+const withoutBraces: Rewrite = (owner, key) => {
+  const over = variableIn(owner[key]);
+  return over === undefined ? undefined : { owner: { ...owner, over } };
+};
+
 /** A template of a list is no name of one: the loop would have no iteration. */
 const variableSchema = z.string().refine((name) => !isTemplate(name), {
-  error: ({ input }) => {
-    const [, variable = '<variable>'] = /^\s*\{\{\s*([$\w.]+)\s*\}\}\s*$/.exec(String(input)) ?? [];
-    return `write the name of the variable alone: over: ${variable}`;
-  },
+  error: ({ input }) => `write the name of the variable alone: over: ${variableIn(input) ?? '<variable>'}`,
+  params: { rewrite: withoutBraces },
 });
 
 const schema = z.strictObject({

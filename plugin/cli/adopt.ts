@@ -1,0 +1,106 @@
+/** `adopt`: writes a scenario that is measured, from one for another Socket.IO engine. */
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { harmless } from '../../protocol/base/printable.ts';
+import { formatProblems } from '../../protocol/base/problems.ts';
+import { withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { type Adopted, adopted } from './adopt/adopted-scenario.ts';
+import { addHelp, badOption, LINE, printJson, typed, withJson, writing } from './command.ts';
+import { reading } from './scenario-argument.ts';
+
+const MAX_BYTES = 2 ** 20;
+const MAX_LINE_LENGTH = 240;
+const MAX_PART_LENGTH = 60;
+
+interface Options {
+  out?: string;
+  hold?: true;
+  leave?: true;
+  force?: boolean;
+  json?: boolean;
+}
+
+export function addAdopt(program: Command): void {
+  const command = program
+    .command('adopt')
+    .description(
+      'Writes a scenario that is measured, from one for artillery-engine-socketio-v3 or Artillery’s own engine, and explains each change.',
+    )
+    .argument('<scenario>', 'an Artillery scenario, as YAML or JSON')
+    .option('--out <file>', 'the file to write (default: chat.capacity.yml beside chat.yml)')
+    .option('--hold', 'all users stay until everything is measured (default, unless that is many times the load)')
+    .option('--leave', 'the users come and go as before: memory per connection then has only an upper bound')
+    .option('--force', 'overwrites an existing file')
+    .action(adopt);
+  addHelp(withJson(command), {
+    examples: {
+      'adopt chat.yml': 'writes chat.capacity.yml, whose users stay',
+      'adopt chat.yml --leave --out load.yml': 'keeps users who come and go',
+    },
+    exitCodes: {
+      0: 'written, and a run accepts it',
+      2: 'it cannot be read or written; or it was written, and a run refuses it until you decide what is printed',
+    },
+  });
+}
+
+async function adopt(scenario: string, { out, hold, leave, force, json }: Options): Promise<void> {
+  if (hold && leave) throw badOption('--hold and --leave exclude each other', 'adopt');
+  const extension = extname(scenario);
+  const file = out ?? join(dirname(scenario), `${basename(scenario, extension)}.capacity${extension || '.yml'}`);
+  if (dirname(resolve(file)) !== dirname(resolve(scenario))) {
+    throw badOption('--out: name a file in the folder of the scenario, because of the paths in it', 'adopt');
+  }
+  if (resolve(file) === resolve(scenario)) throw badOption('--out: the scenario itself is never overwritten', 'adopt');
+  const found = await reading(scenario, async () => {
+    if (statSync(scenario).size > MAX_BYTES) throw new Error('it has more than 1 MB');
+    return adopted(readFileSync(scenario, 'utf8'), file, hold ?? (leave ? false : undefined));
+  });
+  writing(file, 'choose another file: --out <file>, or overwrite it: --force', () => {
+    writeFileSync(file, found.text, { flag: force ? 'w' : 'wx' });
+  });
+  if (found.problems.length > 0) process.exitCode = EXIT_CODES.refused;
+  if (json) {
+    const { changes, undecided, holds, variables } = found;
+    const problems = found.problems.map(({ path, message }) => ({ path, message }));
+    return printJson({ file, changes, undecided, problems, holds, variables });
+  }
+  for (const line of linesOf(scenario, file, found)) console.log(line);
+}
+
+function linesOf(
+  scenario: string,
+  file: string,
+  { changes, undecided, problems, holds, variables }: Adopted,
+): string[] {
+  const at = (line: number | undefined) => (line === undefined ? '     new' : `line ${String(line).padStart(3)}`);
+  const decide = [...undecided.map(({ line, why }) => `  ${at(line)}  ${why}`)];
+  const next = holds
+    ? 'Its users stay until everything is measured (--leave: they come and go as before).'
+    : 'Its users come and go as before (--hold: they stay, which measures memory per connection).';
+  return [
+    `${scenario} → ${file}`,
+    ...changes.map(({ line, before, after, why }) => {
+      const parts = [before, after].map(partsOf).filter(Boolean);
+      return `  ${at(line)}  ${parts.join(' → ') || 'removed'}: ${why}`;
+    }),
+    ...(decide.length > 0 ? ['To decide, also in the file:', ...decide] : []),
+    ...(problems.length > 0
+      ? ['A run refuses it until this is decided:', ...formatProblems(problems).split('\n')]
+      : []),
+    next,
+    ...(variables.length > 0 ? [`Each run reads ${variables.join(', ')} from the environment.`] : []),
+    ...(problems.length > 0 ? [] : [`Next: ${LINE} doctor ${typed(file)}; npx artillery run ${typed(file)}`]),
+  ].map((line) => harmless(withoutCredentials(line)).slice(0, MAX_LINE_LENGTH));
+}
+
+function partsOf(owner: Record<string, unknown>): string {
+  return Object.entries(owner)
+    .map(([key, value]) => {
+      const text = JSON.stringify(value) ?? '';
+      return `${key}: ${text.length > MAX_PART_LENGTH ? `${text.slice(0, MAX_PART_LENGTH)}…` : text}`;
+    })
+    .join(', ');
+}

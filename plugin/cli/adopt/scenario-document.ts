@@ -1,0 +1,224 @@
+/** A scenario as its author wrote it: changes keep the comments, the order and the style of everything else. */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Document,
+  isAlias,
+  isCollection,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import { formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
+
+type Owner = Record<string, unknown>;
+
+/** A line that was changed. */
+export interface Change {
+  /** In the author's file; undefined for what was added. */
+  line: number | undefined;
+  before: Owner;
+  after: Owner;
+}
+
+/** A list that is not indented below its key. */
+const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
+/** `[1, 2]`, `{a: 1}`. */
+const TIGHT = /[[{]["'\w]/;
+/** Begins comments about what was left out. */
+export const TO_DECIDE = ' To decide: ';
+
+export class ScenarioDocument {
+  readonly #document: Document.Parsed;
+  readonly #lines = new LineCounter();
+  readonly #text: string;
+
+  /** @throws if the text is not one YAML document with a map */
+  constructor(text: string) {
+    this.#text = text;
+    this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, keepSourceTokens: false });
+    const [error] = this.#document.errors;
+    if (error) throw new Error(`line ${error.linePos?.[0].line}: ${error.code}`);
+    if (!isMap(this.#document.contents)) throw new Error('it is not a scenario');
+  }
+
+  toString(): string {
+    // JSON is YAML, and has no comments.
+    if (this.#text.trimStart().startsWith('{')) return `${JSON.stringify(this.#document.toJS(), null, 2)}\n`;
+    return this.#document.toString({
+      ...{ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text), flowCollectionPadding: !TIGHT.test(this.#text) },
+    });
+  }
+
+  /** Returns the value at the path; undefined if there is none. */
+  valueAt(path: Path): unknown {
+    return this.#nodeAt(path)?.toJS(this.#document);
+  }
+
+  /** Returns the line of the deepest part of the path that the author wrote. */
+  lineOf(path: Path): number | undefined {
+    for (let length = path.length; length > 0; length--) {
+      const range = this.#nodeAt(path.slice(0, length))?.range;
+      if (range) return this.#lines.linePos(range[0]).line;
+    }
+    return undefined;
+  }
+
+  /** Applies the rewrite of a problem. @returns undefined if there is none, or if it leaves the decision to the user */
+  rewrite({ at = [], rewrite }: Problem): Change | undefined {
+    const owner = this.#nodeAt(at.slice(0, -1));
+    const key = String(at.at(-1));
+    if (!rewrite || !isCollection(owner)) return undefined;
+    const line = this.lineOf(at);
+    const before = owner.toJS(this.#document) as Owner;
+    const found = rewrite(before, key);
+    if (!found) return undefined;
+    if ('owner' in found) return { line, ...this.#replace(owner, found.owner as Owner) };
+    const to = found.moveTo(at.slice(0, -1));
+    this.#remove(owner, key);
+    const current = this.valueAt(to);
+    const merged = isPlain(current) && isPlain(found.value) ? { ...found.value, ...current } : (current ?? found.value);
+    this.set(to, merged);
+    return { line, before: { [key]: before[key] }, after: { [formatPath(to)]: merged } };
+  }
+
+  /** Sets a value, with the maps that lead to it. */
+  set(path: Path, value: unknown, comment?: string): void {
+    const name = String(path.at(-1));
+    const owner = this.#mapAt(path.slice(0, -1));
+    const pair = pairOf(owner, name);
+    if (pair) {
+      pair.value = this.#document.createNode(value);
+      return;
+    }
+    const added = this.#document.createPair(name, value) as Pair<Node, Node>;
+    if (comment !== undefined && !owner.flow) added.key.commentBefore = comment;
+    owner.add(added);
+  }
+
+  /** Renames a key in its place. */
+  rename(path: Path, to: string): void {
+    const owner = this.#nodeAt(path.slice(0, -1));
+    const pair = isMap(owner) ? pairOf(owner, String(path.at(-1))) : undefined;
+    if (pair && isScalar(pair.key)) pair.key.value = to;
+  }
+
+  /** Removes a key or a list item, and an item of which nothing is left; a comment takes its place. */
+  remove(path: Path, comment?: string): void {
+    const owner = this.#nodeAt(path.slice(0, -1));
+    if (!isCollection(owner)) return;
+    const index = Number(path.at(-1));
+    if (isMap(owner) && owner.items.length === 1 && typeof path.at(-2) === 'number') {
+      this.remove(path.slice(0, -1), comment);
+      return;
+    }
+    const removed = isSeq(owner) ? (owner.items[index] as Node | undefined) : undefined;
+    const lines = [...(removed?.commentBefore?.split('\n') ?? []), ...(comment === undefined ? [] : [comment])];
+    this.#remove(owner, String(path.at(-1)));
+    const kept = lines.filter((line) => line.startsWith(TO_DECIDE));
+    if (kept.length === 0) return;
+    const next = isSeq(owner) ? (owner.items[index] as Node | undefined) : owner;
+    if (next && path.length > 1) next.commentBefore = joined(next.commentBefore, ...kept);
+    else owner.comment = joined(owner.comment, ...kept);
+  }
+
+  /** Adds an item to a list. @param style of the item: on one line, or as the list's other items */
+  append(path: Path, value: unknown, at?: number): void {
+    const list = this.#nodeAt(path);
+    if (!isSeq(list)) return;
+    const flow = list.items.some((item) => isCollection(item) && item.flow === true);
+    const node = this.#document.createNode(value, { flow });
+    // What was left out at the end of the list stays before the new item.
+    if (at === undefined && list.comment) {
+      node.commentBefore = list.comment;
+      list.comment = null;
+    }
+    list.items.splice(at ?? list.items.length, 0, node);
+  }
+
+  #remove(owner: YAMLMap | YAMLSeq, key: string): void {
+    if (isSeq(owner)) owner.items.splice(Number(key), 1);
+    else owner.items = owner.items.filter((pair) => nameOf(pair) !== key);
+  }
+
+  /** Keeps the pairs whose value stays, under their new key. */
+  #replace(owner: YAMLMap | YAMLSeq, after: Owner): Pick<Change, 'before' | 'after'> {
+    if (!isMap(owner)) {
+      const values = Object.values(after);
+      const index = values.findIndex((value, at) => !isDeepStrictEqual(value, this.#js(owner.items[at])));
+      const before = this.#js(owner.items[index]);
+      owner.items[index] = this.#document.createNode(values[index]);
+      return { before: { [index]: before }, after: { [index]: values[index] } };
+    }
+    const pairs = owner.items as Pair<Node, Node>[];
+    const gone = pairs.filter((pair) => !isDeepStrictEqual(after[nameOf(pair)], this.#js(pair.value)));
+    const free = [...gone];
+    const added: Owner = {};
+    owner.items = Object.entries(after).map(([name, value]) => {
+      const kept = pairs.find((pair) => nameOf(pair) === name && !gone.includes(pair));
+      if (kept) return kept;
+      added[name] = value;
+      const same = free.findIndex((pair) => isDeepStrictEqual(this.#js(pair.value), value));
+      const [old] = free.splice(Math.max(0, same), free.length > 0 ? 1 : 0);
+      const pair = this.#document.createPair(name, value) as Pair<Node, Node>;
+      if (same >= 0 && old) pair.value = old.value as Node;
+      if (old) copyComments(old, pair);
+      return pair;
+    });
+    return { before: Object.fromEntries(gone.map((pair) => [nameOf(pair), this.#js(pair.value)])), after: added };
+  }
+
+  #js(node: unknown): unknown {
+    return isScalar(node) || isCollection(node) || isAlias(node) ? node.toJS(this.#document) : node;
+  }
+
+  #nodeAt(path: Path): Node | undefined {
+    let node: unknown = this.#document.contents;
+    for (const part of path) {
+      if (isMap(node)) node = pairOf(node, String(part))?.value;
+      else if (isSeq(node)) node = node.items[Number(part)];
+      else return undefined;
+      if (isAlias(node)) node = node.resolve(this.#document);
+    }
+    return (node ?? undefined) as Node | undefined;
+  }
+
+  #mapAt(path: Path): YAMLMap {
+    const found = this.#nodeAt(path);
+    if (isMap(found)) return found;
+    this.set(path, {});
+    const made = this.#nodeAt(path) as YAMLMap;
+    made.flow = false;
+    return made;
+  }
+}
+
+function nameOf(pair: Pair): string {
+  return String(isScalar(pair.key) ? pair.key.value : pair.key);
+}
+
+function pairOf(map: YAMLMap, name: string): Pair | undefined {
+  return map.items.find((pair) => nameOf(pair) === name);
+}
+
+function isPlain(value: unknown): value is Owner {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function copyComments(from: Pair<Node, Node>, to: Pair<Node, Node>): void {
+  for (const side of ['key', 'value'] as const) {
+    const [old, made] = [from[side], to[side]];
+    if (old?.commentBefore && made) made.commentBefore = old.commentBefore;
+    if (old?.comment && made) made.comment = old.comment;
+    if (old?.spaceBefore && made) made.spaceBefore = true;
+  }
+}
+
+function joined(before: string | null | undefined, ...comments: string[]): string {
+  return [before, ...comments].filter(Boolean).join('\n');
+}

@@ -1,0 +1,203 @@
+/** The lines that hints propose: as text for a refusal, and as a change of the script for `adopt`. */
+import type { Path, Rewrite } from '../../../protocol/base/problems.ts';
+import { ENGINE } from '../script.ts';
+
+export interface Hint {
+  /** What to write. `<event>`, `<seconds>`, … stand for the user's own values. */
+  text: string;
+  rewrite?: Rewrite;
+}
+
+type Owner = Record<string, unknown>;
+type Change = (value: unknown) => unknown;
+
+export const ENGINE_PATH = ['config', 'engines', ENGINE];
+/** Longer values are not quoted. */
+const MAX_VALUE_LENGTH = 60;
+/** From this number on, a time is in milliseconds. */
+const MILLISECONDS_FROM = 1000;
+const PLACEHOLDER = /<(\w+)>/g;
+const same: Change = (value) => value;
+
+export const milliseconds: Change = (value) => (typeof value === 'number' ? `${value}ms` : value);
+
+export const text = (hint: string): Hint => ({ text: hint });
+
+export function removed(hint: string): Hint {
+  return { text: hint, rewrite: (owner, key) => ({ owner: without(owner, key) }) };
+}
+
+export function renamed(to: string, hint: string, change = same): Hint {
+  return {
+    text: hint,
+    rewrite: (owner, key) =>
+      to in owner ? undefined : { owner: replacedKey(owner, key, { [to]: change(owner[key]) }) },
+  };
+}
+
+/** @param to returns the place, from the path of the map that has the key */
+export function movedTo(to: (owner: Path, key: string) => Path, change = same): Rewrite {
+  return (owner, key) => ({ moveTo: (at) => to(at, key), value: change(owner[key]) });
+}
+
+export function everywhere(hint: string): Hint {
+  return { text: hint, rewrite: movedTo((_, key) => [...ENGINE_PATH, key]) };
+}
+
+/** Moves the key into a map beside it. */
+export function inside(map: string, name?: string, change = same): Rewrite {
+  return (owner, key) => {
+    const { [map]: before, ...others } = without(owner, key);
+    if (before === false) return { owner: { ...others, [map]: before } };
+    const added = { [name ?? key]: change(owner[key]) };
+    return { owner: { ...others, [map]: { ...(typeof before === 'object' ? before : {}), ...added } } };
+  };
+}
+
+/** Moves the key out of its map, with another name. */
+export function beside(name: string): Rewrite {
+  return movedTo((at) => [...at.slice(0, -1), name]);
+}
+
+/** Moves a check into the answer that the step waits for. */
+export function intoAnswer(name: string): Rewrite {
+  return (owner, key) => {
+    const answer = ['acknowledge', 'response', 'waitFor'].find((one) => owner[one] !== undefined);
+    if (!answer) return undefined;
+    const checks = { ...(Object(owner[answer]) as Owner), [name]: owner[key] };
+    return { owner: { ...without(owner, key), [answer]: checks } };
+  };
+}
+
+/** Moves what is beside an `emit` into it. */
+export const asArgument: Rewrite = (owner, key) => {
+  const { emit } = owner;
+  if (key === 'channel' || (typeof emit !== 'string' && !Array.isArray(emit))) return undefined;
+  const args = key === 'args' && Array.isArray(owner[key]) ? owner[key] : [owner[key]];
+  return { owner: { ...without(owner, key), emit: [...[emit].flat(), ...args] } };
+};
+
+/** `socketio: {connect: …}`, `socket: true` or `namespace: /chat`. */
+export const connected: Rewrite = (owner, key) => {
+  const value = owner[key];
+  const inner = typeof value === 'object' && value !== null && 'connect' in value ? value.connect : value;
+  const isOpen = ['socketio', 'socket', 'open'].includes(key) && (inner === true || inner === null || isOptions(inner));
+  const isNamespace = key === 'namespace' && typeof value === 'string';
+  if (!isOpen && !isNamespace) return undefined;
+  return { owner: replacedKey(owner, key, { connect: inner ?? true }) };
+};
+
+/** `repeat: {count: 3, steps: […]}`. */
+export const looped: Rewrite = (owner, key) => {
+  const { count, times = count, flow, loop = flow, steps = loop } = Object(owner[key]) as Owner;
+  if (!Array.isArray(steps) || times === undefined) return undefined;
+  return { owner: replacedKey(owner, key, { loop: steps, count: times }) };
+};
+
+/** A template in place of one that nothing fills. */
+export function filled(template: string): Hint {
+  return { text: `write ${template}`, rewrite: (owner, key) => withTemplate(owner, key, template) };
+}
+
+/** Rewrites the templates of an unknown variable or function in a text. */
+export function fillsOf(rewrite: Rewrite | undefined, inner: string): Rewrite | undefined {
+  return (
+    rewrite &&
+    ((owner, key) => {
+      const found = rewrite({ template: inner }, 'template') as { owner: Owner } | undefined;
+      const value = owner[key];
+      if (typeof value !== 'string' || !found) return undefined;
+      const pattern = new RegExp(`\\{\\{\\{?\\s*${inner.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}\\s*\\}\\}\\}?`, 'g');
+      // `$randomInt(1, 6)` keeps its arguments.
+      const [args] = /\(.+\)/.exec(inner) ?? [];
+      const template = String(found.owner.template);
+      const text = value.replace(pattern, () => (args ? template.replace(/\(.+\)/, () => args) : template));
+      return { owner: Array.isArray(owner) ? owner.with(Number(key), text) : { ...owner, [key]: text } };
+    })
+  );
+}
+
+function withTemplate(owner: Owner, key: string, template: string): { owner: Owner } {
+  return { owner: { ...owner, [key]: template } };
+}
+
+/** A whole step, in place of a verb. @param more ends the hint */
+export function step(line: Owner, more = ''): Hint {
+  const rewrite: Rewrite = (owner, key) => {
+    const value = owner[key];
+    const isSure = !('emit' in line) || typeof value === 'object';
+    const entries = Object.entries(line).map(([verb, spec]) => [verb, filledIn(spec, value)]);
+    const isFilled = isSure && entries.every(([, spec]) => spec !== undefined);
+    return isFilled ? { owner: replacedKey(owner, key, Object.fromEntries(entries)) } : undefined;
+  };
+  return { text: `write ${Object.entries(line).map(written).join(', ')}${more}`, rewrite };
+}
+
+function written([verb, spec]: [string, unknown]): string {
+  const inYaml = JSON.stringify(spec).replaceAll('"', '').replaceAll(':', ': ').replaceAll(',', ', ');
+  return `${verb}: ${inYaml}`;
+}
+
+/** Returns undefined if a value is missing, except for the last one of a list. */
+function filledIn(spec: unknown, value: unknown): unknown {
+  if (Array.isArray(spec)) {
+    const [first, ...others] = spec.map((one) => filledIn(one, value));
+    const given = Array.isArray(value) ? value.slice(1) : others.filter((one) => one !== undefined);
+    return first === undefined ? undefined : [first, ...given];
+  }
+  if (typeof spec === 'object' && spec !== null) {
+    // Several events to wait for, in an unknown order.
+    if (Array.isArray(value) && value.length > 1) return undefined;
+    const entries = Object.entries(spec).map(([key, one]) => [key, filledIn(one, value)]);
+    if (entries.some(([, one]) => one === undefined)) return undefined;
+    const more = typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
+    const names = ['event', 'channel', 'name'];
+    return {
+      ...Object.fromEntries(entries),
+      ...Object.fromEntries(Object.entries(more).filter(([key]) => !names.includes(key))),
+    };
+  }
+  if (typeof spec === 'string') return valuesIn(value)[/^<(\w+)>$/.exec(spec)?.[1] ?? ''];
+  // `logout: {user: ann}` has a meaning of its own.
+  return value === false || isOptions(value) ? undefined : spec;
+}
+
+function valuesIn(value: unknown): Record<string, unknown> {
+  const fields = Object(value) as Owner;
+  const [first, ...others] = Array.isArray(value) ? value : [];
+  const scalar = typeof value === 'object' ? first : value;
+  const seconds = fields.seconds ?? fields.duration ?? scalar;
+  return {
+    event: fields.event ?? fields.channel ?? fields.name ?? scalar,
+    seconds: typeof seconds === 'number' && seconds >= MILLISECONDS_FROM ? milliseconds(seconds) : seconds,
+    data: fields.data ?? fields.args ?? fields.payload ?? others[0],
+    name: fields.function ?? scalar,
+    text: scalar,
+    namespace: fields.namespace,
+  };
+}
+
+/** Returns the hint with the event, the time, the data or the name in the user's own step, where it has them. */
+export function filledHint({ text: hint }: Hint, value: unknown): string {
+  const values = valuesIn(value);
+  return hint.replace(PLACEHOLDER, (placeholder, key: string) => {
+    const given = JSON.stringify(values[key]);
+    return given === undefined || given.length > MAX_VALUE_LENGTH ? placeholder : given;
+  });
+}
+
+function without(owner: Owner, key: string): Owner {
+  const { [key]: _, ...others } = owner;
+  return others;
+}
+
+/** Keeps the order of the keys. */
+function replacedKey(owner: Owner, key: string, by: Owner): Owner {
+  return Object.fromEntries(
+    Object.entries(owner).flatMap(([name, value]) => (name === key ? Object.entries(by) : [[name, value]])),
+  );
+}
+
+function isOptions(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
