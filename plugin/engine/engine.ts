@@ -1,9 +1,11 @@
 /** The engine that Artillery loads, one per worker thread. Starts the fleet, and compiles each scenario to a function. */
+
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
 import { rotatesLoopback } from '../../protocol/base/machine/loopback.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
+import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../protocol/link/link-messages.ts';
@@ -22,14 +24,16 @@ import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } f
 import { knowSecretsOf } from '../script/secrets.ts';
 import type { Settings } from '../script/settings.ts';
 import { unfilledTemplates } from '../script/unfilled-templates.ts';
-import { loadHttpEngine } from '../virtual-user/artillery-types.ts';
+import { type ArtilleryEngine, loadHttpEngine } from '../virtual-user/artillery-types.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
+import { countRequests } from '../virtual-user/http-requests.ts';
 import { Meter } from '../virtual-user/meter.ts';
 import type { Shared } from '../virtual-user/shared.ts';
 import { Signals } from '../virtual-user/signals.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { newTally } from '../virtual-user/tally.ts';
 import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
+import { countUsers, loadOtherEngines } from './other-engines.ts';
 import { createScenarioFunction } from './play.ts';
 import { type FleetLike, RunLink } from './run-link.ts';
 import { artilleryRuntime, type Runtime } from './runtime.ts';
@@ -47,12 +51,15 @@ type EngineContext = Shared & { fleet: FleetLike };
 
 export default class CapacityEngine {
   readonly #script: Script;
+  readonly #events: RunnerEvents;
   readonly #helpers: Helpers;
   readonly #dependencies: EngineDependencies;
   readonly #signals = new Signals();
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
   #link: RunLink | undefined;
+  /** Engines of the scenarios that this one plays on them, to count their virtual users. */
+  #others = new Map<Scenario, ArtilleryEngine>();
   /** Common start of the arrivals, on the clock of this process. */
   #startAtUs: number | undefined;
   #began = false;
@@ -62,6 +69,7 @@ export default class CapacityEngine {
   /** Only stores its arguments: Artillery swallows errors of constructors, and later fails with a misleading message. */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
+    this.#events = events;
     this.#helpers = helpers;
     this.#dependencies = { startFleet: Fleet.start, runtime: artilleryRuntime(), ...dependencies };
     if (this.#hasHook) events.on('phaseStarted', () => this.#begin());
@@ -129,6 +137,8 @@ export default class CapacityEngine {
     const context = this.#context;
     if (!context) return refuse(events);
     context.meter.attach(events);
+    const other = this.#others.get(scenario);
+    if (other) return countUsers(other.createScenario(scenario, events), context.tally.otherUsers);
     return createScenarioFunction(scenario, events, context, () => this.#startDelayMs);
   }
 
@@ -166,7 +176,13 @@ export default class CapacityEngine {
       connectionsOfShare(script.config.phases ?? [], flows) *
       SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
     const processes = fleetProcesses(connections, openFileLimits().soft, config.client);
-    const http = flows.some(({ http }) => http) ? await loadHttpEngine(script) : undefined;
+    const tally = newTally();
+    const loadHttp = onlyOnce(async () => countRequests(await loadHttpEngine(script), tally.http));
+    const http = flows.some(({ http }) => http) ? await loadHttp() : undefined;
+    if (this.#hasHook) {
+      this.#others = await loadOtherEngines(script, loadHttp, this.#events, this.#helpers);
+      for (const scenario of this.#others.keys()) scenario.engine = ENGINE;
+    }
     return {
       config,
       http,
@@ -174,7 +190,7 @@ export default class CapacityEngine {
       helpers: this.#helpers,
       processor: (script.config.processor ?? {}) as Record<string, unknown>,
       meter: this.#meter,
-      tally: newTally(),
+      tally,
       signals: this.#signals,
       warn: this.#dependencies.runtime.warn,
     };

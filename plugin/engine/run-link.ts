@@ -113,10 +113,11 @@ export class RunLink {
   }
 
   #sendStatus({ fleet, tally }: Reported): void {
-    const { started, holding, failed, failures } = tally;
+    const { started, holding, failed, failures, otherUsers } = tally;
     const fleetStatus = fleet.status();
     const loopLateMs = Math.max(fleetStatus.loopLateMs, this.#lag.tick());
-    const status = { ...fleetStatus, loopLateMs, started, holding, failed, failures };
+    const others = otherUsers.started;
+    const status = { ...fleetStatus, loopLateMs, started, others, holding, failed, failures };
     this.#send({ type: 'status', status });
   }
 
@@ -128,9 +129,10 @@ export class RunLink {
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
   const merged = reported ? await reported.fleet.snapshot() : NO_FLEET;
-  const { retries, failures, examples } = reported?.tally ?? newTally();
+  const { retries, failures, examples, otherUsers, http } = reported?.tally ?? newTally();
   const failed = { failures: { ...failures }, failureExamples: { ...examples } };
-  return { ...merged, engineLoop: eventLoop.read(), retries: retries + merged.returns.retries, ...failed };
+  const counted = { retries: retries + merged.returns.retries, ...failed, ...structuredClone({ otherUsers, http }) };
+  return { ...merged, engineLoop: eventLoop.read(), ...counted };
 }
 
 /**

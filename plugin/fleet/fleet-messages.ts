@@ -139,7 +139,7 @@ export type FleetAnswer =
   | { op: 'answer'; requestId: number; answer: unknown }
   | ({ op: 'failed'; requestId: number } & Failure)
   | ConnectionReport
-  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures' | 'ended'>);
+  | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'others' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
 /** Events of a connection that no command caused. */
 export type ConnectionReport =
@@ -168,5 +168,14 @@ export interface Return {
 /** A process's contribution to the `FleetSnapshot`; the engine adds its own counts, and those of dead processes. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
-  'processes' | 'accounts' | 'still' | 'disconnects' | 'engineLoop' | 'retries' | 'failures' | 'failureExamples'
+  | 'processes'
+  | 'otherUsers'
+  | 'http'
+  | 'accounts'
+  | 'still'
+  | 'disconnects'
+  | 'engineLoop'
+  | 'retries'
+  | 'failures'
+  | 'failureExamples'
 > & { eventLoop: EventLoopHealth };

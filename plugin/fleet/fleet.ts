@@ -103,7 +103,7 @@ export class Fleet {
     return emptiest;
   }
 
-  status(): Omit<FleetStatus, 'started' | 'holding' | 'failed' | 'failures'> {
+  status(): Omit<FleetStatus, 'started' | 'others' | 'holding' | 'failed' | 'failures'> {
     const now = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
     const soFar = { opened: 0, failedAttempts: 0, received: 0, reached: 0 };
     const statuses = this.#processes.map(({ status }) => status);

@@ -28,7 +28,8 @@ export function liveFacts(
     const { stage } = conductor;
     const now = population.connections();
     // `reached` counts first copies of broadcasts; `received` would include other messages of an own event.
-    const { failures, ended, reached } = link.status;
+    const { started, failures, ended, reached } = link.status;
+    const target = config.otherEngines.length > 0 ? started : measurements.targetConnections;
     const nowMs = performance.now();
     if (nowMs - last.atMs > RATE_WINDOW_MS) {
       ratePerSec = ((now - last.connections) * 1000) / (nowMs - last.atMs);
@@ -37,7 +38,7 @@ export function liveFacts(
     return {
       stage,
       connections: {
-        ...{ now, target: measurements.targetConnections, failures, lost: lostOf(ended) },
+        ...{ now, target, failures, lost: lostOf(ended) },
         achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
       broadcasts: { planned, sent: measurements.sent.length, received: reached },

@@ -23,7 +23,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     }),
   );
   const { total = null, ...stagesMs } = stages;
-  const rate = achievedRate(snapshots, measurements.ramps);
+  const rate = achievedRate(snapshots, measurements.ramps, all.otherUsers.started > 0);
   const handshakes = stages.tls?.count ?? 0;
   const isTold = engine === ENGINE && snapshots.length > 0;
   return {
@@ -60,6 +60,12 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     compression: isTold ? { asked: compression, granted: all.compressed, byServer: serverCompresses } : null,
     perWorker: connectionsPerWorker(measurements, all),
   };
+}
+
+/** Returns what loads the server beside the connections. */
+export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers'> {
+  const { http, otherUsers } = addSnapshots(snapshots);
+  return { http: http.requests > 0 ? http : null, otherUsers: otherUsers.started > 0 ? otherUsers : null };
 }
 
 function reconnectionFigures({ returns }: FleetTotals): Result['connections']['reconnection'] {
@@ -102,11 +108,13 @@ function connectingOverTime(
  * Connections per second of the ramps. A ramp lasts from its first connection to its last, whatever happened in
  * between, and never shorter than its phases; nor does it make more connections than they ask for (a reconnect is no
  * second one). So the rate cannot be above the configured one, and whatever held up the ramp's end lowers it.
+ * @param isRandom Artillery chose which arrivals are connections, so that the first and the last come at any time
  * @returns null where nothing was opened
  */
 export function achievedRate(
   snapshots: Pick<FleetSnapshot, 'openings'>[],
   ramps: Ramp[],
+  isRandom = false,
 ): { perSec: number; seconds: number } | null {
   // An interval's connections stand at its start.
   const opened = snapshots
@@ -121,15 +129,17 @@ export function achievedRate(
   for (const ramp of ramps) {
     const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= ramp.endedAtUs);
     connections += Math.min(ramp.connections, sum(own.map(({ count }) => count)));
-    seconds += Math.max(ramp.seconds, secondsOf(own.filter(({ atUs }) => atUs >= ramp.beganAtUs)));
+    const ofRamp = own.filter(({ atUs }) => atUs >= ramp.beganAtUs);
+    seconds += Math.max(ramp.seconds, secondsOf(ofRamp, isRandom));
     fromUs = ramp.endedAtUs;
   }
   return connections > 0 ? { perSec: connections / seconds, seconds } : null;
 }
 
-/** The time from the first to the last connection is one interval short of what all of them take. */
-function secondsOf(opened: { atUs: number; count: number }[]): number {
+/** At equal intervals, the time from the first to the last connection is one interval short of what all of them take. */
+function secondsOf(opened: { atUs: number; count: number }[], isRandom: boolean): number {
   const [first, last, all] = [opened[0], opened.at(-1), sum(opened.map(({ count }) => count))];
   if (!first || !last || all < 2) return 0;
-  return ((last.atUs - first.atUs) * all) / (all - 1) / 1e6;
+  const seconds = (last.atUs - first.atUs) / 1e6;
+  return isRandom ? seconds : (seconds * all) / (all - 1);
 }

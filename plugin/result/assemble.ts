@@ -6,7 +6,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { absentSections } from './absent.ts';
-import { connectionFigures } from './assemble-connections.ts';
+import { connectionFigures, otherLoad } from './assemble-connections.ts';
 import { faultFigures } from './assemble-fault.ts';
 import { generatorFigures, generatorHosts } from './assemble-generators.ts';
 import { machineFigures } from './assemble-machine.ts';
@@ -53,6 +53,7 @@ export function figuresOf(
     },
     connections: connectionFigures(measurements),
     fault: faultFigures(measurements, batches, config, sampler.samples),
+    ...otherLoad(measurements),
     messages: messageFigures(measurements),
     delivery,
     latency: latencyFigures(measurements),

@@ -179,12 +179,13 @@ export class Conductor {
     const { population, measurements, signal } = context;
     const settled = await population.settled(this.#arrivals, SETTLE_TIMEOUT_MS, signal);
     if (!settled && !signal.aborted) {
-      const { started, connecting, joining, away } = context.link.status;
+      const { started, others, connecting, joining, away } = context.link.status;
       const { count: arrivals } = this.#arrivals;
-      const notStarted = Math.max(0, arrivals - started);
+      const notStarted = Math.max(0, arrivals - started - others);
       const open = { arrivals, seconds: SETTLE_TIMEOUT_MS / 1000, notStarted, connecting, joining, away };
       measurements.observations.note('usersUnsettled', open, arrivals);
     }
+    if (context.config.otherEngines.length > 0) countUsers(context);
     const connections = population.connections();
     measurements.peakConnections = Math.max(measurements.peakConnections, connections);
     endRamp(measurements.ramps);
@@ -259,6 +260,15 @@ export class Conductor {
     measurements.stages.push({ name: stage, t: sampler.seconds() });
     this.onStage();
   }
+}
+
+/** Replaces the plan if other engines take part: Artillery chooses the scenario of each arrival at random. */
+function countUsers({ measurements, link, config }: RunContext): void {
+  const { started, others } = link.status;
+  const { ratePerSec } = config.load;
+  measurements.targetConnections = started;
+  if (measurements.expectedAtOnce !== null) measurements.expectedAtOnce = started;
+  measurements.configuredRatePerSec = ratePerSec && (ratePerSec * started) / Math.max(1, started + others);
 }
 
 function leaveTimeoutMs(connections: number): number {

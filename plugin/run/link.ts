@@ -37,6 +37,7 @@ const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 /** Status of an engine that has not reported. */
 export const NO_STATUS: FleetStatus = {
   started: 0,
+  others: 0,
   connecting: 0,
   connected: 0,
   joined: 0,

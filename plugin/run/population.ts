@@ -60,14 +60,15 @@ export class FleetPopulation implements Population {
     let busyAtMs = performance.now();
     let startedBefore = 0;
     const isSettled = () => {
-      const { started, connecting, connected, joining, upgrading, away, holding, failed } = this.#link.status;
-      const haveArrived = started >= count || (mayBeSkipped && started === startedBefore);
-      startedBefore = started;
+      const { started, others, connecting, connected, joining, upgrading, away, holding, failed } = this.#link.status;
+      const all = started + others;
+      const haveArrived = all >= count || (mayBeSkipped && all === startedBefore);
+      startedBefore = all;
       const joined = joining === 0 || !this.#awaitsJoins;
       const quiet = haveArrived && connecting + upgrading + away === 0 && joined;
       if (!quiet) busyAtMs = performance.now();
       // A holding user has finished its steps. `connected` is checked as fleet processes report a little later than engines.
-      const allHold = holding + failed >= count && connected >= holding;
+      const allHold = holding + failed + others >= count && connected >= holding;
       // A flow without `hold` never reports that it has finished, so a second without changes counts.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };

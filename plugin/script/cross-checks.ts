@@ -7,7 +7,7 @@ import type { EngineOptions } from './options/engine-options.ts';
 import type { Environment, RunOptions } from './options/plugin-options.ts';
 import { hasSources } from './options/worker-sources.ts';
 import { STEPS_SECONDS } from './scenarios.ts';
-import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { ENGINE, engineNameOf, PLUGIN, type Script } from './script.ts';
 
 /** Settings without mistakes of their own. */
 interface ValidSettings {
@@ -17,6 +17,7 @@ interface ValidSettings {
   variables: Environment;
   /** The Artillery engine that drives the load. */
   engine: string;
+  otherEngines: string[];
   flows: Flow[];
   engineOptions: EngineOptions;
   /** The scenario measures the bundled deployment. */
@@ -31,21 +32,20 @@ export function crossProblems(settings: ValidSettings): Problem[] {
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
 }
 
+/** Engines that open Socket.IO connections outside the fleet. */
+const SOCKETIO_ENGINES = ['socketio', 'socketio-v3'];
 const NO_STACK = `write config.plugins.${PLUGIN}.stack: {} to measure that`;
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
 /** Rules about the engine. */
-function engineRules({ script, variables, options, engine }: ValidSettings): Rule[] {
+function engineRules({ script, variables, options, engine, otherEngines }: ValidSettings): Rule[] {
   const { TRANSPORTS, COMPRESSION } = variables;
   const { rooms, delivery, fault, overTime } = options;
   const isOther = engine !== ENGINE;
   const onlyThisEngine = `only engine ${ENGINE} supports this`;
-  // Artillery chooses a scenario for each arrival at random, but never one of weight 0.
-  const engines = (script.scenarios ?? []).map(({ engine: own = script.config.engine ?? 'http', weight }) =>
-    Number(weight) === 0 ? null : own,
-  );
-  const [first, other = null] = new Set(engines.filter((name) => name !== null));
+  const uncounted = otherEngines.find((name) => isOther || SOCKETIO_ENGINES.includes(name));
+  const place = script.scenarios?.findIndex((scenario) => engineNameOf(scenario, script) === uncounted) ?? 0;
   return [
     [variable('TRANSPORTS'), isOther && TRANSPORTS !== undefined, onlyThisEngine],
     [variable('COMPRESSION'), isOther && COMPRESSION !== undefined, onlyThisEngine],
@@ -60,9 +60,11 @@ function engineRules({ script, variables, options, engine }: ValidSettings): Rul
     [option('fault'), isOther && fault !== undefined, onlyThisEngine],
     [option('overTime'), isOther && overTime !== undefined, onlyThisEngine],
     [
-      ['scenarios', engines.indexOf(other), 'engine'],
-      other !== null,
-      `${other} beside ${first}: a measured run can have only one engine, because it expects a connection for each arrival; run the other scenario with a separate \`artillery run\``,
+      ['scenarios', place, 'engine'],
+      uncounted !== undefined,
+      isOther
+        ? `${uncounted} beside ${engine}: only ${ENGINE} can be measured beside other engines`
+        : `its connections would be in no account: write engine: ${ENGINE}`,
     ],
   ];
 }
@@ -104,9 +106,11 @@ function stackRules({ variables, options, hasStack }: ValidSettings): Rule[] {
 }
 
 /** Rules between options. */
-function optionRules({ script, options, hasStack }: ValidSettings): Rule[] {
+function optionRules({ script, options, engine, hasStack }: ValidSettings): Rule[] {
   const { rooms, clients, delivery, control, workers } = options;
-  const named = script.scenarios?.some(({ name }) => name === clients);
+  const named = script.scenarios?.some(
+    (scenario) => scenario.name === clients && engineNameOf(scenario, script) === engine,
+  );
   return [
     [variable('CAPACITY_TOKEN'), control?.token === '', 'required for control'],
     [

@@ -48,14 +48,27 @@ export function measuringProblems(script: Script): Problem[] {
   }
   for (const [index, engine] of engines.entries()) {
     const path = ['scenarios', index, 'engine'];
-    if (engine === undefined) report(path, `without it, Artillery sends HTTP requests: write \`engine: ${ENGINE}\``);
-    else if (engine !== ENGINE && didYouMean(engine, [ENGINE]))
+    if (engine === undefined && !(engines.includes(ENGINE) && sendsHttp(scenarios?.[index]?.flow)))
+      report(path, `without it, Artillery sends HTTP requests: write \`engine: ${ENGINE}\``);
+    else if (engine !== undefined && engine !== ENGINE && didYouMean(engine, [ENGINE]))
       report(path, `unknown engine, did you mean "${ENGINE}"?`);
   }
   if (hasThresholds(script) && config.plugins?.ensure === undefined) {
     report(['config', 'ensure'], 'no plugin evaluates it: write `ensure: {}` into config.plugins, too');
   }
   return problems;
+}
+
+const HTTP_STEPS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'parallel'];
+const STEPS_OF_BOTH = ['think', 'log', 'function', 'loop', 'count', 'over', 'whileTrue', 'loopValue', 'loopElement'];
+
+/** Returns whether the steps send HTTP requests and do nothing that only another engine does. */
+function sendsHttp(flow: unknown): boolean {
+  const keys = [flow]
+    .flat(2)
+    .flatMap((step) => [...Object.keys(Object(step)), ...Object.keys(Object(Object(step).loop?.[0]))]);
+  const known = [...HTTP_STEPS, ...STEPS_OF_BOTH];
+  return keys.some((key) => HTTP_STEPS.includes(key)) && keys.every((key) => known.includes(key));
 }
 
 /** Returns whether Artillery would load the plugin. */

@@ -51,7 +51,18 @@ export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number]
   socketio?: unknown;
 }
 
+/** Returns the engine that Artillery uses for the scenario. */
+export function engineNameOf(scenario: Scenario, { config }: Script): string {
+  return scenario.engine ?? config.engine ?? 'http';
+}
+
 /** Returns whether the scenario runs on this engine. */
 export function usesOurEngine(scenario: Scenario, script: Script): boolean {
-  return (scenario.engine ?? script.config.engine) === ENGINE;
+  return engineNameOf(scenario, script) === ENGINE;
+}
+
+/** Returns the engines of the scenarios. Artillery never chooses one of weight 0. */
+export function enginesOf(script: Script): string[] {
+  const used = (script.scenarios ?? []).filter(({ weight }) => Number(weight) !== 0);
+  return [...new Set(used.map((scenario) => engineNameOf(scenario, script)))];
 }

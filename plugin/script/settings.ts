@@ -27,7 +27,7 @@ import {
 import { hasSources, type WorkerSources } from './options/worker-sources.ts';
 import { requireBounds } from './required-bounds.ts';
 import { readScenarios } from './scenarios.ts';
-import { ENGINE, PLUGIN, type Script } from './script.ts';
+import { ENGINE, enginesOf, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';
 import { unfilledTemplates } from './unfilled-templates.ts';
 
@@ -71,6 +71,8 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   engine: string;
   /** Undefined if a third-party engine drives the load. */
   engineOptions: EngineOptions | undefined;
+  /** Other engines whose virtual users load the server beside the measured connections. */
+  otherEngines: string[];
   /** A third-party engine drives the load. */
   external: boolean;
   /** This host's share of the load; `phases` and `load` are already reduced to it. */
@@ -187,9 +189,11 @@ function deliveryOf(
   return { ...delivery, publish: publishes, seconds: publishes.count * publishes.every };
 }
 
-function engineOf(script: Script): Pick<Settings, 'engine' | 'external'> {
-  const engine = script.scenarios?.[0]?.engine ?? String(script.config.engine ?? ENGINE);
-  return { engine, external: engine === EXTERNAL_ENGINE };
+function engineOf(script: Script): Pick<Settings, 'engine' | 'otherEngines' | 'external'> {
+  const names = enginesOf(script);
+  const [first = ENGINE] = names;
+  const engine = names.includes(ENGINE) ? ENGINE : first;
+  return { engine, otherEngines: names.filter((name) => name !== engine), external: engine === EXTERNAL_ENGINE };
 }
 
 interface StackTarget {

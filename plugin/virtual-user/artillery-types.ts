@@ -10,8 +10,8 @@ import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { folderOf } from '../script/options/files.ts';
-import type { Script } from '../script/script.ts';
-import type { Helpers, ScenarioEvents, UserContext } from './user-types.ts';
+import type { Scenario, Script } from '../script/script.ts';
+import type { Helpers, ScenarioEvents, ScenarioFunction, UserContext } from './user-types.ts';
 
 /** The program of the process is Artillery's; in a test, Artillery is installed beside the engine. */
 export function artilleryFolder(): string {
@@ -41,7 +41,19 @@ export interface RequestHooks {
   onError: string[];
 }
 
-export interface HttpEngine {
+/** An engine as Artillery uses it. */
+export interface ArtilleryEngine {
+  createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction;
+}
+
+/** A request of `got`: a promise with events. */
+interface Sending extends Promise<unknown> {
+  on(event: 'request', listener: (request: NodeJS.EventEmitter) => void): this;
+}
+
+export interface HttpEngine extends ArtilleryEngine {
+  /** Sends a request; set by `init`. */
+  request(options: unknown): Sending;
   /** Gives a virtual user its cookie jar and agents. */
   setInitialContext(context: UserContext): void;
   step(
@@ -61,21 +73,38 @@ export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
   for (const agent of [_httpAgent, _httpsAgent]) (agent as Agent | undefined)?.destroy();
 }
 
-type Engine = new (script: Script) => HttpEngine & { init(): Promise<void> };
+type Engine<T extends ArtilleryEngine> = new (script: Script, ...createdWith: unknown[]) => T & { init?(): unknown };
 
 /** @param folder Artillery's @throws CapacityError `NOT_INSTALLED` */
 export async function loadHttpEngine(script: Script, folder?: string): Promise<HttpEngine> {
   try {
     const file = 'dist/lib/core/engine_http.js';
-    const { default: Engine } = await importArtillery<{ default: Engine }>(file, folder ?? artilleryFolder());
-    const engine = new Engine(script);
-    await engine.init();
-    return engine;
+    const module = await importArtillery<{ default: Engine<HttpEngine> }>(file, folder ?? artilleryFolder());
+    return await created(module.default, script);
   } catch (cause) {
     const message = "the flow has HTTP steps, but Artillery's HTTP engine cannot be loaded";
     const fix = 'install artillery 2.0.34, or use function steps with fetch()';
     throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
   }
+}
+
+async function created<T extends ArtilleryEngine>(Engine: Engine<T>, script: Script, createdWith: unknown[] = []) {
+  const engine = new Engine(script, ...createdWith);
+  await engine.init?.();
+  return engine;
+}
+
+/** Loads another engine than HTTP as Artillery does. @param createdWith what its constructor gets beside the script */
+export async function loadEngine(name: string, script: Script, createdWith: unknown[]): Promise<ArtilleryEngine> {
+  const folder = artilleryFolder();
+  type Loaders = { loadBuiltinPackage(name: string): Promise<Engine<ArtilleryEngine>> };
+  const load = async () =>
+    name === 'ws'
+      ? (await importArtillery<{ default: Engine<ArtilleryEngine> }>('dist/lib/core/engine_ws.js', folder)).default
+      : (await importArtillery<Loaders>('dist/lib/builtin-packages.js', folder)).loadBuiltinPackage(
+          `artillery-engine-${name}`,
+        );
+  return created(await load(), script, createdWith);
 }
 
 /** @returns the functions of `config.processor` by name @throws CapacityError `FILE_UNREADABLE` */

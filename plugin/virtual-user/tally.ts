@@ -5,6 +5,7 @@ import { allSecretsIn } from '../../protocol/base/secrets/masked-values.ts';
 import { addOwn, ownValue, setOwn } from '../../protocol/base/sum-counts.ts';
 import { FleetError } from '../fleet/fleet-error.ts';
 import type { FlowError } from './flow-error.ts';
+import { newHttpCounts } from './http-requests.ts';
 import type { Meter } from './meter.ts';
 import type { UserContext } from './user-types.ts';
 
@@ -12,6 +13,7 @@ import type { UserContext } from './user-types.ts';
 const MAX_EXAMPLE_LENGTH = 300;
 
 export type Tally = ReturnType<typeof newTally>;
+export type OtherUsers = Tally['otherUsers'];
 
 export function newTally() {
   return {
@@ -28,6 +30,9 @@ export function newTally() {
     failures: {} as Record<string, number>,
     /** Texts of the first failure of each code, and of the first repeated attempt. */
     examples: {} as Record<string, string>,
+    /** Virtual users of other engines; failures by error. */
+    otherUsers: { started: 0, ended: 0, failures: {} as Record<string, number> },
+    http: newHttpCounts(),
   };
 }
 

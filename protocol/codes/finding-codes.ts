@@ -67,6 +67,12 @@ const CATALOGUE = {
     invalidates: ['latency'],
     about: 'generator',
   },
+  OTHER_USERS_FAILED: {
+    meaning: 'virtual users of other engines in the run failed, so the server had less load beside the connections',
+    remedy: 'see `otherUsers.failures` and `http`, and the log of the server',
+    invalidates: [],
+    about: 'application',
+  },
   USERS_SKIPPED: {
     meaning: 'Artillery skipped virtual users, because as many as `maxVusers` were present',
     remedy: 'raise `maxVusers`, or lower the arrivals',

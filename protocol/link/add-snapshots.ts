@@ -18,6 +18,8 @@ const ZERO = {
   accounts: { asked: 0, pending: 0, alive: 0, peak: 0, failed: {}, ended: {}, returned: 0 },
   connected: 0,
   failures: {},
+  otherUsers: { started: 0, ended: 0, failures: {} },
+  http: { requests: 0, pending: 0, responses: {}, failures: {} },
   retries: 0,
   disconnects: {},
   returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: mergeEncoded([]) },

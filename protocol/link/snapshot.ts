@@ -65,6 +65,10 @@ export const fleetSnapshotSchema = z.object({
   failures: counts,
   /** Printable error text of the first failure of each cause. */
   failureExamples: byName(sentence),
+  /** Virtual users of other engines in the same run; failures by error. */
+  otherUsers: z.object({ started: count, ended: count, failures: counts }),
+  /** requests = Σ responses (by status) + Σ failures (by error) + pending */
+  http: z.object({ requests: count, pending: count, responses: counts, failures: counts }),
   /** Repeated attempts, of first connections and of reconnects. */
   retries: count,
   /** Connections that ended, by Socket.IO's reason. */

@@ -5,6 +5,8 @@ import { count, counts } from './bounded-schemas.ts';
 export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */
   started: count,
+  /** Virtual users of other engines that have started. */
+  others: count,
   connecting: count,
   connected: count,
   /** Connections with an acknowledged join. */

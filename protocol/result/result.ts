@@ -11,6 +11,7 @@ import { faultSchema } from './fault-schema.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
 import { generatorsSchema } from './generators-schema.ts';
+import { httpSchema, otherUsersSchema } from './http-schema.ts';
 import { latencySchema } from './latency-schema.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine-schema.ts';
 import { memorySchema } from './memory-schema.ts';
@@ -68,6 +69,8 @@ export const resultSchema = object({
   fault: faultSchema.describe(
     'Effect of a planned fault; times are relative to the fault. Null if the scenario plans none.',
   ),
+  http: httpSchema,
+  otherUsers: otherUsersSchema,
   messages: messagesSchema.describe(
     'Messages that connections send by the step `every`. Null if the flows have no such step.',
   ),

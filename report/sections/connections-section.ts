@@ -7,6 +7,7 @@ import { breakdown, integer, total } from '../text/format.ts';
 import { NO_SAMPLES, summaries } from './section-parts.ts';
 
 export function connections(result: Result): Section {
+  const { http, otherUsers } = result;
   const { failures, failureExamples, disconnects, compression } = result.connections;
   return {
     id: 'connections',
@@ -25,6 +26,9 @@ export function connections(result: Result): Section {
       drawing(connectionsOverTime(result), NO_SAMPLES),
       causes('Failures of virtual users by cause', failures, failureExamples),
       causes('Disconnects by cause', disconnects),
+      causes('Responses to HTTP requests by status', http?.responses ?? {}),
+      causes('HTTP requests without a response by error', http?.failures ?? {}),
+      causes('Failures of virtual users of other engines by error', otherUsers?.failures ?? {}),
       drawing(connectTimeOverTime(result), '', true),
       counts(result),
       summaries(

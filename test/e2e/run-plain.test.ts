@@ -1,9 +1,11 @@
 /** Uninstrumented servers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Script } from '../../plugin/script/script.ts';
 import { judge } from '../../report/search/judge.ts';
 import { goodInProcess, inProcessScript as script, startInProcess } from '../helpers/in-process-run.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
+import { freePort } from '../helpers/redis.ts';
 
 const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hello, server' } } }, { hold: true }];
 /** Memory that the server keeps for each connection. */
@@ -43,6 +45,24 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.ok(absent.delivery);
     const kilobytes = (slope / 1024).toLocaleString('en-US', { maximumFractionDigits: 1 });
     for (const text of [output, page]) assert.ok(text.includes(kilobytes), `${kilobytes} KB in\n${output}`);
+  });
+
+  it('counts the HTTP requests of users of another engine beside the connections', async (t) => {
+    const { url } = await startPlainServer(t);
+    const own: Script = script({ target: url }, {}, {}, HELLO);
+    const closed = `http://127.0.0.1:${await freePort()}/`;
+    const flow = [{ get: { url: '/metrics' } }, { get: { url: '/socket.io/?EIO=4' } }, { get: { url: closed } }];
+    own.scenarios?.push({ flow });
+    const { result, output } = await goodInProcess(own, ['OTHER_USERS_FAILED']);
+    const { connections, http, otherUsers } = result;
+    assert.deepEqual([connections.target, connections.held, connections.asked, connections.failed], [5, 5, 5, 0]);
+    assert.equal(connections.configuredRatePerSec, 2.5);
+    assert.deepEqual(http, { requests: 15, responses: { 200: 5, 400: 5 }, failures: { econnrefused: 5 }, pending: 0 });
+    assert.deepEqual(otherUsers, { started: 5, ended: 5, failures: { econnrefused: 5 } });
+    assert.match(
+      output.replace(/\s+/g, ' '),
+      /5 virtual users of other engines, 5 failed .* 15 HTTP requests: 5 answered/,
+    );
   });
 
   it('adds up the metrics of two servers, and reports their source', async (t) => {

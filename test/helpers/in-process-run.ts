@@ -15,7 +15,7 @@ import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../plugin/run/link.ts';
 import type { Stage } from '../../plugin/run/stage.ts';
 import { handOver } from '../../plugin/script/handed-over.ts';
-import type { Scenario, Script } from '../../plugin/script/script.ts';
+import { type Scenario, type Script, usesOurEngine } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
@@ -103,6 +103,7 @@ function start(
   let fleet: Promise<Fleet> | undefined;
   const startFleet: typeof Fleet.start = (...args) => (fleet = Fleet.start(...args));
   const engine = new CapacityEngine(script, artillery as never, helpers, { runtime, startFleet });
+  const ofOthers = script.scenarios?.filter((scenario) => !usesOurEngine(scenario, script)) ?? [];
   // The engine that starts next takes the settings.
   handOver(config);
 
@@ -126,10 +127,10 @@ function start(
     }
   }
 
-  /** Plays the phases like Artillery, which ends a run after its last virtual user. */
+  /** Plays the phases like Artillery, which ends a run after its last virtual user. The first scenario and those of other engines take turns. */
   async function playPhases(): Promise<void> {
     const [scenario] = script.scenarios as [Scenario];
-    const play = engine.createScenario(scenario, { emit: () => {} } as never);
+    const plays = [scenario, ...ofOthers].map((one) => engine.createScenario(one, { emit: () => {} } as never));
     const users: Promise<void>[] = [];
     /** Readings so far, including warnings that a pause has none. */
     const readings = () => {
@@ -146,7 +147,8 @@ function start(
       for (let arrival = 0; arrival < duration * arrivalRate; arrival++) {
         await delay(beganMs + ((arrival + 0.5) * 1000) / arrivalRate - performance.now());
         const vars = { target: script.config.target, ...variables[users.length % variables.length] };
-        users.push(new Promise((resolve) => play({ vars, funcs: {} }, () => resolve())));
+        const play = plays[users.length % plays.length];
+        users.push(new Promise((resolve) => play?.({ vars, funcs: {} }, () => resolve())));
       }
       await delay(beganMs + (pause ?? duration) * 1000 - performance.now());
       const isRead = () => stop.signal.aborted || readings() > before;

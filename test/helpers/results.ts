@@ -103,6 +103,8 @@ export function perfectResult(): Result {
     absent: {},
     fault: null,
     messages: null,
+    http: null,
+    otherUsers: null,
     processes: null,
     generators: [],
     workers: [],

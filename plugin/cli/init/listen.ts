@@ -150,7 +150,7 @@ function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promi
   const ackEvents = flow.flatMap((step) => eventOf(step) ?? []);
   const settings = { connection, engineOptions, ackEvents, target, tls: false, ...{ engine: ENGINE, external: false } };
   const unset = { clients: undefined, delivery: undefined };
-  return RunClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ flow }] });
+  return RunClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ engine: ENGINE, flow }] });
 }
 
 /** Events that the flow emits, with the first answer to each. */

@@ -50,7 +50,11 @@ function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
 
 const SCALES: Record<Varied, (settings: Settings) => Scale> = {
   connections: (settings) => {
-    const { phases, load } = settings;
+    const { phases, load, otherEngines } = settings;
+    if (otherEngines.length > 0) {
+      const message = `Artillery chooses at random how many arrivals are connections, beside those of ${otherEngines.join(', ')}`;
+      throw invalid(message, 'leave the other scenarios out, or use --vary rate');
+    }
     if (!load.stays) {
       throw invalid(
         'its virtual users leave by themselves, so more arrivals are not more connections',

@@ -128,10 +128,11 @@ export class Measurements {
   memory = true;
   /** Whether all workers run on the generator's machine. */
   sharedHost = true;
-  readonly targetConnections: number;
+  /** Arrivals, or those that Artillery chose for this engine. */
+  targetConnections: number;
   /** Connections that must be open at the same time; null if virtual users disconnect by themselves. */
-  readonly expectedAtOnce: number | null;
-  readonly configuredRatePerSec: number | null;
+  expectedAtOnce: number | null;
+  configuredRatePerSec: number | null;
   /** All virtual users leave by themselves, and the run measures while they come and go. */
   readonly usersLeave: boolean;
   peakConnections = 0;

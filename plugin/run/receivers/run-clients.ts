@@ -12,7 +12,7 @@ import { EVENTS } from '../../../protocol/wire/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { variablesOfBefore } from '../../script/handed-over.ts';
 import { folderOf } from '../../script/options/files.ts';
-import { ENGINE, type Scenario, type Script } from '../../script/script.ts';
+import { ENGINE, engineNameOf, type Scenario, type Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { type Arrival, acknowledges, arrivalOf } from '../../virtual-user/arrival.ts';
 import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
@@ -75,7 +75,7 @@ export class RunClients {
     const insecure = { tls: { ...(config.tls as object | undefined), rejectUnauthorized: false } };
     this.#script = { ...script, config: { ...config, target, ...(tls && insecure) } };
     this.#payload = payload;
-    if (engine === ENGINE || external) this.#scenario = scenarioOf(script, settings.clients);
+    if (engine === ENGINE || external) this.#scenario = scenarioOf(script, engine, settings.clients);
     const { origin: url } = new URL(target);
     // A virtual user connects with its scenario's engine options.
     const own = this.#scenario && engineOptions ? { ...connection, ...engineOptions.connection } : connection;
@@ -150,7 +150,8 @@ export class RunClients {
 }
 
 /** @returns the scenario that the option `clients` names; by default the first whose weight is not 0 */
-function scenarioOf({ scenarios = [] }: Script, name: string | undefined): Scenario | undefined {
+function scenarioOf(script: Script, engine: string, name: string | undefined): Scenario | undefined {
+  const scenarios = (script.scenarios ?? []).filter((scenario) => engineNameOf(scenario, script) === engine);
   if (name !== undefined) return scenarios.find((scenario) => scenario.name === name);
   return scenarios.find(({ weight }) => Number(weight ?? 1) !== 0) ?? scenarios[0];
 }

@@ -60,7 +60,8 @@ function treatmentOf({ key: parent, treatment }: Place, key: string, value: unkn
   if (treatment === 'secret' || isSecretPlace(key)) return 'secret';
   if (treatment === 'content') return 'content';
   // Elsewhere than in a request, `json` is a path, or an option with paths.
-  if (key === 'json' && (!inFlow || ['capture', 'match'].includes(parent))) return 'shown';
+  const isOption = !inFlow && parent !== '';
+  if (key === 'json' && (isOption || ['capture', 'match'].includes(parent))) return 'shown';
   if (key === 'over' && typeof value === 'string' && VARIABLE.test(value)) return 'shown';
   if (key === 'acknowledge' && Array.isArray(value)) return 'content';
   if (CONTENT.has(key.toLowerCase())) return 'content';

@@ -5,7 +5,7 @@ import { StandIn } from '../../../plugin/conduct/hosts/stand-in.ts';
 import { ENGINE_1, snapshot } from '../../helpers/measurements.ts';
 
 const STATUS = {
-  ...{ started: 0, connecting: 0, connected: 0, joined: 0, holding: 0, failed: 0, failures: {}, ended: {} },
+  ...{ others: 0, started: 0, connecting: 0, connected: 0, joined: 0, holding: 0, failed: 0, failures: {}, ended: {} },
   ...{ opened: 0, failedAttempts: 0 },
   ...{ received: 0, reached: 0, joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
 };

@@ -24,6 +24,7 @@ describe('as the fleets count them', () => {
   ][] = [
     ['everybody holds or has failed', {}, [0, {}], 0],
     ['not all have started', { started: 9 }, [0, {}]],
+    ['others run on another engine', { started: 6, connected: 5, holding: 5, others: 4 }, [0, {}], 0],
     ['one connects', { connecting: 1 }, [0, {}]],
     ['one joins', { joining: 1 }, [0, {}]],
     ['one upgrades', { upgrading: 1 }, [0, {}]],

@@ -59,8 +59,9 @@ const CASES: Case[] = [
   ['workers.profile', { workers: { profile: true } }, { TARGET: 'http://10.0.0.1' }],
   ['workers.profile', { workers: { profile: true, match: 'node' } }],
   // The engine of a run
-  ['/scenarios[1].engine', {}, {}, {}, { scenarios: [OURS, HTTP] }],
-  ['/scenarios[1].engine', {}, {}, {}, { scenarios: [HTTP, OURS] }],
+  ['/scenarios[1].engine', {}, {}, {}, { scenarios: [OURS, { ...HTTP, engine: 'socketio' }] }],
+  ['/scenarios[1].engine', {}, {}, {}, { scenarios: [HTTP, OTHER.scenarios[0]] }],
+  ['clients', { clients: 'web' }, {}, {}, { scenarios: [{ ...HTTP, name: 'web' }, OURS] }],
   ['/scenarios[0].socketio.qeury', {}, {}, {}, { scenarios: [{ ...OURS, socketio: { qeury: 'a=1' } }] }],
   ['clients', { clients: 'nobody' }],
   ['/config.engines', {}, {}, { engines: {} }, { before: { flow: [{ get: { url: '/', capture: {} } }] } }],

@@ -77,6 +77,13 @@ const repeatedMessages: Identity = ({ messages }) => {
   ];
 };
 
+const httpRequests: Identity = ({ http }) => {
+  if (!http) return [];
+  const { requests, responses, failures, pending } = http;
+  const parts = { responses: sum(Object.values(responses)), failures: sum(Object.values(failures)), pending };
+  return [{ what: 'HTTP requests', all: requests, parts }];
+};
+
 const plannedFault: Identity = ({ fault }, { aborted }) => {
   if (!fault || aborted) return [];
   const { connections, stayed, dropped, back, notBack, curve } = fault;
@@ -89,7 +96,7 @@ const plannedFault: Identity = ({ fault }, { aborted }) => {
   return all;
 };
 
-const IDENTITIES = [receipts, frames, engines, hosts, repeatedMessages, plannedFault];
+const IDENTITIES = [receipts, frames, engines, hosts, httpRequests, repeatedMessages, plannedFault];
 
 export const accounts = IDENTITIES.map((identity) =>
   check('ACCOUNTS_MISMATCH', (...run) => mismatch(identity(...run))),

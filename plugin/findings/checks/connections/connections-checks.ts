@@ -7,7 +7,7 @@ import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
-import { decimals, integer, total } from '../../../../report/text/format.ts';
+import { counted, decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import { BY_SERVER } from '../../../run/measurements/end-words.ts';
@@ -29,13 +29,16 @@ const BUSY_LOOP = 0.9;
 
 export const connections: Check[] = [
   // Without a failure, nothing else says why there is no connection.
-  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures } }) =>
+  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures }, otherUsers }) =>
     // The connections of another engine are not in `opened`; the samples still show their peak.
     peak === 0 && opened === 0 && total(failures) === 0
       ? {
           message: `none of ${target} connections was made`,
           values: valuesOf({ 'connections asked for': target }),
-          fix: 'see the causes in `connections.failures`',
+          fix:
+            target === 0 && otherUsers
+              ? 'raise the `weight` of the scenarios of this engine, or the arrivals: Artillery chose none of them'
+              : 'see the causes in `connections.failures`',
         }
       : undefined,
   ),
@@ -83,6 +86,15 @@ export const connections: Check[] = [
       values: valuesOf({ 'connections on polling': polling, 'opened connections': opened, ...upgradeFailures }),
       ...(cause === 'no_upgrade' && { fix: known?.remedy }),
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
+    };
+  }),
+  check('OTHER_USERS_FAILED', ({ otherUsers }) => {
+    const failed = total(otherUsers?.failures ?? {});
+    if (!otherUsers || failed === 0) return undefined;
+    const { started, failures } = otherUsers;
+    return {
+      message: `${failed} of ${counted(started, 'virtual user')} of other engines failed: ${listed(failures)}`,
+      values: valuesOf({ 'failed virtual users': failed, 'virtual users of other engines': started, ...failures }),
     };
   }),
   check('USERS_SKIPPED', ({ connections: { skipped } }) =>

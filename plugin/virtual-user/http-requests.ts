@@ -1,0 +1,54 @@
+/** Account of HTTP requests by Artillery's HTTP engine: requests = Σ responses + Σ failures + pending. */
+import { addOwn } from '../../protocol/base/sum-counts.ts';
+import type { HttpEngine } from './artillery-types.ts';
+
+export type HttpCounts = ReturnType<typeof newHttpCounts>;
+
+export function newHttpCounts() {
+  return {
+    /** With each redirect. */
+    requests: 0,
+    pending: 0,
+    /** By status. */
+    responses: {} as Record<string, number>,
+    /** Without a response, by error code. */
+    failures: {} as Record<string, number>,
+  };
+}
+
+/** Counts all requests of the engine from now on. @returns the engine */
+export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngine {
+  const { request: send } = engine;
+  engine.request = (options) => {
+    const sending = send(options);
+    let open = 0;
+    sending.on('request', (request) => {
+      counts.requests++;
+      counts.pending++;
+      open++;
+      request.once('response', ({ statusCode }: { statusCode: number }) => {
+        if (open === 0) return;
+        open--;
+        counts.pending--;
+        addOwn(counts.responses, String(statusCode), 1);
+      });
+    });
+    sending.catch((error: NodeJS.ErrnoException) => {
+      if (open > 0) addOwn(counts.failures, errorName(error), open);
+      counts.pending -= open;
+      open = 0;
+    });
+    return sending;
+  };
+  return engine;
+}
+
+/** Returns the error's code; the engine's own failures have a message instead. */
+export function errorName({ code, message }: NodeJS.ErrnoException): string {
+  const name = typeof code === 'string' ? code : String(message);
+  return name
+    .slice(0, 60)
+    .replace(/\W+/g, '_')
+    .replace(/^_+|_+$/g, '')
+    .toLowerCase();
+}
