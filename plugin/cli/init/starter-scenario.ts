@@ -63,7 +63,8 @@ export function engineOptionsOf({
 export const ROOM = 'capacity';
 
 const COMMENT_WIDTH = 120;
-const PLATEAUS = 4;
+/** With four, the interval of a line through them is 1.6 times as wide. */
+const PLATEAUS = 6;
 const PAUSE_SECONDS = 4;
 const MAX_RATE_PER_SEC = 500;
 /** Within a single second, Artillery spaces arrivals by 1 ms. */

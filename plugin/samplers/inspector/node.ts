@@ -22,9 +22,18 @@ import type { InspectorSession } from './inspector-session.ts';
 import { type Inspectable, requireInspectable } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
 
-const memorySchema = z.object({ rss: bytesSchema, heapUsed: bytesSchema, external: bytesSchema });
-/** Evaluated in the process. Undefined where there is no /proc. */
-const MALLOC = `(() => { try { return (${allocatedBytes})(${MODULES}.fs); } catch {} })()`;
+const memorySchema = z.object({
+  rss: bytesSchema,
+  heapUsed: bytesSchema,
+  external: bytesSchema,
+  mallocBytes: bytesSchema.optional(),
+});
+/** Evaluated in the process. `mallocBytes` is undefined where there is no /proc. */
+const MEMORY = `(() => {
+  const memory = process.memoryUsage();
+  try { memory.mallocBytes = (${allocatedBytes})(${MODULES}.fs); } catch {}
+  return memory;
+})()`;
 
 export class NodeProcess implements Inspected, InspectedProfiles {
   readonly name: string;
@@ -51,11 +60,10 @@ export class NodeProcess implements Inspected, InspectedProfiles {
         await session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS);
         pauseMs = Math.max(pauseMs, performance.now() - beganMs);
       }
-      const { value } = await session.evaluate('process.memoryUsage()');
-      const { rss, heapUsed, external } = memorySchema.parse(value);
-      const { value: malloc } = await session.evaluate(MALLOC);
+      const { value } = await session.evaluate(MEMORY);
+      const { rss, heapUsed, external, mallocBytes } = memorySchema.parse(value);
       return {
-        ...(malloc !== undefined && { mallocBytes: bytesSchema.parse(malloc) }),
+        ...(mallocBytes !== undefined && { mallocBytes }),
         keptBytes: heapUsed + external,
         heapUsedBytes: heapUsed,
         externalBytes: external,
