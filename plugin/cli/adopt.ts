@@ -11,7 +11,7 @@ import { addHelp, badOption, LINE, printJson, typed, withJson, writing } from '.
 import { reading } from './scenario-argument.ts';
 
 const MAX_BYTES = 2 ** 20;
-const MAX_LINE_LENGTH = 240;
+const MAX_LINE_LENGTH = 400;
 const MAX_PART_LENGTH = 60;
 
 interface Options {
@@ -90,7 +90,7 @@ function linesOf(
     ...(problems.length > 0
       ? ['A run refuses it until this is decided:', ...formatProblems(problems).split('\n')]
       : []),
-    next,
+    ...(problems.length > 0 ? [] : [next]),
     ...(variables.length > 0 ? [`Each run reads ${variables.join(', ')} from the environment.`] : []),
     ...(problems.length > 0 ? [] : [`Next: ${LINE} doctor ${typed(file)}; npx artillery run ${typed(file)}`]),
   ].map((line) => harmless(withoutCredentials(line)).slice(0, MAX_LINE_LENGTH));

@@ -5,7 +5,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { NeedsOptions } from '../run/receivers/explain-failure.ts';
 import { listeningProcesses } from '../run/target/target-listeners.ts';
 import { addHelp, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
-import { formOf, readVariables, withNamedCredentials } from './init/credentials.ts';
+import { formOf, hasCredentials, readVariables, withNamedCredentials } from './init/credentials.ts';
 import { type Recording, readRecording } from './init/har/from-har.ts';
 import { lookAt } from './init/look.ts';
 import { type Answers, flowOf, LOGIN, optionsSchema } from './init/options.ts';
@@ -90,7 +90,8 @@ async function init({ har, out, force, json, ...options }: Options): Promise<voi
   for (const note of recording?.notes ?? []) say(note);
   const given: Answers = recording ? { instrumented: false, ...recording.answers, ...options } : options;
   const publishes = given.publish === undefined ? (recording?.publishes ?? []) : [];
-  const isUnsure = publishes.length > 1;
+  const events = new Set(publishes.map((text) => JSON.parse(text)[0]));
+  const isUnsure = events.size > 1 && !publishes.some((text) => hasCredentials(text, recording?.secrets));
   const interview =
     isInteractive && (isUnsure || !recording)
       ? new Interview(given, recording && { publish: publishes[0] as string })
@@ -149,7 +150,7 @@ async function examine(answers: Answers, { say, isInteractive, needsEvent, recor
     say(starter.finding);
   } else if (recording) {
     const seen = recording.publishes.indexOf(String(answers.publish));
-    starter.delivery = recording.deliveries[seen];
+    starter.delivery = publish ? recording.deliveries[seen] : recording.sentByItself;
   }
   return { starter: starter as Starter, variables };
 }

@@ -7,6 +7,7 @@ import type { Path, Problem } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { InvalidSettings } from '../../script/invalid-settings.ts';
 import { verbOf } from '../../script/load/flow.ts';
+import { connectionShape } from '../../script/options/connect-options.ts';
 import { ENGINE_PATH } from '../../script/options/rewrites.ts';
 import { ENGINE, PLUGIN, type Scenario, type Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
@@ -22,6 +23,8 @@ const MAX_HELD = 10_000;
 const MANY_TIMES = 3;
 const PAUSE_SECONDS = 4;
 const MAX_PHASES = 10;
+/** A template of a variable, unlike one of the environment. */
+const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
 const MAX_SHOWN_LENGTH = 80;
 /** From this number on, a time is in milliseconds. */
 const MILLISECONDS_FROM = 1000;
@@ -136,6 +139,8 @@ class Adoption {
       delete options.timeout;
       this.#document.remove(['config', 'socketio', 'timeout']);
     }
+    for (const place of [ENGINE_PATH, ['config', 'socketio']])
+      this.#perUser(place, place === ENGINE_PATH ? options : config.socketio);
     const [first, ...others] = old;
     if (first && !(ENGINE in engines)) this.#document.rename(['config', 'engines', first], ENGINE);
     for (const engine of others) this.#document.remove(['config', 'engines', engine]);
@@ -150,6 +155,31 @@ class Adoption {
       this.#set(['config', 'plugins', PLUGIN], {}, 'the plugin measures the run');
     if (config.ensure !== undefined && !('ensure' in Object(config.plugins))) {
       this.#set(['config', 'plugins', 'ensure'], {}, 'Artillery checks config.ensure only with this plugin');
+    }
+  }
+
+  /** Options that differ between users belong to the scenario: Artillery fills those of `config` before there is a user. */
+  #perUser(place: Path, options: unknown): void {
+    const given = Object(options) as Record<string, unknown>;
+    const own = Object.keys(given).filter(
+      (key) => key in connectionShape && USER_TEMPLATE.test(JSON.stringify(given[key])),
+    );
+    const { config, scenarios } = this.#scenario();
+    for (const key of own) {
+      const { [key]: value } = given;
+      const line = this.#document.lineOf(['config']);
+      delete given[key];
+      this.#document.remove([...place, key]);
+      for (const [index, { engine = config.engine }] of scenarios.entries()) {
+        if (engine === ENGINE) this.#document.set(['scenarios', index, 'socketio', key], value);
+      }
+      const why = 'in config, Artillery fills templates before there are users';
+      this.changes.push({
+        line,
+        before: { [key]: value },
+        after: { [`socketio.${key} of the scenarios`]: value },
+        why,
+      });
     }
   }
 
@@ -188,7 +218,8 @@ class Adoption {
 
   #isSolvable({ at = [], isUnknownKey, rewrite, unfilled }: Problem): boolean {
     if (this.#document.lineOf(at) === undefined) return false;
-    return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || flowDepth(at) > 0;
+    const isOfScenario = at[0] === 'scenarios' && at.length > 2;
+    return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || isOfScenario;
   }
 
   /** Keeps what a template without a value did: it sent nothing. */
@@ -254,6 +285,11 @@ class Adoption {
       const { flow, engine = config.engine } = scenario;
       const at: Path = ['scenarios', index, 'flow'];
       if (engine !== ENGINE || !Array.isArray(flow) || flow.some((step) => 'hold' in Object(step))) continue;
+      if (isEndless(flow.at(-1))) {
+        const why = 'its last step never ends: write a `count`, or `every` and then hold: true';
+        this.undecided.push({ line: this.#document.lineOf([...at, flow.length - 1]), why });
+        continue;
+      }
       let length = flow.length;
       // Staying replaces what comes after the last message.
       for (; length > 0 && isEnd(flow[length - 1]); length--) {
@@ -313,6 +349,11 @@ function flowDepth(path: Path): number {
 
 function hasSocketSteps({ flow }: Scenario): boolean {
   return [flow ?? []].flat().some((step) => 'emit' in Object(step));
+}
+
+function isEndless(step: unknown): boolean {
+  const { loop, count = -1, over, whileTrue } = Object(step);
+  return loop !== undefined && Number(count) === -1 && over === undefined && whileTrue === undefined;
 }
 
 function isEnd(step: unknown): boolean {

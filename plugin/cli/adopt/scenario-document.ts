@@ -28,8 +28,9 @@ export interface Change {
 
 /** A list that is not indented below its key. */
 const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
-/** `[1, 2]`, `{a: 1}`. */
-const TIGHT = /[[{]["'\w]/;
+/** `[1, 2]` and `{a: 1}`, or with spaces inside. */
+const TIGHT = /(?<![{\w$\]])[[{]["'\w]/g;
+const LOOSE = /[[{] ["'\w[{]/g;
 /** Begins comments about what was left out. */
 export const TO_DECIDE = ' To decide: ';
 
@@ -51,7 +52,7 @@ export class ScenarioDocument {
     // JSON is YAML, and has no comments.
     if (this.#text.trimStart().startsWith('{')) return `${JSON.stringify(this.#document.toJS(), null, 2)}\n`;
     return this.#document.toString({
-      ...{ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text), flowCollectionPadding: !TIGHT.test(this.#text) },
+      ...{ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text), flowCollectionPadding: isLoose(this.#text) },
     });
   }
 
@@ -196,6 +197,10 @@ export class ScenarioDocument {
     made.flow = false;
     return made;
   }
+}
+
+function isLoose(text: string): boolean {
+  return (text.match(LOOSE) ?? []).length >= (text.match(TIGHT) ?? []).length;
 }
 
 function nameOf(pair: Pair): string {

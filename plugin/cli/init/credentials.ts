@@ -27,6 +27,16 @@ export function withNamedCredentials<T extends object>(
   return { named, variables: variablesIn(named) };
 }
 
+/** Returns whether JSON that a question would show has a literal credential. */
+export function hasCredentials(text: string, secrets: ReadonlySet<string> = new Set()): boolean {
+  let isFound = false;
+  mapped(JSON.parse(text), '', secrets, (value) => {
+    isFound = true;
+    return value;
+  });
+  return isFound;
+}
+
 /**
  * Asks for unset variables on a terminal, without showing the input.
  * @throws CapacityError CONFIG_INVALID for missing ones without a terminal

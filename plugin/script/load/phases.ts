@@ -1,5 +1,6 @@
 /** The phases of a scenario: validates and resizes them. Artillery itself validates them only when its workers are running. */
 import { z } from 'zod';
+import type { Rewrite } from '../../../protocol/base/problems.ts';
 import { durationSchema } from '../duration.ts';
 import type { Environment } from '../options/plugin-options.ts';
 import type { ScriptPhase } from '../script.ts';
@@ -23,8 +24,13 @@ const phaseShape = z.strictObject({
 /** A phase of Artillery's `config.phases`, with times in seconds. */
 export type Phase = z.output<typeof phaseShape>;
 
+const inList =
+  (change: (phase: object) => object): Rewrite =>
+  (phases, index) => ({ owner: Object.values(phases).with(Number(index), change(phases[index] as object)) });
+
 const phaseSchema = phaseShape.superRefine((phase, context) => {
-  const problem = (message: string) => context.addIssue({ code: 'custom', message });
+  const problem = (message: string, change?: (phase: object) => object) =>
+    context.addIssue({ code: 'custom', message, ...(change && { params: { rewrite: inList(change) } }) });
   const { duration, pause, arrivalRate, rampTo, arrivalCount } = phase;
   if (pause !== undefined) return;
   if (duration === undefined) return problem('a phase needs a `duration` or a `pause`');
@@ -32,10 +38,18 @@ const phaseSchema = phaseShape.superRefine((phase, context) => {
     return problem('a phase needs an `arrivalRate`, a `rampTo` or an `arrivalCount`');
   }
   if (!arrivalRate && !rampTo && !arrivalCount) {
-    return problem('Artillery skips a phase without arrivals; use `pause` instead of `duration`');
+    return problem('Artillery skips a phase without arrivals; use `pause` instead of `duration`', () => ({
+      pause: duration,
+    }));
   }
   if (rampTo === undefined && arrivalRate !== undefined && !Number.isInteger(arrivalRate)) {
-    problem('Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value');
+    problem(
+      'Artillery accepts a fractional arrivalRate only with a `rampTo`; add one with the same value',
+      (given) => ({
+        ...given,
+        rampTo: arrivalRate,
+      }),
+    );
   }
 });
 

@@ -1,5 +1,6 @@
 /** Connection options: the engine's for all connections, a scenario's for its virtual users, and those of a `connect` step. */
 import { z } from 'zod';
+import type { Rewrite } from '../../../protocol/base/problems.ts';
 import { mergeHeaders } from '../../../protocol/wire/basic-auth.ts';
 import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
 import { isTemplate } from '../is-template.ts';
@@ -36,12 +37,20 @@ export const connectionShape = {
     .describe('`[websocket]` (the default), `[polling, websocket]` (as in `socket.io-client`) or `[polling]`'),
 };
 
+/** Splits the namespace of a step `connect`. */
+const withQuery: Rewrite = (owner, key) => {
+  const [namespace, query] = String(owner[key]).split('?');
+  if (key === 'connect') return { owner: { ...owner, connect: { namespace, query } } };
+  return 'emit' in owner || 'query' in owner ? undefined : { owner: { ...owner, namespace, query } };
+};
+
 /** Refuses a query in a namespace: the server would take it as part of the name. */
 export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*?\}\}/g, '').includes('?'), {
   error: ({ input }) => {
     const [name] = String(input).split('?');
     return `a namespace has no query: write connect: {namespace: ${name}, query: "…"}`;
   },
+  params: { rewrite: withQuery },
 });
 
 /** Schema of a scenario's `socketio`. */

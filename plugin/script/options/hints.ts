@@ -4,6 +4,7 @@ import { ENGINE } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
 import {
   asArgument,
+  asList,
   beside,
   connected,
   ENGINE_PATH,
@@ -242,6 +243,7 @@ export function withHints(problems: Problem[]): Problem[] {
     const [name = '', parent = ''] = problem.path.split('.').reverse();
     const within = /^(flow|loop|parallel)\[/.test(parent) ? 'step' : parent.replace(/\[.*/, '');
     const hint = hintFor(name, within) ?? HINTS.get(name);
+    if (name === 'emit') return { rewrite: asList, ...problem };
     if (!hint || !problem.isUnknownKey) return problem;
     const { text, rewrite } = hint;
     return { ...problem, message: `unknown option: ${text.replace('<key>', name)}`, ...(rewrite && { rewrite }) };

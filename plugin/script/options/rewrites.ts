@@ -1,6 +1,7 @@
 /** The lines that hints propose: as text for a refusal, and as a change of the script for `adopt`. */
 import type { Path, Rewrite } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';
+import { connectionShape } from './connect-options.ts';
 
 export interface Hint {
   /** What to write. `<event>`, `<seconds>`, … stand for the user's own values. */
@@ -77,9 +78,19 @@ export const asArgument: Rewrite = (owner, key) => {
   return { owner: { ...without(owner, key), emit: [...[emit].flat(), ...args] } };
 };
 
+/** `emit: hello`. */
+export const asList: Rewrite = (owner, key) =>
+  typeof owner[key] === 'string' ? { owner: { ...owner, [key]: [owner[key]] } } : undefined;
+
 /** `socketio: {connect: …}`, `socket: true` or `namespace: /chat`. */
 export const connected: Rewrite = (owner, key) => {
   const value = owner[key];
+  if ('connect' in owner) {
+    const isOption = key in connectionShape && typeof owner.connect !== 'string';
+    return isOption
+      ? { owner: { ...without(owner, key), connect: { ...Object(owner.connect), [key]: value } } }
+      : undefined;
+  }
   const inner = typeof value === 'object' && value !== null && 'connect' in value ? value.connect : value;
   const isOpen = ['socketio', 'socket', 'open'].includes(key) && (inner === true || inner === null || isOptions(inner));
   const isNamespace = key === 'namespace' && typeof value === 'string';

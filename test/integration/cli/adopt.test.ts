@@ -183,6 +183,28 @@ it('moves options to where they are read', async (t) => {
   assert.deepEqual([script.scenarios[0].socketio, script.scenarios[0].flow], [{ query: { b: '2' } }, [{ think: 1 }]]);
 });
 
+it('gives each user the options that its own values fill, and pauses in place of phases without arrivals', async (t) => {
+  const config = {
+    engines: { 'socketio-v3': { auth: { token: '{{ token }}' }, query: { host: '{{ $env.HOME }}' } } },
+    phases: [
+      { duration: 5, arrivalRate: 0.5 },
+      { duration: 3, arrivalRate: 0 },
+    ],
+    variables: { token: ['a', 'b'] },
+  };
+  const { script } = await adoptFlow(t, [{ think: 1 }], { config });
+  assert.deepEqual(script.scenarios[0].socketio, { auth: { token: '{{ token }}' } });
+  assert.deepEqual(script.config.engines['socketio-capacity'].query, { host: '{{ $env.HOME }}' });
+  assert.deepEqual(script.config.phases, [{ duration: 5, arrivalRate: 0.5, rampTo: 0.5 }, { pause: 3 }]);
+});
+
+it('does not let users stay behind a loop that never ends', async (t) => {
+  const scenarios = [{ engine: 'socketio-v3', flow: [{ loop: [{ emit: ['move'] }, { think: 1 }] }] }];
+  const { said, script } = await adopt(t, { config: V3, scenarios }, '--hold');
+  assert.match(said, /its last step never ends: write a `count`/);
+  assert.deepEqual(script.scenarios[0].flow, scenarios[0]?.flow);
+});
+
 it('leaves out what only the user can decide, as a comment, and keeps what it did', async (t) => {
   process.env.CHAT_URL = 'http://127.0.0.1:1';
   t.after(() => delete process.env.CHAT_URL);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { cli } from '../../helpers/cli.ts';
+import { CLEAR_LINE, cli, cliOnTerminal, noTerminal } from '../../helpers/cli.ts';
 import { SECONDS, written } from '../../helpers/init.ts';
 import { type AppName, MESSAGE, PASSWORD, startApp } from '../../helpers/recorded-apps.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -93,6 +93,43 @@ it('writes the same from the recording alone, and takes options in place of its 
   const emit = '["channel:open", {"channel": "other"}]';
   const other = await initFrom(t, 'token', undefined, '--emit', emit, '--listen', '0');
   assert.deepEqual(other.flow?.[3], { emit: JSON.parse(emit) });
+});
+
+it('asks only which of several events to count', { skip: noTerminal }, async (t) => {
+  const app = await startApp(t, 'open');
+  const cwd = tempFolder(t);
+  const har = JSON.parse(recording('open').replaceAll('127.0.0.1:3000', new URL(app.url).host)) as Har;
+  const frames = har.log.entries.findLast(({ _webSocketMessages }) => _webSocketMessages)?._webSocketMessages;
+  const time = 1.9e9;
+  frames?.push(
+    { type: 'send', time, opcode: 1, data: '42/rooms,["wave","to-all-of-us-7"]' },
+    { type: 'receive', time: time + 1, opcode: 1, data: '42/rooms,["waved","to-all-of-us-7"]' },
+  );
+  writeFileSync(join(cwd, 'session.har'), JSON.stringify(har));
+  const answers: [RegExp, string][] = [[/What makes it send/, `${CLEAR_LINE}["say", "kitchen", "$id"]`]];
+  const { code, shown, left } = await cliOnTerminal(cwd, answers, 'init', '--har', 'session.har', '--listen', SECONDS);
+  assert.deepEqual([code, left], [0, []], shown);
+  assert.match(shown, /It could also count "say" → "said"/);
+  assert.equal((await written(cwd)).settings?.delivery?.event, 'said');
+});
+
+it('counts an event that the server sends by itself', async (t) => {
+  const news = ({ log: { entries } }: Har) => {
+    const frames = entries.flatMap(({ _webSocketMessages = [] }) => _webSocketMessages);
+    const isSaid = (frame: object) => JSON.stringify(frame).includes('said') || JSON.stringify(frame).includes('"say');
+    for (const entry of entries) {
+      if (entry._webSocketMessages)
+        entry._webSocketMessages = entry._webSocketMessages.filter((frame) => !isSaid(frame));
+    }
+    const data = (n: number) => `42/rooms,["news",{"id":"n-${n}","title":"again"}]`;
+    const added = [1, 2, 3].map((n) => ({ type: 'receive', time: 1.9e9 + n, opcode: 1, data: data(n) }));
+    entries.findLast(({ _webSocketMessages }) => _webSocketMessages)?._webSocketMessages?.push(...added);
+    return { log: { entries: frames.length > 0 ? entries : [] } };
+  };
+  const { code, said, settings } = await initFrom(t, 'open', news, '--listen', '0');
+  assert.equal(code, 0, said);
+  const { event, id, publish } = settings?.delivery ?? {};
+  assert.deepEqual([event, id, publish], ['news', ['0', 'id'], undefined]);
 });
 
 it('takes a token of a login before the recording from the environment', async (t) => {

@@ -4,7 +4,7 @@ import { formatJsonPath } from '../../../../protocol/base/json-path.ts';
 import { printable } from '../../../../protocol/base/printable.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
-import type { Paths } from '../../../run/broadcasts/find-paths.ts';
+import { findPaths, type Paths } from '../../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../../script/is-template.ts';
 import type { Answers } from '../options.ts';
 import type { Starter } from '../starter-scenario.ts';
@@ -30,6 +30,8 @@ export interface Recording {
   publishes: string[];
   /** The event that each of them made the server send. */
   deliveries: Paths[];
+  /** The event with an id that the server sent by itself. */
+  sentByItself: Paths | undefined;
   engine: Pick<Starter, 'transports' | 'addTrailingSlash'>;
   /** Values that no file may have. */
   secrets: Set<string>;
@@ -139,6 +141,7 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
     },
     publishes: published.map(({ args }) => JSON.stringify(args)),
     deliveries: echoes.map(({ event, id }) => ({ event, id, sentAt: undefined, unusableTime: undefined })),
+    sentByItself: byItself(received.filter((packet) => packet.kind === 'event' && packet.namespace === namespace)),
     engine: {
       ...(transports.includes('polling') && { transports }),
       ...(path.endsWith('/') ? {} : { addTrailingSlash: false as const }),
@@ -150,6 +153,16 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
     ]),
     notes,
   };
+}
+
+/** Only two connections would show that an id is the same for both: a look at the server does. */
+function byItself(events: RecordedPacket[]): Paths | undefined {
+  const messages = events.map(({ data, atMs }) => {
+    const [event, ...args] = data as [string, ...unknown[]];
+    return { event, args, receivedAtUs: atMs * 1000 };
+  });
+  const paths = findPaths([messages, messages]);
+  return paths && !isTemplate([paths.event, paths.id]) ? { ...paths, sentAt: undefined } : undefined;
 }
 
 /** Returns the namespace in which the client sent or received most. */
