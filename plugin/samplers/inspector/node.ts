@@ -35,12 +35,16 @@ const MEMORY = `(() => {
   return memory;
 })()`;
 
+/** Readings until V8 has compiled their code, for which it takes 0.2 MB in the process. */
+const WARM_UP = 20;
+
 export class NodeProcess implements Inspected, InspectedProfiles {
   readonly name: string;
   readonly runtime = 'v8';
   readonly profiles = this;
   readonly #target: number | URL;
   #opening: Promise<OpenInspector> | undefined;
+  #isWarm = false;
   /** It got the signal, and has not been closed since. */
   #signalled: Inspectable | undefined;
   /** Kind of the profile that is running. */
@@ -55,6 +59,8 @@ export class NodeProcess implements Inspected, InspectedProfiles {
   async read(collect: boolean): Promise<InspectedMemory> {
     let pauseMs = 0;
     return this.#inspect(async (session) => {
+      for (let count = 0; !this.#isWarm && count < WARM_UP; count++) await session.evaluate(MEMORY);
+      this.#isWarm = true;
       for (let count = 0; collect && count < COLLECTIONS; count++) {
         const beganMs = performance.now();
         await session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS);

@@ -10,7 +10,7 @@ type Files = Pick<typeof fileSystem, 'readFileSync' | 'openSync' | 'readSync' | 
  */
 export function allocatedBytes(files: Files): number | undefined {
   const readMaps = () => {
-    const maps = files.readFileSync('/proc/self/maps', 'latin1');
+    const maps = files.readFileSync('/proc/self/maps', 'utf8');
     if (!/\/libc(-2\.\d+)?\.so/.test(maps) || /jemalloc|tcmalloc|mimalloc/.test(maps)) return [];
     return (
       /^([\da-f]+)-([\da-f]+) .*\[heap\]$/m
