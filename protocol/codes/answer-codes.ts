@@ -34,6 +34,14 @@ export const ANSWER_FINDINGS = {
     invalidates: [],
     fails: 'every member receives every broadcast',
   },
+  ADAPTER_INTERRUPTED: {
+    meaning:
+      'for a time, all broadcasts reached only the same connections, and before or after it everybody: nothing connected the processes of the server',
+    remedy:
+      'see the logs of the processes and of what connects them at that time (Redis, a broker); name it in `layers`, and the run sees its end',
+    invalidates: [],
+    fails: 'every member receives every broadcast',
+  },
   MEMBERS_DISAGREE: {
     meaning: 'the server counted more or fewer members of the room than the generator',
     remedy: 'connect all workers with one adapter, and give the run its own room',

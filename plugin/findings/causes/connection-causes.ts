@@ -1,7 +1,7 @@
 /** Causes among findings about connections, messages and broadcasts. */
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import { total } from '../../../report/text/format.ts';
-import { sameAudience, separateGroups } from '../../result/delivery/audience.ts';
+import { interruptionOf, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
 import { sum } from '../../result/sums.ts';
 import { tooLarge } from '../checks/connections/ends-checks.ts';
 import { acksOf } from '../checks/delivery/messages-checks.ts';
@@ -78,6 +78,11 @@ export const CONNECTION_CAUSES: Causes = {
     { effects: ['MEMBERS_DISAGREE'] },
     ofMissing('that reached the connections of one process, on open connections', (_, batches) =>
       batches.filter(isOnOpenOnly),
+    ),
+  ],
+  ADAPTER_INTERRUPTED: [
+    ofMissing('between those that reached everybody, on open connections', ({ measurements }, batches) =>
+      (interruptionOf(measurements, batches)?.during ?? []).filter(isOnOpenOnly),
     ),
   ],
   AUDIENCE_DIFFERS: [

@@ -66,7 +66,7 @@ export const DEPLOYMENT_CAUSES: Causes = {
   REDIS_BEHIND: [
     { effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
     {
-      effects: ['COPIES_LOST'],
+      effects: ['COPIES_LOST', 'ADAPTER_INTERRUPTED'],
       evidence:
         'copies are missing on open connections only, on at least as many as a worker holds, and only since its output waited',
       holds: (counts) => lostSinceRedisWaited(counts) && lostByWholeWorker(counts),

@@ -21,7 +21,7 @@ export interface Edge {
 export type Causes = Partial<Record<FindingCode, readonly Edge[]>>;
 
 /** Findings about copies that the same connections miss each time. */
-export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING'] as const satisfies FindingCode[];
+export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING', 'ADAPTER_INTERRUPTED'] as const satisfies FindingCode[];
 
 export const LOST_WITH_CONNECTIONS: Edge = {
   effects: ['COPIES_LOST'],

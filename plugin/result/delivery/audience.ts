@@ -36,13 +36,44 @@ export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
  */
 export function sameAudience({ ownEvent, frozen }: Measurements, batches: Batch[]): Batch[] {
   if (!ownEvent) return [];
-  const partial = batches.filter(
-    ({ expected, received, lostConnected }) => received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected),
-  );
+  const partial = batches.filter(isPartial);
   if (partial.length < MIN_BROADCASTS) return [];
   const groups = byAudience(frozen, partial);
   const [largest = []] = groups;
   return groups.flat().length >= MIN_ALIKE * partial.length ? largest : [];
+}
+
+function isPartial({ expected, received, lostConnected }: Batch): boolean {
+  return received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected);
+}
+
+/** @returns whether a broadcast reached nearly everybody, so that all connections are in its audience */
+export function reachesAll(batches: Batch[]): boolean {
+  return batches.some((batch) => batch.received > 0 && !isPartial(batch));
+}
+
+export interface Interruption {
+  /** The broadcasts from the first to the last one that left connections out. */
+  during: Batch[];
+  /** Those that reached the same connections. */
+  same: Batch[];
+  /** Those before and after that reached nearly everybody. */
+  whole: Batch[];
+}
+
+/**
+ * @returns consecutive broadcasts that reached only the same connections, or separate groups of them, while all others reached nearly
+ * everybody; undefined where the two kinds alternate, or where none before reached everybody
+ */
+export function interruptionOf(measurements: Measurements, batches: Batch[]): Interruption | undefined {
+  const received = batches.filter((batch) => batch.received > 0);
+  const [begin, end] = [received.findIndex(isPartial), received.findLastIndex(isPartial)];
+  const during = received.slice(begin, end + 1);
+  const whole = [...received.slice(0, begin), ...received.slice(end + 1)];
+  // At the beginning, the others may not have joined yet.
+  if (begin < 1 || !during.every(isPartial)) return undefined;
+  const same = sameAudience(measurements, during);
+  return same.length > 0 ? { during, same, whole } : undefined;
 }
 
 /** @returns the most broadcasts that missed the same connections, all of which were open; null where each missed others */

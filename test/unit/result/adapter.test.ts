@@ -46,11 +46,11 @@ function judged(
     const received = measured.frozen.reduce((sum, row) => sum + row.received, 0);
     measured.snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, received, losses, ...receipts } })];
     measured.workersAtStart = measured.workersAtEnd = [];
+    change?.(measured);
     result.delivery = deliveryFigures(measured, batchRows(measured), hookConfig());
     const one = { layer: 'worker', command: 'node app.mjs', ports: [3000], role: 'listens' as const, holds: true };
     const list = Array.from({ length: processes }, (_, index) => ({ ...one, pid: index + 10 }));
     result.connections.perWorker = {};
-    change?.(measured);
     result.processes = { port: 3000, unseen: null, measured: list, omitted: 0, notCounted: [] };
   });
 }
@@ -157,6 +157,30 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.deepEqual(codes, ['PROCESS_ENDED']);
     assert.equal(findings[0]?.message, 'Redis (process 8, redis-server) ended at 0.0 s');
     assert.equal(outcome.status, 'FAILED');
+  });
+
+  it('show a time without the adapter, if broadcasts before it reached everybody', () => {
+    const all = part(5, 99);
+    for (const [name, rows, servers, expected] of [
+      ['to the end', [all, all, ...ONE], 2, 'ADAPTER_INTERRUPTED'],
+      ['that ended', [all, ...ONE, all], 2, 'ADAPTER_INTERRUPTED'],
+      ['with publishers at both processes', [all, all, ...BOTH], 2, 'ADAPTER_INTERRUPTED'],
+      ['of unknown processes', [all, ...ONE], 0, 'ADAPTER_INTERRUPTED'],
+      ['of one process, which needs none', [all, ...ONE], 1, 'COPIES_LOST'],
+      ['from the beginning, when others may not have joined', [...ONE, all], 2, 'COPIES_LOST'],
+      ['that alternates', [all, ...ONE, all, ...ONE, all], 2, 'COPIES_LOST'],
+    ] as const) {
+      const { codes, status } = judged([...rows], servers);
+      assert.deepEqual(codes, [expected], name);
+      assert.notEqual(status, 'INVALID', name);
+    }
+    const change = (measured: Measurements) => Object.assign(measured, { samplesBeganAtUs: 0 });
+    const { findings } = judged([all, ...ONE, all], 0, { held: [4, 2], change });
+    assertNames(findings[0]?.message, ['from 0.0 to 0.0 s', '3 of 3 broadcasts', '3 of 5 connections', 'process 10']);
+    assertNames(findings[0]?.message, ['2 other broadcasts']);
+    assert.doesNotMatch(findings[0]?.fix ?? '', /room/);
+    const single = judged([all, ...ONE], 1, { change }).findings[0];
+    assertNames(single?.message, ['3 of 4 broadcasts are incomplete (all from 0.0 to 0.0 s)']);
   });
 
   it('show a room where no process holds as many connections, or not all are in sight', () => {

@@ -1,8 +1,8 @@
 /** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import { integer } from '../../../../report/text/format.ts';
-import { type Group, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
+import { counted, decimals, integer } from '../../../../report/text/format.ts';
+import { type Group, interruptionOf, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, checkUnless, type Measured } from '../../check.ts';
@@ -18,6 +18,33 @@ export const adapter: Check[] = [
       values: valuesOf({ ...audienceValues(result, measurements), processes: servers }),
       message: `each message reaches only the process of its sender: ${reached}`,
       fix: `give the ${servers} processes an adapter, such as Redis or the cluster adapter; if the server has one, and sends to rooms, name these in \`delivery.audience\``,
+      window: 'broadcasts',
+    };
+  }),
+  checkUnless('abort', 'ADAPTER_INTERRUPTED', (result, measurements) => {
+    const found = interruptionOf(measurements, result.delivery?.batches ?? []);
+    const [first] = found?.same ?? [];
+    const servers = serverCount(result, measurements);
+    // A single process needs no adapter.
+    if (!found || !first || servers === 1) return undefined;
+    const { during, same, whole } = found;
+    const reached =
+      (servers > 1 && processOf(first, servers, measurements)) ||
+      `the same ${integer(first.received)} of ${integer(first.expected)} connections`;
+    const times = during.flatMap(({ t }) => t ?? []);
+    const when =
+      times.length > 0 && `from ${decimals(Math.min(...times), 1)} to ${decimals(Math.max(...times), 1)} s, `;
+    return {
+      values: [
+        ...valuesOf({
+          ...{ 'broadcasts to the same connections': same.length, 'broadcasts meanwhile': during.length },
+          ...{ 'connections reached': first.received, connections: first.expected },
+          'complete broadcasts before or after': whole.length,
+          ...(servers > 1 && { processes: servers }),
+        }),
+        ...valuesOf({ 'first incomplete broadcast': times[0], 'last incomplete broadcast': times.at(-1) }, 's'),
+      ],
+      message: `${when || ''}${integer(same.length)} of ${integer(during.length)} broadcasts reached only ${reached}; ${counted(whole.length, 'other broadcast')} reached all: for that time, nothing connected the processes`,
       window: 'broadcasts',
     };
   }),

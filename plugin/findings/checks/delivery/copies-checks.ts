@@ -3,7 +3,7 @@ import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { numberText } from '../../../../report/model/amount.ts';
-import { counted, integer, percentOf } from '../../../../report/text/format.ts';
+import { counted, decimals, integer, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Detail, type Found } from '../../check.ts';
 import { serverCount } from './adapter-checks.ts';
@@ -84,6 +84,7 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
   if (missing <= 0) return undefined;
   const where = `${integer(lostConnected)} to connections that stayed open, ${integer(lostDisconnected)} to lost ones`;
   const fix = fixOf(delivery, processes);
+  const period = periodOf(delivery.batches);
   return {
     message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}${patternOf(delivery)}`,
     ...(fix !== undefined && { fix }),
@@ -97,6 +98,7 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
         'incomplete broadcasts': sum(incompleteOf(delivery).map((batch) => batch.broadcasts)),
         ...spreadOf(delivery.losses),
       }),
+      ...valuesOf({ 'first incomplete broadcast': period?.from, 'last incomplete broadcast': period?.to }, 's'),
       ...valuesOf({ 'delivered copies': (100 * received) / expected, ...sharesOf(incompleteOf(delivery)) }, '%'),
     ],
   };
@@ -147,7 +149,21 @@ function patternOf({ batches, losses, received, lostConnected }: Delivery): stri
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
   if (incomplete.every((batch) => batch.received === 0)) return `; nobody received ${counts.join(' of ')} broadcasts`;
   const [low, high] = Object.values(sharesOf(incomplete)).map((percent) => shareText(percent / 100));
-  return `; ${counts.join(' of ')} broadcasts are incomplete, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
+  return `; ${counts.join(' of ')} broadcasts are incomplete${periodText(batches)}, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
+}
+
+/** @returns when the first and the last one were sent, if all others were complete, before or after */
+function periodOf(batches: Batch[]): { from: number; to: number } | undefined {
+  const isIncomplete = (batch: Batch) => batch.lostConnected > 0;
+  const during = batches.slice(batches.findIndex(isIncomplete), batches.findLastIndex(isIncomplete) + 1);
+  const [from, to] = [during[0]?.t, during.at(-1)?.t];
+  const isPeriod = during.length > 1 && during.length < batches.length && during.every(isIncomplete);
+  return isPeriod && from != null && to != null ? { from, to } : undefined;
+}
+
+function periodText(batches: Batch[]): string {
+  const period = periodOf(batches);
+  return period ? ` (all from ${decimals(period.from, 1)} to ${decimals(period.to, 1)} s)` : '';
 }
 
 /** Neither all nor none is rounded to. */

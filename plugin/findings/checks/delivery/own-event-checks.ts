@@ -3,7 +3,7 @@
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
-import { idsOfOneReceiver, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
+import { idsOfOneReceiver, reachesAll, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event-measured.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
@@ -116,7 +116,7 @@ export const ownEvent: Check[] = [
   }),
   checkOwn('AUDIENCE_DIFFERS', (_, delivery, measurements, result) => {
     const { batches } = delivery;
-    if (joinsAreLate(delivery) || reachedText(result, measurements)) return undefined;
+    if (joinsAreLate(delivery) || reachesAll(batches) || reachedText(result, measurements)) return undefined;
     // Ids of copies say nothing of who got a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
     const groups = separateGroups(measurements, batches);
