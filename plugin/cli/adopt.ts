@@ -100,7 +100,7 @@ function partsOf(owner: Record<string, unknown>): string {
   return Object.entries(owner)
     .map(([key, value]) => {
       const text = JSON.stringify(value) ?? '';
-      return `${key}: ${text.length > MAX_PART_LENGTH ? `${text.slice(0, MAX_PART_LENGTH)}…` : text}`;
+      return `${key}${key && ': '}${text.length > MAX_PART_LENGTH ? `${text.slice(0, MAX_PART_LENGTH)}…` : text}`;
     })
     .join(', ');
 }

@@ -23,6 +23,8 @@ const MAX_HELD = 10_000;
 const MANY_TIMES = 3;
 const PAUSE_SECONDS = 4;
 const MAX_PHASES = 10;
+/** Keys of a scenario that only connects. */
+const CONNECTING = ['name', 'engine', 'weight', 'socketio'];
 /** A template of a variable, unlike one of the environment. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
 const MAX_SHOWN_LENGTH = 80;
@@ -62,6 +64,7 @@ export interface Adopted {
 export async function adopted(text: string, path: string, holds: boolean | undefined): Promise<Adopted> {
   const document = new ScenarioDocument(text);
   const adoption = new Adoption(document, path);
+  adoption.quote();
   await adoption.read();
   adoption.changeEngine();
   await adoption.solve();
@@ -102,6 +105,12 @@ class Adoption {
   /** @throws as `parseScenario` */
   read(): Promise<Script> {
     return parseScenario(this.#document.toString(), this.#path);
+  }
+
+  quote(): void {
+    const why = 'without quotes, YAML takes a template for a map';
+    for (const { line, before, after } of this.#document.quoteTemplates())
+      this.changes.push({ line, before, after, why });
   }
 
   changeEngine(): void {
@@ -194,6 +203,11 @@ class Adoption {
   /** Rewrites what the refusals know, and leaves out the rest of what no engine reads. */
   async solve(): Promise<void> {
     this.#readProcessor();
+    for (const [index, scenario] of this.#scenario().scenarios.entries()) {
+      const isWithout = Object.keys(scenario).every((key) => CONNECTING.includes(key));
+      if (isWithout)
+        this.#set(['scenarios', index, 'flow'], [{ connect: true }], 'the engine connected without a flow');
+    }
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const problems = (await this.problems()).filter((one) => this.#isSolvable(one));
       const problem = problems.find(({ rewrite }) => rewrite) ?? problems[0];
@@ -217,7 +231,7 @@ class Adoption {
   }
 
   #isSolvable({ at = [], isUnknownKey, rewrite, unfilled }: Problem): boolean {
-    if (this.#document.lineOf(at) === undefined) return false;
+    if (!this.#document.has(at)) return false;
     const isOfScenario = at[0] === 'scenarios' && at.length > 2;
     return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || isOfScenario;
   }

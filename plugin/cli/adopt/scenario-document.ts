@@ -10,13 +10,19 @@ import {
   LineCounter,
   type Node,
   type Pair,
+  parse,
   parseDocument,
+  Scalar,
+  visit,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
 import { formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
 
 type Owner = Record<string, unknown>;
+
+/** As Artillery reads YAML. */
+const READING = { merge: true, logLevel: 'error' } as const;
 
 /** A line that was changed. */
 export interface Change {
@@ -28,9 +34,6 @@ export interface Change {
 
 /** A list that is not indented below its key. */
 const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
-/** `[1, 2]` and `{a: 1}`, or with spaces inside. */
-const TIGHT = /(?<![{\w$\]])[[{]["'\w]/g;
-const LOOSE = /[[{] ["'\w[{]/g;
 /** Begins comments about what was left out. */
 export const TO_DECIDE = ' To decide: ';
 
@@ -42,18 +45,38 @@ export class ScenarioDocument {
   /** @throws if the text is not one YAML document with a map */
   constructor(text: string) {
     this.#text = text;
-    this.#document = parseDocument(text, { lineCounter: this.#lines, merge: true, keepSourceTokens: false });
+    this.#document = parseDocument(text, { ...READING, lineCounter: this.#lines });
     const [error] = this.#document.errors;
     if (error) throw new Error(`line ${error.linePos?.[0].line}: ${error.code}`);
     if (!isMap(this.#document.contents)) throw new Error('it is not a scenario');
   }
 
+  /** Quotes templates without quotes, which YAML takes for maps. */
+  quoteTemplates(): Change[] {
+    const changes: Change[] = [];
+    visit(this.#document, {
+      Map: (_, map) => {
+        const [pair, ...others] = map.items;
+        if (!map.range || others.length > 0 || !isMap(pair?.key) || this.#js(pair.value) != null) return undefined;
+        const text = this.#text.slice(map.range[0], map.range[1]);
+        const line = this.#lines.linePos(map.range[0]).line;
+        changes.push({ line, before: {}, after: { '': text } });
+        return new Scalar(text);
+      },
+    });
+    return changes;
+  }
+
+  has(path: Path): boolean {
+    return this.#nodeAt(path) !== undefined;
+  }
+
   toString(): string {
     // JSON is YAML, and has no comments.
     if (this.#text.trimStart().startsWith('{')) return `${JSON.stringify(this.#document.toJS(), null, 2)}\n`;
-    return this.#document.toString({
-      ...{ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text), flowCollectionPadding: isLoose(this.#text) },
-    });
+    const text = this.#document.toString({ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text) });
+    const restored = withLinesOf(this.#text, text);
+    return isDeepStrictEqual(parse(restored, READING), parse(text, READING)) ? restored : text;
   }
 
   /** Returns the value at the path; undefined if there is none. */
@@ -94,10 +117,10 @@ export class ScenarioDocument {
     const owner = this.#mapAt(path.slice(0, -1));
     const pair = pairOf(owner, name);
     if (pair) {
-      pair.value = this.#document.createNode(value);
+      pair.value = this.#node(value);
       return;
     }
-    const added = this.#document.createPair(name, value) as Pair<Node, Node>;
+    const added = this.#pair(name, value);
     if (comment !== undefined && !owner.flow) added.key.commentBefore = comment;
     owner.add(added);
   }
@@ -153,7 +176,7 @@ export class ScenarioDocument {
       const values = Object.values(after);
       const index = values.findIndex((value, at) => !isDeepStrictEqual(value, this.#js(owner.items[at])));
       const before = this.#js(owner.items[index]);
-      owner.items[index] = this.#document.createNode(values[index]);
+      owner.items[index] = this.#node(values[index]);
       return { before: { [index]: before }, after: { [index]: values[index] } };
     }
     const pairs = owner.items as Pair<Node, Node>[];
@@ -166,12 +189,29 @@ export class ScenarioDocument {
       added[name] = value;
       const same = free.findIndex((pair) => isDeepStrictEqual(this.#js(pair.value), value));
       const [old] = free.splice(Math.max(0, same), free.length > 0 ? 1 : 0);
-      const pair = this.#document.createPair(name, value) as Pair<Node, Node>;
+      const pair = this.#pair(name, value);
       if (same >= 0 && old) pair.value = old.value as Node;
       if (old) copyComments(old, pair);
       return pair;
     });
     return { before: Object.fromEntries(gone.map((pair) => [nameOf(pair), this.#js(pair.value)])), after: added };
+  }
+
+  #node(value: unknown): Node {
+    const node = this.#document.createNode(value) as Node;
+    // Short lists are on one line.
+    visit(node, {
+      Seq(_, list) {
+        list.flow = list.items.every((item) => isScalar(item));
+      },
+    });
+    return node;
+  }
+
+  #pair(name: string, value: unknown): Pair<Node, Node> {
+    const pair = this.#document.createPair(name, null) as Pair<Node, Node>;
+    pair.value = this.#node(value);
+    return pair;
   }
 
   #js(node: unknown): unknown {
@@ -199,8 +239,14 @@ export class ScenarioDocument {
   }
 }
 
-function isLoose(text: string): boolean {
-  return (text.match(LOOSE) ?? []).length >= (text.match(TIGHT) ?? []).length;
+/** Returns the text with the author's spaces in lines that have not changed. */
+function withLinesOf(original: string, text: string): string {
+  const keyOf = (line: string) => `${/^ */.exec(line)} ${line.replace(/\s/g, '')}`;
+  const lines = Map.groupBy(original.split('\n'), keyOf);
+  return text
+    .split('\n')
+    .map((line) => lines.get(keyOf(line))?.shift() ?? line)
+    .join('\n');
 }
 
 function nameOf(pair: Pair): string {

@@ -44,7 +44,7 @@ config:
   target: 'http://localhost:4000' # staging
   phases:
   - duration: 10
-    arrivalRate: 20 # a second
+    arrivalRate: 20   # a second
   engines:
     socketio-v3: {}
 
@@ -68,13 +68,11 @@ config:
   target: 'http://localhost:4000' # staging
   phases:
   - duration: 10
-    arrivalRate: 20 # a second
+    arrivalRate: 20   # a second
   - pause: 4
   engines:
     socketio-capacity:
-      transports:
-      - polling
-      - websocket
+      transports: [ polling, websocket ]
   plugins:
     socketio-capacity: {}
 
@@ -85,7 +83,7 @@ scenarios:
   # a room for all
   - emit:
       channel: "join"
-      data: {room: "r{{ $randomNumber(1, 9) }}"}
+      data: { room: "r{{ $randomNumber(1, 9) }}" }
   - think: 2 # let it settle
   - emit: ["say", "hello"]
   - hold: true
@@ -198,6 +196,24 @@ it('gives each user the options that its own values fill, and pauses in place of
   assert.deepEqual(script.config.phases, [{ duration: 5, arrivalRate: 0.5, rampTo: 0.5 }, { pause: 3 }]);
 });
 
+it('quotes templates, and connects where a scenario has no flow', async (t) => {
+  const { said, script } = await accepted(
+    t,
+    `config:
+  target: http://127.0.0.1:1
+  phases: [{ duration: 5, arrivalRate: 2 }]
+scenarios:
+  - { name: only connects, engine: socketio }
+  - engine: socketio
+    flow:
+      - emit: [join, { name: {{ $uuid }}, room: 8 }]
+`,
+  );
+  assert.deepEqual(script.scenarios[0].flow, [{ connect: true }, { hold: true }]);
+  assert.deepEqual(script.scenarios[1].flow[0], { emit: ['join', { name: '{{ $uuid }}', room: 8 }] });
+  assert.match(said, /line {3}8 .*without quotes, YAML takes a template for a map/);
+});
+
 it('does not let users stay behind a loop that never ends', async (t) => {
   const scenarios = [{ engine: 'socketio-v3', flow: [{ loop: [{ emit: ['move'] }, { think: 1 }] }] }];
   const { said, script } = await adopt(t, { config: V3, scenarios }, '--hold');
@@ -226,7 +242,7 @@ scenarios:
 `,
   );
   for (const line of [
-    /# To decide: nothing sets questionId, .*\n {4}questionId:\n {6}- ""/,
+    /# To decide: nothing sets questionId, .*\n {4}questionId: \[ "" \]/,
     /# To decide: left out ifTrue: "isOpen": .*only HTTP/,
     /# To decide: left out \{"if":\{"equals":1\}\}: .*no step has conditions/,
     /# To decide: left out \{"subscribe":"news"\}: .*write emit: \["news", <data>\]/,
