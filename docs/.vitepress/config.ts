@@ -15,6 +15,7 @@ const PAGES = {
   Guide: {
     'Getting started': '/guide/getting-started',
     'Your own server': '/guide/own-server',
+    'Logins by framework': '/guide/logins',
     'Writing scenarios': '/guide/writing-scenarios',
     'Finding the maximum': '/guide/finding-the-maximum',
     'Several hosts': '/guide/several-hosts',

@@ -145,12 +145,12 @@ function start(
       run.phaseStarted(index);
       artillery.emit('phaseStarted');
       for (let arrival = 0; arrival < duration * arrivalRate; arrival++) {
-        await delay(beganMs + ((arrival + 0.5) * 1000) / arrivalRate - performance.now());
+        await delay(Math.max(0, beganMs + ((arrival + 0.5) * 1000) / arrivalRate - performance.now()));
         const vars = { target: script.config.target, ...variables[users.length % variables.length] };
         const play = plays[users.length % plays.length];
         users.push(new Promise((resolve) => play?.({ vars, funcs: {} }, () => resolve())));
       }
-      await delay(beganMs + (pause ?? duration) * 1000 - performance.now());
+      await delay(Math.max(0, beganMs + (pause ?? duration) * 1000 - performance.now()));
       const isRead = () => stop.signal.aborted || readings() > before;
       if (pause !== undefined) await eventually('a reading of memory', isRead, READING_TIMEOUT_MS);
     }

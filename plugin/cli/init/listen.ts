@@ -163,7 +163,7 @@ function emittedOf(flow: Starter['flow'], answers: Message[]): Emitted[] {
 }
 
 export function said(values: unknown[]): string {
-  return JSON.stringify(values).slice(0, MAX_EXAMPLE_LENGTH);
+  return printable(JSON.stringify(values), MAX_EXAMPLE_LENGTH);
 }
 
 /** That the flow opens. */

@@ -56,7 +56,9 @@ export const optionsSchema = z.strictObject({
   clients: z
     .string()
     .optional()
-    .describe('scenario that the [run’s own clients](../guide/own-server.md#logins) run; default: the first'),
+    .describe(
+      'scenario that the [run’s own clients](../guide/logins.md#a-user-for-each-connection) run; default: the first',
+    ),
   overTime: z
     .strictObject({
       collect: z.boolean().default(true).describe('the workers collect their garbage before each reading'),

@@ -16,7 +16,9 @@ const QUERY_VALUE = new RegExp(String.raw`([?&](?:amp;)?[\w.~%[\]-]+)=((?:${TEMP
 const BARE_QUERY = /\b([a-z][a-z\d+.-]{0,30}:\/\/[^\s?"'<>]{0,500}\?)([^=&\s"'<>#]+)(?=[&\s"'<>#]|$)/gi;
 const FRAGMENT_VALUE = /(#[\w-]+)=([^&\s"'<>]+)/g;
 
-const JSON_MEMBER = /(["'])([\w.-]+)\1(\s*:\s*)("(?:[^"\\]|\\.)*"|'[^']*'|\{[^{}]*\}|\[[^[\]]*\]|[^\s,{}[\]"']+)/g;
+/** The value can be a string that was cut off. */
+const JSON_MEMBER =
+  /(["'])([\w.-]+)\1(\s*:\s*)("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\{[^{}]*\}|\[[^[\]]*\]|[^\s,{}[\]"']+)/g;
 const ASSIGNMENT = /(?<![\w.-])([\w.-]+)=("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
 const SCHEME = /\b(bearer|basic|digest|negotiate)\s+([\w.~+/=-]+)/gi;
 const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]+)(\s*:\s*)([^"'\r\n]+)/gi;

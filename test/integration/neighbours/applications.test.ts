@@ -1,10 +1,10 @@
 /**
  * Runs with the file that `init` writes, against applications that require a login or send to rooms. An independent count checks them:
- * connections and CPU from /proc, V8's memory by the application itself, and the copies that one socket.io-client receives. With NEIGHBOURS_CONNECTIONS=400, this is the
- * table in docs/guide/own-server.md.
+ * connections and CPU from /proc, V8's memory by the application itself, and the copies that one socket.io-client receives. The options
+ * of `init` are those of docs/guide/logins.md. With NEIGHBOURS_CONNECTIONS=400, this is the table in docs/guide/own-server.md.
  */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -20,8 +20,8 @@ import { tempStateDir } from '../../helpers/stack.ts';
 
 /** An application that requires a login, or sends to rooms. */
 interface Application extends Neighbour {
-  /** Options of `init` beside the URL. */
-  init: string[];
+  /** Options of `init` beside the URL; or the heading of its command in docs/guide/logins.md. */
+  init: string[] | string;
   event: string;
   /** Key of the id in the first argument of the event. */
   id: string;
@@ -56,8 +56,31 @@ function open(url: string, options: object = {}): Socket {
   return io(url, { transports: ['websocket'], forceNew: true, reconnection: false, ...options });
 }
 
+async function withFormLogin(url: string): Promise<Socket> {
+  const { headers } = await fetch(`${url}/login`, {
+    method: 'POST',
+    body: new URLSearchParams(USER),
+    redirect: 'manual',
+  });
+  const cookies = headers.getSetCookie().map((cookie) => cookie.split(';')[0]);
+  return open(url, { extraHeaders: { cookie: cookies.join('; ') } });
+}
+
+const PAGE = readFileSync(fileURLToPath(new URL('../../../docs/guide/logins.md', import.meta.url)), 'utf8');
+
+/** @param heading of docs/guide/logins.md @returns the options of `init` below it, beside the URL */
+function optionsOf(heading: string): string[] {
+  const [, command = ''] =
+    PAGE.split(`## ${heading}\n`)[1]?.match(/npx socketio-capacity init --url \S+([\s\S]*?)\n```/) ?? [];
+  assert.ok(command, heading);
+  const words = execFileSync('sh', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' });
+  return words.split('\0').slice(0, -1);
+}
+
 const USER = { username: 'ada', password: 'changeit' };
-const LOGIN = JSON.stringify(USER);
+const TOKEN = 'a-token-of-your-server';
+/** What the commands of the page read. */
+const ENV = { PASSWORD: USER.password, TOKEN };
 const PRIVATE = 'private messages, four workers and Redis';
 
 const python = { folder: 'python', command: 'bin/python' };
@@ -65,10 +88,7 @@ const python = { folder: 'python', command: 'bin/python' };
 const APPLICATIONS: Application[] = [
   {
     ...{ name: 'Express with a JWT in the handshake', file: 'jwt.mjs', folder: 'express' },
-    init: [
-      ...['--login', `{"post": {"url": "/login", "json": ${LOGIN}, "capture": {"json": "$.token", "as": "token"}}}`],
-      ...['--headers', '{"authorization": "bearer {{ token }}"}', '--publish', '["message", {"id": "$id"}]'],
-    ],
+    init: 'Express with a JWT',
     event: 'message',
     id: 'id',
     async connectUser(url) {
@@ -79,13 +99,8 @@ const APPLICATIONS: Application[] = [
   {
     ...{ name: 'Express with the cookie of a login', file: 'session.mjs', folder: 'express' },
     ...CHAT,
-    init: ['--login', '{"post": {"url": "/login", "form": {"username": "ada"}}}', ...CHAT.init],
-    async connectUser(url) {
-      const body = new URLSearchParams({ username: 'ada' });
-      const { headers } = await fetch(`${url}/login`, { method: 'POST', body, redirect: 'manual' });
-      const cookies = headers.getSetCookie().map((cookie) => cookie.split(';')[0]);
-      return open(url, { extraHeaders: { cookie: cookies.join('; ') } });
-    },
+    init: 'Express with a session cookie',
+    connectUser: withFormLogin,
   },
   {
     ...{ name: PRIVATE, file: 'private.mjs', folder: 'express' },
@@ -101,7 +116,7 @@ const APPLICATIONS: Application[] = [
   },
   {
     ...{ name: 'a login by event', file: 'login-event.mjs' },
-    init: ['--emit', `["login", ${LOGIN}]`, '--publish', '["add", {"id": "$id"}]'],
+    init: 'A login by event',
     event: 'monitor',
     id: 'id',
     async connectUser(url) {
@@ -112,11 +127,7 @@ const APPLICATIONS: Application[] = [
   },
   {
     ...{ name: 'NestJS with a guard', file: 'nest.ts', folder: 'nest' },
-    init: [
-      '--login',
-      `{"post": {"url": "/auth/login", "json": ${LOGIN}, "capture": {"json": "$.access_token", "as": "token"}}}`,
-      ...['--auth', '{"token": "{{ token }}"}', '--publish', '["message", {"id": "$id"}]'],
-    ],
+    init: 'NestJS',
     event: 'message',
     id: 'id',
     async connectUser(url) {
@@ -126,23 +137,35 @@ const APPLICATIONS: Application[] = [
   },
   {
     ...{ name: 'Feathers', file: 'feathers.mjs', folder: 'feathers' },
-    ...CHAT,
-    init: ['--publish', '["create", "messages", {"text": "hello", "ref": "$id"}]'],
-    event: 'messages created',
-    id: 'ref',
+    ...{ init: 'Feathers', event: 'messages created', id: 'ref', env: { LOGIN: '1' } },
+    async connectUser(url) {
+      const socket = open(url);
+      const user = { strategy: 'local', email: USER.username, password: USER.password };
+      await new Promise((resolve) => socket.emit('create', 'authentication', user, resolve));
+      return socket;
+    },
   },
   ...['threading', 'eventlet'].map((mode) => ({
-    ...{ ...CHAT, ...python, name: `Flask-SocketIO, ${mode}`, file: 'chat_flask.py', env: { ASYNC_MODE: mode } },
+    ...{
+      ...CHAT,
+      ...python,
+      name: `Flask-SocketIO, ${mode}`,
+      file: 'chat_flask.py',
+      env: { ASYNC_MODE: mode, LOGIN: '1' },
+    },
+    init: 'Flask-SocketIO',
+    connectUser: withFormLogin,
   })),
   {
     ...{ ...CHAT, ...python, name: 'python-socketio, uvicorn with four workers and Redis' },
-    ...{ file: 'chat_uvicorn.py', env: { WORKERS: '4' } },
+    ...{ file: 'chat_uvicorn.py', env: { WORKERS: '4', TOKEN }, init: 'python-socketio' },
+    connectUser: async (url) => open(url, { auth: { token: TOKEN } }),
   },
 ];
 
 async function writeScript(directory: string, options: string[]): Promise<string> {
   const out = join(directory, 'capacity.yml');
-  await run(process.execPath, [CLI, 'init', '--out', out, ...options]);
+  await run(process.execPath, [CLI, 'init', '--out', out, ...options], { env: { ...process.env, ...ENV } });
   return readFileSync(out, 'utf8').replace('every: 1, count: 20', `every: ${EVERY}, count: ${BROADCASTS}`);
 }
 
@@ -156,7 +179,8 @@ describe('applications', { concurrency: 1, skip }, () => {
       const redis = await startRedis(t);
       const url = await startNeighbour(t, application, { REDIS_URL: redis.url });
       const startedAt = Date.now();
-      const options = ['--url', url, '--connections', `${target}`, ...init];
+      const own = typeof init === 'string' ? optionsOf(init) : init;
+      const options = ['--url', url, '--connections', `${target}`, ...own];
       const script = await writeScript(dirname(tempStateDir(t)), options);
 
       const listener = await connectUser(url);
@@ -166,7 +190,7 @@ describe('applications', { concurrency: 1, skip }, () => {
       listener.on(event, (message) => beside.onMessage(message[id]));
       const { connections, delivery, memory, cpu } = await goodResult(
         // `init` leaves passwords out of the file.
-        startRun(t, { script, env: { PASSWORD: USER.password } }),
+        startRun(t, { script, env: ENV }),
       );
       const minutes = (Date.now() - startedAt) / 60_000;
 

@@ -57,6 +57,8 @@ test('masks values beside a secret name in text of others, and leaves the rest',
   const masked: Record<string, string> = {
     'invalid {"user":"ann","password":"x\\"y","n":1}': 'invalid {"user":"ann","password":"***","n":1}',
     'pin is {"pin": 1234}': 'pin is {"pin": ***}',
+    // Cut off in the middle of the value.
+    '[{"accessToken":"eyJ0a2': '[{"accessToken":"***"',
     'token=abc rejected': 'token=*** rejected',
     'Bearer abc123def is expired': 'Bearer *** is expired',
     'got Cookie: a=b; c=d': 'got Cookie: ***',
