@@ -1,11 +1,31 @@
 /** Runs the virtual users of one scenario. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { ownValue, setOwn } from '../../protocol/base/sum-counts.ts';
 import type { Scenario } from '../script/script.ts';
 import { type FlowError, toFlowError } from '../virtual-user/flow-error.ts';
 import { compileScenario } from '../virtual-user/scenario.ts';
 import type { Shared } from '../virtual-user/shared.ts';
+import type { Tally } from '../virtual-user/tally.ts';
 import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { runSteps } from '../virtual-user/virtual-user.ts';
+
+/** Counters of functions; more names are not kept. */
+const MAX_COUNTERS = 100;
+const MAX_NAME_LENGTH = 100;
+
+/** Returns the emitter that functions get: Artillery's, with their counters also in the tally. */
+function countedEvents(events: ScenarioEvents, { functions: { counters } }: Tally): ScenarioEvents {
+  const emit = (event: string, ...args: unknown[]) => {
+    const [name, value] = args;
+    if (event === 'counter' && typeof name === 'string' && Number.isFinite(value) && !name.startsWith('http.')) {
+      const key = name.slice(0, MAX_NAME_LENGTH);
+      if (ownValue(counters, key) !== undefined || Object.keys(counters).length < MAX_COUNTERS)
+        setOwn(counters, key, (ownValue(counters, key) ?? 0) + Number(value));
+    }
+    return events.emit(event, ...args);
+  };
+  return Object.assign(Object.create(events), { emit });
+}
 
 /**
  * Returns the function of a virtual user. It emits `started` at once, and calls back exactly once, after its connections have closed.
@@ -21,11 +41,12 @@ export function createScenarioFunction(
   const { before, flow, after, newUser } = compileScenario(scenario, shared);
   const steps = [...before, ...flow, ...after];
   const { tally, meter } = shared;
+  const counted = countedEvents(events, tally);
   return async (context, callback) => {
     events.emit('started');
     if (startDelayMs() > 0) await delay(startDelayMs());
     tally.started++;
-    const user = newUser(context, events);
+    const user = newUser(context, counted);
     const failure: FlowError | null = await runSteps(steps, user).then(() => null, toFlowError);
     // Counted before the connections close: the session then still knows whether one was lost, which is not a failure.
     if (failure) user.session.countFailure(failure);

@@ -129,9 +129,13 @@ export class RunLink {
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
   const merged = reported ? await reported.fleet.snapshot() : NO_FLEET;
-  const { retries, failures, examples, otherUsers, http } = reported?.tally ?? newTally();
+  const { retries, failures, examples, otherUsers, http, functions } = reported?.tally ?? newTally();
   const failed = { failures: { ...failures }, failureExamples: { ...examples } };
-  const counted = { retries: retries + merged.returns.retries, ...failed, ...structuredClone({ otherUsers, http }) };
+  const counted = {
+    retries: retries + merged.returns.retries,
+    ...failed,
+    ...structuredClone({ otherUsers, http, functions }),
+  };
   return { ...merged, engineLoop: eventLoop.read(), ...counted };
 }
 

@@ -106,8 +106,11 @@ export interface SightOrder {
   outside: string[];
 }
 
-/** Handling of an event: the process holds it until it is taken, hands it over together with held ones, or discards it. */
-export type ListenMode = 'hold' | 'take' | 'drop';
+/**
+ * Handling of an event: the process holds it until it is taken, hands it over together with held ones, hands over each unless the parent is
+ * behind, or discards it.
+ */
+export type ListenMode = 'hold' | 'take' | 'each' | 'drop';
 
 /** `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
 export type FleetCommand =
@@ -143,8 +146,8 @@ export type FleetAnswer =
 
 /** Events of a connection that no command caused. */
 export type ConnectionReport =
-  /** @property atUs of its receipt, on CLOCK_MONOTONIC */
-  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number }
+  /** @property atUs of its receipt, on CLOCK_MONOTONIC @property each no step waits for it */
+  | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number; each?: true }
   /** Events that were held and displaced by newer ones. */
   | { op: 'displaced'; id: number; count: number }
   /** The server refused a message for whose answer no step waits. */
@@ -170,6 +173,7 @@ export type ProcessSnapshot = Omit<
   FleetSnapshot,
   | 'processes'
   | 'otherUsers'
+  | 'functions'
   | 'http'
   | 'accounts'
   | 'still'

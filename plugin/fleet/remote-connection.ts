@@ -146,7 +146,7 @@ export class RemoteConnection {
       if (mode === 'drop') wanted.modes.delete(listener);
       else wanted.modes.set(listener, mode);
       const modes = [...wanted.modes.values()];
-      const told = modes.includes('take') ? 'take' : (modes[0] ?? 'drop');
+      const told = (['take', 'each'] as const).find((one) => modes.includes(one)) ?? modes[0] ?? 'drop';
       if (told === wanted.told || this.#closing) return;
       wanted.told = told;
       if (told === 'drop') this.#wanted?.delete(key);

@@ -62,10 +62,16 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   };
 }
 
-/** Returns what loads the server beside the connections. */
-export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers'> {
-  const { http, otherUsers } = addSnapshots(snapshots);
-  return { http: http.requests > 0 ? http : null, otherUsers: otherUsers.started > 0 ? otherUsers : null };
+/** Returns what loads the server beside the connections, and what functions of the scenario found. */
+export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers' | 'functions'> {
+  const { http, otherUsers, functions, eventsDropped } = addSnapshots(snapshots);
+  const dropped = functions.dropped + eventsDropped;
+  const hasCalls = functions.received + Object.keys(functions.counters).length > 0;
+  return {
+    functions: hasCalls ? { ...functions, dropped } : null,
+    http: http.requests > 0 ? http : null,
+    otherUsers: otherUsers.started > 0 ? otherUsers : null,
+  };
 }
 
 function reconnectionFigures({ returns }: FleetTotals): Result['connections']['reconnection'] {

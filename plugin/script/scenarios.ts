@@ -1,5 +1,6 @@
 /** Reads the scenarios of a script in one pass, and collects all of their mistakes. */
 import type { z } from 'zod';
+import { valueAt } from '../../protocol/base/json-path.ts';
 import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
 import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
@@ -91,7 +92,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
     const spec = unfilled.length > 0 ? undefined : check(kind.schema, step, at, problems);
     const { childrenKey = '', functionKeys = [] } = kind;
     const inside = readSteps(fields[childrenKey], [...at, childrenKey], false);
-    for (const key of functionKeys) checkFunctions(fields[key], [...at, key]);
+    for (const key of functionKeys) checkFunctions(valueAt(fields, key.split('.')), [...at, ...key.split('.')]);
     return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
   }
 
@@ -108,7 +109,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
       const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
       if (!known.includes(name)) report(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
       else if (/\.sockets\b|\bsockets\b[^{}:]*\}\s*[=,)]/.test(String(processor[name]))) {
-        report(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`waitFor\``);
+        report(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`on\` or \`waitFor\``);
       }
     }
   }

@@ -1,11 +1,18 @@
 /** Events that arrive before the `waitFor` that waits for them. */
 import type { ListenMode } from '../fleet/fleet-messages.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
+import type { ScenarioEvents, UserContext } from './user-types.ts';
 
 /** An event that a `waitFor` of the flow names. */
 export interface AwaitedEvent {
   namespace: string;
   event: string;
+}
+
+/** An event of which the flow handles each. */
+export interface WatchedEvent extends AwaitedEvent {
+  /** Does not throw. */
+  receive(args: unknown[], context: UserContext, events: ScenarioEvents): void;
 }
 
 export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {

@@ -30,7 +30,7 @@ interface CompiledScenario {
 
 /** @param scenario validated */
 export function compileScenario(scenario: Scenario, shared: Shared): CompiledScenario {
-  const uses: Build['uses'] = { awaited: [], http: false };
+  const uses: Build['uses'] = { awaited: [], watched: [], http: false };
   const build: Build = {
     shared,
     uses,
@@ -73,7 +73,8 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     after: functions(scenario.afterScenario),
     newUser(context, events) {
       if (uses.http) shared.http?.setInitialContext(context);
-      return { context, session: new Session(shared, kept, context), events };
+      const session = new Session(shared, { awaited: kept, watched: uses.watched }, context, events);
+      return { context, session, events };
     },
     async use(user, namespace) {
       const path = build.namespace(String(build.template(namespace)(user.context)));

@@ -8,10 +8,10 @@ import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
 import type { FleetConnection, Return, Watcher } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { FlowError, lossOf, toFlowError } from './flow-error.ts';
-import { type AwaitedEvent, isSame, Mailbox } from './mailbox.ts';
+import { type AwaitedEvent, isSame, Mailbox, type WatchedEvent } from './mailbox.ts';
 import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
-import type { UserContext } from './user-types.ts';
+import type { ScenarioEvents, UserContext } from './user-types.ts';
 import { Wait } from './user-wait.ts';
 
 /** A namespace of the virtual user, and its connection. */
@@ -43,6 +43,8 @@ export class Session implements Watcher {
   onLost: () => void = nothing;
   readonly #shared: Shared;
   readonly #context: UserContext;
+  readonly #events: ScenarioEvents;
+  readonly #watched: readonly WatchedEvent[];
   /** Promise for which the rest of the flow waits. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
@@ -50,10 +52,18 @@ export class Session implements Watcher {
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  constructor(shared: Shared, awaited: readonly AwaitedEvent[], context: UserContext) {
+  /** @param handled events of the flow */
+  constructor(
+    shared: Shared,
+    handled: { awaited: readonly AwaitedEvent[]; watched: readonly WatchedEvent[] },
+    context: UserContext,
+    events: ScenarioEvents,
+  ) {
     this.#shared = shared;
     this.#context = context;
-    this.#awaited = awaited;
+    this.#events = events;
+    this.#awaited = handled.awaited;
+    this.#watched = handled.watched;
   }
 
   /** @returns the connection if the namespace is up: the fast path for a step that only sends */
@@ -226,6 +236,10 @@ export class Session implements Watcher {
   }
 
   #keepAwaited({ namespace, connection }: NamespaceEntry): void {
+    for (const { receive, ...watched } of this.#watched) {
+      if (watched.namespace !== namespace) continue;
+      connection.listen(namespace, watched.event, (args) => receive(args, this.#context, this.#events))('each');
+    }
     const awaited = this.#awaited.filter((one) => one.namespace === namespace);
     if (awaited.length === 0) return;
     const opened = awaited.map((event) => new Mailbox(event, connection, (count) => this.displaced(count)));

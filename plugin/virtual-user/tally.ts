@@ -33,6 +33,13 @@ export function newTally() {
     /** Virtual users of other engines; failures by error. */
     otherUsers: { started: 0, ended: 0, failures: {} as Record<string, number> },
     http: newHttpCounts(),
+    /** Events that `on` handed to functions, its failed calls by function, and counters of all functions. */
+    functions: {
+      received: 0,
+      dropped: 0,
+      failures: {} as Record<string, number>,
+      counters: {} as Record<string, number>,
+    },
   };
 }
 

@@ -67,6 +67,12 @@ const CATALOGUE = {
     invalidates: ['latency'],
     about: 'generator',
   },
+  FUNCTION_FAILED: {
+    meaning: 'a function of the scenario failed for received events, or was too slow for some of them',
+    remedy: 'see its message: the server sent what the function rejects, or the function has a mistake',
+    invalidates: [],
+    about: 'application',
+  },
   OTHER_USERS_FAILED: {
     meaning: 'virtual users of other engines in the run failed, so the server had less load beside the connections',
     remedy: 'see `otherUsers.failures` and `http`, and the log of the server',

@@ -20,6 +20,8 @@ const ZERO = {
   failures: {},
   otherUsers: { started: 0, ended: 0, failures: {} },
   http: { requests: 0, pending: 0, responses: {}, failures: {} },
+  functions: { received: 0, failures: {}, dropped: 0, counters: {} },
+  eventsDropped: 0,
   retries: 0,
   disconnects: {},
   returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: mergeEncoded([]) },

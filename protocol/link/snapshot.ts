@@ -69,6 +69,10 @@ export const fleetSnapshotSchema = z.object({
   otherUsers: z.object({ started: count, ended: count, failures: counts }),
   /** requests = Σ responses (by status) + Σ failures (by error) + pending */
   http: z.object({ requests: count, pending: count, responses: counts, failures: counts }),
+  /** Events that functions received, calls that failed, events that the functions were too slow for, and their own counters. */
+  functions: z.object({ received: count, failures: counts, dropped: count, counters: counts }),
+  /** Events that a fleet process did not hand over, because functions were too slow. */
+  eventsDropped: count,
   /** Repeated attempts, of first connections and of reconnects. */
   retries: count,
   /** Connections that ended, by Socket.IO's reason. */

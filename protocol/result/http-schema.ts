@@ -1,5 +1,6 @@
 /** HTTP requests and other engines' virtual users of a run: load beside the connections. */
 import { z } from 'zod';
+import { figure } from './figure.ts';
 import { byName, count, objectOrNull } from './shared-schemas.ts';
 
 export const httpSchema = z
@@ -13,6 +14,22 @@ export const httpSchema = z
     null,
   )
   .describe('HTTP requests by Artillery’s engine, of all scenarios. Null without any.');
+
+export const functionsSchema = z
+  ._default(
+    objectOrNull({
+      received: count.describe('events that the step [`on`](./steps.md) handed to functions'),
+      dropped: count.describe('events that came faster than functions could take them'),
+      failures: figure(byName(count), 'failed calls of `on`, by function', {
+        ...{ quantity: 'count', noun: 'calls', answers: ['connections'], threshold: true },
+      }),
+      counters: byName(z.number()).describe(
+        'counters of the processor’s functions: `events.emit("counter", name, number)`',
+      ),
+    }),
+    null,
+  )
+  .describe('Functions of `config.processor`. Null if they received no event and counted nothing.');
 
 export const otherUsersSchema = z
   ._default(

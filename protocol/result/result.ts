@@ -11,7 +11,7 @@ import { faultSchema } from './fault-schema.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
 import { generatorsSchema } from './generators-schema.ts';
-import { httpSchema, otherUsersSchema } from './http-schema.ts';
+import { functionsSchema, httpSchema, otherUsersSchema } from './http-schema.ts';
 import { latencySchema } from './latency-schema.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine-schema.ts';
 import { memorySchema } from './memory-schema.ts';
@@ -71,6 +71,7 @@ export const resultSchema = object({
   ),
   http: httpSchema,
   otherUsers: otherUsersSchema,
+  functions: functionsSchema,
   messages: messagesSchema.describe(
     'Messages that connections send by the step `every`. Null if the flows have no such step.',
   ),

@@ -9,7 +9,7 @@ import { cpuLines } from './cpu-line.ts';
 import { deliveryLines } from './delivery-line.ts';
 import { faultLines } from './fault-line.ts';
 import { generatorLines } from './generator-line.ts';
-import { httpLines } from './http-line.ts';
+import { functionLines, httpLines } from './http-line.ts';
 import { latencyLines } from './latency-line.ts';
 import { limitLines } from './limit-line.ts';
 import type { Line } from './line.ts';
@@ -22,7 +22,7 @@ import { cpuPlacesLine } from './places-line.ts';
 
 /** Sections of the report with the details, in the order of the answer. */
 const LINES: Record<string, (result: Result) => Line[]> = {
-  connections: (result) => [...connectionLines(result), ...httpLines(result)],
+  connections: (result) => [...connectionLines(result), ...httpLines(result), ...functionLines(result)],
   fault: faultLines,
   delivery: deliveryLines,
   latency: latencyLines,

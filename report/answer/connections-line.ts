@@ -9,7 +9,7 @@ import { figureOf, type Line } from './line.ts';
 
 export function connectionLines(result: Result): Line[] {
   const { connections: made, absent } = result;
-  const { target, achievedRatePerSec: rate, failureExamples } = made;
+  const { target, achievedRatePerSec: rate, failures, failureExamples } = made;
   const held = heldOf(made);
   const passing = comesAndGoes(result);
   const server = [serverName(result), embeddedName(result)].filter(Boolean).join(', ');
@@ -25,9 +25,9 @@ export function connectionLines(result: Result): Line[] {
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const key = made.held === null ? 'connections.peak' : 'connections.held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
-  // For lost connections, the cause’s name says it all.
+  // For lost connections, the cause’s name says it all; failed calls of `on` fail no user, and have a line of their own.
   const examples = Object.entries(failureExamples)
-    .filter(([cause]) => !cause.startsWith('disconnected_'))
+    .filter(([cause]) => !cause.startsWith('disconnected_') && (!cause.startsWith('function_') || cause in failures))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
   return [{ text, figure: figureOf(key, held, note) }, ...examples.slice(0, 2)];
 }

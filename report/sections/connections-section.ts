@@ -7,7 +7,7 @@ import { breakdown, integer, total } from '../text/format.ts';
 import { NO_SAMPLES, summaries } from './section-parts.ts';
 
 export function connections(result: Result): Section {
-  const { http, otherUsers } = result;
+  const { http, otherUsers, functions } = result;
   const { failures, failureExamples, disconnects, compression } = result.connections;
   return {
     id: 'connections',
@@ -31,6 +31,7 @@ export function connections(result: Result): Section {
       causes('Failures of virtual users of other engines by error', otherUsers?.failures ?? {}),
       drawing(connectTimeOverTime(result), '', true),
       counts(result),
+      causes('Counters of functions', functions?.counters ?? {}),
       summaries(
         'Connect time and its stages',
         [['Connect time', result.connections.connectMs], ...Object.entries(result.connections.stagesMs)],

@@ -105,6 +105,7 @@ export function perfectResult(): Result {
     messages: null,
     http: null,
     otherUsers: null,
+    functions: null,
     processes: null,
     generators: [],
     workers: [],

@@ -35,7 +35,7 @@ const MILLISECONDS_FROM = 1000;
 const IN_PROCESSORS: [RegExp, string][] = [
   [
     /\bcontext\.sockets\b/,
-    'a function uses context.sockets, but other processes hold them: receive events with the step waitFor',
+    'a function uses context.sockets, but other processes hold them: receive events with the step on or waitFor',
   ],
   [
     /\bcontext\.socketio\b/,

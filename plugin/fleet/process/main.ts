@@ -16,8 +16,18 @@ knowSecrets(start.secrets);
 // These carry their own times, so they can wait.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const FLUSH_DELAY_MS = 20;
-const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => tellParent(batch));
+/** Batches on their way, beyond which events that no step waits for are dropped: the parent's functions are slower than the server. */
+const MAX_UNSENT = 50;
+let unsent = 0;
+const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => {
+  unsent++;
+  tellParent(batch, () => unsent--);
+});
 function answer(one: FleetAnswer): void {
+  if (one.op === 'event' && one.each && unsent > MAX_UNSENT) {
+    holder.state.counts.eventsDropped++;
+    return;
+  }
   outbox.add(one, DEFERRABLE.has(one.op));
 }
 const holder = await Holder.create(start, answer);

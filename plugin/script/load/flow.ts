@@ -35,7 +35,7 @@ export interface StepDeclaration<Spec = unknown> {
   childrenKey?: string;
   /** Verbs of other steps that can be in the same list item. */
   besideKeys?: string[];
-  /** Keys whose values name functions of `config.processor`. */
+  /** Keys, with dots, whose values name functions of `config.processor`. */
   functionKeys?: string[];
   /** Returns the message that the step makes its connections send until they close. */
   repeated?(spec: Spec): Repeated;

@@ -78,7 +78,7 @@ const withinAll = (keys: string[], hints: Record<string, Hint>): Record<string, 
 /** Hints by name, or by the key that it is in and its name. The key is `step` for the verb of a step and what is beside it. */
 const TABLE: Record<string, Hint> = {
   ...within('step', {
-    ...all(WAIT, 'on', 'once', 'listen', 'listener', 'receive', 'expect', 'expectEvent', 'waitForEvent', 'waitUntil'),
+    ...all(WAIT, 'once', 'listen', 'listener', 'receive', 'expect', 'expectEvent', 'waitForEvent', 'waitUntil'),
     ...all(WAIT, 'subscribeTo', 'addListener', 'recv', 'await', 'waitForResponse'),
     ...all(THINK, 'wait', 'sleep', 'pause', 'delay', 'thinkTime', 'timer', 'idle'),
     ...all(EMIT, 'send', 'message', 'publish', 'broadcast', 'request', 'event', 'emitWithAck', 'socketEmit'),

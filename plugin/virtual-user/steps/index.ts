@@ -6,6 +6,7 @@ import { fn } from './function.ts';
 import { httpSteps, parallel } from './http-step.ts';
 import { log } from './log.ts';
 import { loop } from './loop.ts';
+import { on } from './on.ts';
 import type { StepKind } from './step.ts';
 import { think } from './think.ts';
 import { waitFor } from './wait-for.ts';
@@ -15,6 +16,7 @@ export const STEPS: Record<string, StepKind> = {
   emit,
   every,
   waitFor,
+  on,
   think,
   loop,
   hold,

@@ -3,7 +3,7 @@ import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import type { StepDeclaration } from '../../script/load/flow.ts';
 import type { RequestHooks } from '../artillery-types.ts';
 import type { ConnectionChanges } from '../connection-changes.ts';
-import type { AwaitedEvent } from '../mailbox.ts';
+import type { AwaitedEvent, WatchedEvent } from '../mailbox.ts';
 import type { Shared } from '../shared.ts';
 import type { Template } from '../template.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
@@ -24,6 +24,8 @@ export interface Build {
   uses: {
     /** Events to keep from the moment their namespace connects. */
     awaited: AwaitedEvent[];
+    /** Events of which each is handed over, from the moment their namespace connects. */
+    watched: WatchedEvent[];
     /** Artillery's HTTP engine, which prepares each virtual user for it. */
     http: boolean;
   };

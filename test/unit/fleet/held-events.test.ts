@@ -75,3 +75,17 @@ test('keeps them when the connection drops and is opened again', (t) => {
   listen('take');
   assert.deepEqual(taken, [0, 1, 2]);
 });
+
+test('hands over each event to one listener while another one holds it', (t) => {
+  const { connection, listen, send, taken } = holding(t);
+  const each: unknown[] = [];
+  connection.listen('/', 'tick', ([tick]) => each.push(tick))('each');
+  send(0, 20);
+  assert.deepEqual(each, ticks(0, 20));
+  listen('take');
+  send(20, 1);
+  assert.equal(taken.at(-1), 20);
+  listen('drop');
+  send(21, 1);
+  assert.deepEqual(each, ticks(0, 22));
+});

@@ -361,3 +361,27 @@ describe('transports', () => {
     assert.equal(run({ measured: { engine: 'socketio' } }).connections.transports, null);
   });
 });
+
+describe('functions and users of other engines', () => {
+  const functions = { received: 9, dropped: 0, failures: { check: 2 }, counters: {} };
+  const http = { requests: 5, responses: { 200: 3 }, failures: { econnreset: 1 }, pending: 0 };
+  const otherUsers = { started: 9, ended: 9, failures: { econnreset: 1 } };
+  testRuns([
+    [
+      'are named if calls failed, with the first error',
+      { result: { functions }, snapshot: { failureExamples: { function_check: 'price -2' } } },
+      ['FUNCTION_FAILED', 'failed for 2 of 9 events: check 2', 'the first: price -2'],
+    ],
+    [
+      'are named if events came too fast',
+      { result: { functions: { ...functions, failures: {}, dropped: 7 } } },
+      ['FUNCTION_FAILED', '7 events'],
+    ],
+    [
+      'are named if they failed',
+      { result: { otherUsers } },
+      ['OTHER_USERS_FAILED', '1 of 9 virtual users', 'econnreset 1'],
+    ],
+    ['have requests that are not in one column', { result: { http } }, ['ACCOUNTS_MISMATCH', 'HTTP requests: 5']],
+  ]);
+});

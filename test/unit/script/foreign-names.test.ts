@@ -20,8 +20,10 @@ function refusals(flow: unknown[], { config = {}, scenario = {}, env = {}, ...sc
 }
 
 const STEPS_WITH_HINTS: [step: unknown, hint: string][] = [
-  [{ on: 'price' }, 'write waitFor: {event: "price"}'],
-  [{ on: { event: 'price', function: 'check' } }, 'write waitFor: {event: "price"}'],
+  [{ on: 'price' }, 'to wait for one event, write waitFor: {event: <event>}'],
+  [{ on: { event: 'price' } }, 'to wait for one event, write waitFor: {event: <event>}'],
+  [{ once: 'price' }, 'write waitFor: {event: "price"}'],
+  [{ on: { event: 'price', function: 'check' } }, 'function "check" needs a config.processor'],
   [{ listen: ['price'] }, 'write waitFor: {event: "price"}'],
   [{ waitForEvent: { name: 'price' } }, 'write waitFor: {event: "price"}'],
   [{ wait: 2 }, 'write think: 2'],

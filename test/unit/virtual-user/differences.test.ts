@@ -34,7 +34,7 @@ const QUERY = 'write connect: {namespace: /chat, query: "…"}';
 const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
   ['response inside emit', 'beside `emit`', { emit: { channel: 'ask', response: { channel: 'answer' } } }],
   ['parallel', 'only HTTP requests', { parallel: [{ get: { url: '/' } }, { emit: ['a'] }] }],
-  ['context.sockets', 'receive events with `waitFor`', { function: 'look' }, { function: 'take' }],
+  ['context.sockets', 'receive events with `on` or `waitFor`', { function: 'look' }, { function: 'take' }],
   ['a condition or a name of a step', CONDITION, { emit: ['a'], ifTrue: 'x' }, { loop: [{ think: 1 }], ifTrue: 'x' }],
   ['a condition or a name of a step', 'remove it', { think: 1, name: 'rest' }, { emit: ['a'], probability: 20 }],
   ['a loop over a template', 'over: list', { loop: [{ think: 1 }], over: '{{ list }}' }],

@@ -179,3 +179,52 @@ it('an error of a processor function is shown without the values of its virtual 
     assert.ok(warning.length < 3000);
   }
 });
+
+describe('on', () => {
+  const prices: unknown[] = [];
+  const processor = {
+    check: ([price]: [number], { vars }: Context, events: { emit(...args: unknown[]): void }) => {
+      prices.push([price, vars.name]);
+      events.emit('counter', 'prices.seen', 1);
+      if (price < 0) throw new Error(`price ${price}`);
+    },
+  };
+
+  it('calls the function with each event from the connect on, counts failed calls, and leaves events to waitFor', async () => {
+    const bench = new Bench({}, processor);
+    bench.fleet.onOpen = (connection) => {
+      for (const price of [1, -2, 3]) connection.deliver('/', 'price', price);
+    };
+    const flow = [{ emit: ['hello'] }, { on: { event: 'price', function: 'check' } }, { waitFor: { event: 'price' } }];
+    const { error, errors } = await bench.play(flow, { name: 'ada' });
+    assert.deepEqual([error, errors], [null, []]);
+    assert.deepEqual(prices, [
+      [1, 'ada'],
+      [-2, 'ada'],
+      [3, 'ada'],
+    ]);
+    const { functions, examples } = bench.engine.tally;
+    const counters = { 'prices.seen': 3 };
+    assert.deepEqual(functions, { received: 3, dropped: 0, failures: { check: 1 }, counters });
+    assert.equal(examples.function_check, 'price -2');
+    assert.equal(bench.counters['prices.seen'], 3);
+  });
+
+  it('keeps a limited number of slow calls and counters', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => (release = resolve));
+    let calls = 0;
+    const slow = async (_args: unknown, _context: unknown, events: { emit(...args: unknown[]): void }) => {
+      events.emit('counter', `name ${++calls}`, 1);
+      await released;
+    };
+    const bench = new Bench({}, { slow });
+    bench.fleet.onOpen = (connection) => {
+      for (let index = 0; index < 1500; index++) connection.deliver('/', 'price', index);
+    };
+    await bench.passes([{ on: { event: 'price', function: 'slow' } }]);
+    release();
+    const { received, dropped, counters } = bench.engine.tally.functions;
+    assert.deepEqual([received, dropped, calls, Object.keys(counters).length], [1500, 500, 1000, 100]);
+  });
+});

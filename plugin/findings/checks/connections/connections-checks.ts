@@ -1,7 +1,7 @@
 /** Outcome of the connections: each requested connection is alive, failed or lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
+import { FAILURE_CODES, failureOf, slug, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
@@ -86,6 +86,21 @@ export const connections: Check[] = [
       values: valuesOf({ 'connections on polling': polling, 'opened connections': opened, ...upgradeFailures }),
       ...(cause === 'no_upgrade' && { fix: known?.remedy }),
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
+    };
+  }),
+  check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
+    if (!functions) return undefined;
+    const { received, dropped, failures } = functions;
+    const failed = total(failures);
+    if (failed + dropped === 0) return undefined;
+    const [[name] = ['']] = byFrequency(failures);
+    const said = failureExamples[`function_${slug(name)}`];
+    const words = failed > 0 ? [`failed for ${failed} of ${counted(received, 'event')}: ${listed(failures)}`] : [];
+    if (dropped > 0)
+      words.push(`did not get ${counted(dropped, 'event')}, which came faster than they could take them`);
+    return {
+      message: `functions ${words.join('; they ')}${said === undefined ? '' : `; the first: ${said}`}`,
+      values: valuesOf({ 'failed calls': failed, 'events for functions': received, 'events not handed over': dropped }),
     };
   }),
   check('OTHER_USERS_FAILED', ({ otherUsers }) => {

@@ -151,7 +151,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const { events, displaced } = this.#listening.set(namespace, event, mode);
     if (this.client) this.client.interest = this.#listening.names;
     const atUs = monotonicUs();
-    if (mode === 'take')
+    if (mode !== 'drop')
       for (const args of events) this.#parts.answer({ op: 'event', id, namespace, event, args, atUs });
     this.#displaced(displaced);
   }
@@ -252,7 +252,9 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   onEvent(namespace: string, event: string, args: unknown[]): void {
     const atUs = monotonicUs();
     const mode = this.#listening?.put(namespace, event, args);
-    if (mode === 'take') this.#parts.answer({ op: 'event', id: this.id, namespace, event, args, atUs });
+    if (mode !== 'take' && mode !== 'each') return;
+    const report = { op: 'event' as const, id: this.id, namespace, event, args, atUs };
+    this.#parts.answer(mode === 'each' ? { ...report, each: true } : report);
   }
 
   onAck(_namespace: string, ackId: number, args: unknown[]): void {

@@ -12,15 +12,16 @@ interface Box {
 const NOTHING: Readonly<Box> = { events: [], displaced: 0 };
 
 export class Listening {
-  /** Held events by namespace and event; undefined if they are handed over at once. */
-  readonly #boxes = new Map<string, Box | undefined>();
+  /** Held events by namespace and event, or how they are handed over. */
+  readonly #boxes = new Map<string, Box | 'take' | 'each'>();
 
   /** @returns what was held of the event and is not any more, oldest first, and how many more there were before */
   set(namespace: string, event: string, mode: ListenMode): Readonly<Box> {
     const key = `${namespace} ${event}`;
-    const box = this.#boxes.get(key);
+    const former = this.#boxes.get(key);
+    const box = typeof former === 'object' ? former : undefined;
     if (mode === 'drop') this.#boxes.delete(key);
-    else this.#boxes.set(key, mode === 'hold' ? (box ?? { events: [], displaced: 0 }) : undefined);
+    else this.#boxes.set(key, mode === 'hold' ? (box ?? { events: [], displaced: 0 }) : mode);
     return mode === 'hold' ? NOTHING : (box ?? NOTHING);
   }
 
@@ -29,7 +30,7 @@ export class Listening {
     if (this.#boxes.has(`${namespace} ${ANY}`)) return 'take';
     const key = `${namespace} ${event}`;
     const box = this.#boxes.get(key);
-    if (box === undefined) return this.#boxes.has(key) ? 'take' : 'drop';
+    if (typeof box !== 'object') return box ?? 'drop';
     if (box.events.push(args) > CAPACITY) {
       box.events.shift();
       box.displaced++;
@@ -45,6 +46,6 @@ export class Listening {
 
   /** Events that were displaced and not taken. */
   get displaced(): number {
-    return [...this.#boxes.values()].reduce((sum, box) => sum + (box?.displaced ?? 0), 0);
+    return [...this.#boxes.values()].reduce((sum, box) => sum + (typeof box === 'object' ? box.displaced : 0), 0);
   }
 }

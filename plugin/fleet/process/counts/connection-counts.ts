@@ -28,6 +28,8 @@ export class Counts {
   unknownAcks = 0;
   /** Acknowledgements of all messages. */
   acks = 0;
+  /** Events for functions that were too slow for them. */
+  eventsDropped = 0;
   /** Acknowledgements that carry an error, by its words. */
   readonly ackErrors: Record<string, number> = {};
   /** Every connection that has ever opened, by the transport that it has now or had last. */
