@@ -109,7 +109,10 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
       const known = Object.keys(processor).filter((key) => typeof processor[key] === 'function');
       if (!known.includes(name)) report(at, `config.processor has no function "${name}"${didYouMean(name, known)}`);
       else if (/\.sockets\b|\bsockets\b[^{}:]*\}\s*[=,)]/.test(String(processor[name]))) {
-        report(at, `"${name}" uses context.sockets, but other processes hold them: receive events with \`on\` or \`waitFor\``);
+        report(
+          at,
+          `"${name}" uses context.sockets, but other processes hold them: receive events with \`on\` or \`waitFor\``,
+        );
       }
     }
   }
