@@ -132,6 +132,69 @@ it('counts an event that the server sends by itself', async (t) => {
   assert.deepEqual([event, id, publish], ['news', ['0', 'id'], undefined]);
 });
 
+it('finds a login without a name, hides what it sends, and lets no user make a room of its own', async (t) => {
+  const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJlMTIz';
+  let second = 10;
+  const entry = (url: string, sent: object | undefined, text: object | string, more: object = {}) => ({
+    startedDateTime: `2026-01-01T10:00:${second++}Z`,
+    request: {
+      ...{ method: sent ? 'POST' : 'GET', url },
+      headers: sent ? [{ name: 'X-CSRF-Token', value: 'csrf-abc-123456' }] : [],
+      postData: sent && { mimeType: 'application/json', text: JSON.stringify(sent) },
+    },
+    response: {
+      ...{ status: 200, headers: [{ name: 'X-Auth-Token', value: url.includes('graphql') ? token : '' }] },
+      content: { mimeType: 'text/html', text: typeof text === 'string' ? text : JSON.stringify(text) },
+    },
+    ...more,
+  });
+  const query = 'mutation In($e: String!, $p: String!) { in(e: $e, p: $p) { id } }';
+  const frames = [
+    ['send', '420["join",{"room":"room-9912-zz","me":"user-7781-aa"}]'],
+    ['receive', '430[{"member":"m-55512345"}]'],
+    ['send', '42["ready","m-55512345"]'],
+  ].map(([type, data], index) => ({ type, time: Date.parse('2026-01-01T10:00:20Z') / 1000 + index, opcode: 1, data }));
+  const socket = `ws://127.0.0.1:3000/socket.io/?EIO=4&transport=websocket&token=${token}`;
+  const entries = [
+    entry('http://web.test/', undefined, '<meta name="csrf-token" content="csrf-abc-123456">'),
+    entry(
+      'http://api.test/graphql',
+      { query, variables: { e: 'ann@x.test', p: 'hunter2!' } },
+      { in: { id: 'user-7781-aa' } },
+    ),
+    entry('http://api.test/rooms', { title: 'mine' }, { id: 'room-9912-zz' }),
+    entry(socket, undefined, '', { _webSocketMessages: frames }),
+  ];
+  const { said, flow, text } = await initFrom(t, 'open', () => ({ log: { entries } }) as never, '--listen', '0');
+  const headers = { 'x-csrf-token': '{{ csrf_token }}' };
+  const variables = { e: 'ann@x.test', p: '{{ $env.P }}' };
+  const captures = [
+    { header: 'x-auth-token', as: 'X_Auth_Token' },
+    { json: '$.in.id', as: 'id' },
+  ];
+  assert.deepEqual(
+    flow,
+    [
+      {
+        get: {
+          url: 'http://web.test/',
+          capture: { selector: 'meta[name="csrf-token"]', attr: 'content', as: 'csrf_token' },
+        },
+      },
+      { post: { url: 'http://api.test/graphql', headers, json: { query, variables }, capture: captures } },
+      { connect: { query: { token: '{{ X_Auth_Token }}' } } },
+      {
+        emit: ['join', { room: 'room-9912-zz', me: '{{ id }}' }],
+        acknowledge: { capture: [{ json: '$.0.member', as: 'member' }] },
+      },
+      { emit: ['ready', '{{ member }}'] },
+      { hold: true },
+    ],
+    said,
+  );
+  assert.doesNotMatch(text + said, /hunter2|eyJ/);
+});
+
 it('takes a token of a login before the recording from the environment', async (t) => {
   const { code, said, flow, text } = await initFrom(
     t,

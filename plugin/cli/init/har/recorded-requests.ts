@@ -15,6 +15,8 @@ export const CLOCK_MS = 1;
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
 /** A user's name is no secret, and helps to find a field. */
 const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
+/** An address, or the text of a GraphQL query. */
+const SHOWN_VALUE = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{/;
 /** Cookies of load balancers and of analytics. */
 const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
 
@@ -35,7 +37,7 @@ export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnect
   const posts = requests.filter(({ method, startedAtMs }) => method === 'POST' && startedAtMs <= handshake.startedAtMs);
   const logins = posts.filter(({ url: { pathname } }) => !NO_LOGIN_PATH.test(pathname));
   return (
-    logins.findLast((entry) => Object.keys(fieldsOf(entry) ?? {}).some(isSecretName)) ??
+    logins.findLast((entry) => textsIn(fieldsOf(entry)).some(([name]) => isSecretName(name))) ??
     logins.findLast(({ url: { pathname } }) => LOGIN_PATH.test(pathname))
   );
 }
@@ -142,7 +144,14 @@ export function stepOf(entry: HarEntry, values: RecordedValues, target: string):
 
 /** Returns the literal values of a login that may be secret: those of fields that are not known to name a user or an option. */
 export function secretsOfLogin(entry: HarEntry): string[] {
-  return Object.entries(fieldsOf(entry) ?? {}).flatMap(([name, value]) =>
-    typeof value === 'string' && value !== '' && (isSecretName(name) || !SHOWN_FIELD.test(name)) ? [value] : [],
+  return textsIn(fieldsOf(entry)).flatMap(([name, value]) =>
+    value !== '' && (isSecretName(name) || !(SHOWN_FIELD.test(name) || SHOWN_VALUE.test(value))) ? [value] : [],
   );
+}
+
+/** Returns the texts at any depth, each with its key. */
+function textsIn(value: unknown, key = ''): [name: string, text: string][] {
+  if (typeof value === 'string') return [[key, value]];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inside]) => textsIn(inside, name));
 }

@@ -91,7 +91,9 @@ export class RecordedValues {
 
   /** Returns whether each user would make something of its own by that request, such as a room in which it would be alone. */
   #isMade({ from, name }: Origin): boolean {
-    return 'method' in from && from.method !== 'GET' && from !== this.#login && !isSecretName(name);
+    if (!('method' in from) || from.method === 'GET' || from === this.#login) return false;
+    // What the handshake needs is a login, too.
+    return !isSecretName(name) && !this.used.has(from);
   }
 
   #variableFor(origin: Origin): string {
