@@ -1,6 +1,7 @@
 /** One measured run, from its settings to its result, files and exit code. It closes everything that it opens. */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { reportError } from '../../protocol/base/ended-by.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
@@ -118,7 +119,8 @@ export class MeasuredRun {
   }
 
   phaseStarted(index: number): void {
-    this.#enqueue(({ conductor }) => conductor.phaseStarted(index));
+    const beganAtUs = monotonicUs();
+    this.#enqueue(({ conductor }) => conductor.phaseStarted(index, beganAtUs));
   }
 
   /** Called after the last phase. */

@@ -54,24 +54,10 @@ export function noneEnded({ measurements }: Counts): boolean {
 
 /** Times the longest delay of the generator's loops: one that is late for a moment makes nothing wait for seconds. */
 export const MAX_GROWTH = 4;
-/** A shorter wait for a connection is no limit. */
-const MIN_WAIT_MS = 1000;
 
 /** @returns how late the generator's event loops were; 0 where it does not report them */
 export function longestDelayMs({ generator }: Pick<Measured, 'generator'>): number {
   return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
-}
-
-/** @returns whether some connect waited for seconds while no other one opened, and the generator's timers were on time */
-export function waitedForServer(result: Pick<Measured, 'generator' | 'connections'>): boolean {
-  const { overTime } = result.connections;
-  if (!overTime) return false;
-  const least = Math.max(MIN_WAIT_MS, 2000 * overTime.intervalSeconds, MAX_GROWTH * longestDelayMs(result));
-  return overTime.slowestMs.some((waitedMs, index) => {
-    if (waitedMs === null || waitedMs < least) return false;
-    const since = index - Math.floor(waitedMs / 1000 / overTime.intervalSeconds);
-    return overTime.opened.slice(Math.max(0, since + 1), index).every((opened) => opened === 0);
-  });
 }
 
 /** @returns whether the connections of the publishers ended for reasons for which others of the run were lost */

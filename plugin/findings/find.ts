@@ -179,7 +179,9 @@ function oneForEachCode(all: CodedDetail[], result: Measured): Finding[] {
   return FINDING_CODES.filter((code) => byCode.has(code)).map((code) => {
     const details = byCode.get(code) ?? [];
     const { about, invalidates, fails, remedy } = FINDINGS[code];
-    const [{ subject, window } = {} as Partial<Detail>] = details;
+    const [{ subject, window: first } = {} as Partial<Detail>] = details;
+    const isOfOne = !MOMENTARY.includes(code) || details.every(({ window }) => window === first);
+    const window = isOfOne ? first : undefined;
     const values = details.flatMap((detail) => detail.values ?? []);
     const isReplaced = fails === undefined || replacedBy(fails, result.thresholds);
     return {

@@ -129,15 +129,20 @@ export function achievedRate(
     )
     .filter(({ count }) => count > 0)
     .sort((a, b) => a.atUs - b.atUs);
-  let connections = 0;
-  let seconds = 0;
+  let [connections, seconds, overdue] = [0, 0, 0];
   let fromUs = Number.NEGATIVE_INFINITY;
-  for (const ramp of ramps) {
-    const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= ramp.endedAtUs);
-    connections += Math.min(ramp.connections, sum(own.map(({ count }) => count)));
+  for (const [index, ramp] of ramps.entries()) {
+    const { beganAtUs: nextUs = Number.POSITIVE_INFINITY } = ramps[index + 1] ?? {};
+    const untilUs = Math.min(ramp.endedAtUs, nextUs);
+    const own = opened.filter(({ atUs }) => atUs > fromUs && atUs <= untilUs);
+    const due = overdue + ramp.connections;
+    const made = Math.min(due, sum(own.map(({ count }) => count)));
+    connections += made;
     const ofRamp = own.filter(({ atUs }) => atUs >= ramp.beganAtUs);
     seconds += Math.max(ramp.seconds, secondsOf(ofRamp, isRandom));
-    fromUs = ramp.endedAtUs;
+    // A ramp that lasts longer than the pause after it ends with the next one.
+    overdue = nextUs < ramp.endedAtUs ? due - made : 0;
+    fromUs = untilUs;
   }
   return connections > 0 ? { perSec: connections / seconds, seconds } : null;
 }

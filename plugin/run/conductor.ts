@@ -85,7 +85,8 @@ export class Conductor {
     await startHeapProfiles(this.#context);
   }
 
-  async phaseStarted(index: number): Promise<void> {
+  /** @param beganAtUs when Artillery began the phase */
+  async phaseStarted(index: number, beganAtUs = monotonicUs()): Promise<void> {
     const { config, measurements } = this.#context;
     const phase = config.phases[index];
     if (!phase) return;
@@ -103,7 +104,7 @@ export class Conductor {
     this.#hasArrivals = true;
     this.#arrivals.count += arrivalsOf(phase);
     this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
-    addPhase(measurements.ramps, phase);
+    addPhase(measurements.ramps, phase, beganAtUs);
     if (!this.#ramp) {
       await resetGenerator(this.#context);
       this.#ramp = await beginRampWindow(this.#context, phase.duration ?? 0);

@@ -1,11 +1,15 @@
 /** Causes among findings about the generator, its machine and the measurement itself. */
+import { waitedForServer } from '../checks/connections/connect-waits.ts';
 import { isTimeOut } from '../checks/connections/cut-off.ts';
 import { growthSeconds } from '../checks/delivery/keeping-up-checks.ts';
 import { fullWorkers, mayLackCpu } from '../checks/server/saturation-checks.ts';
 import { stalledServer } from '../checks/server/stalls-checks.ts';
-import { longestDelayMs, MAX_GROWTH, noneEnded, waitedForServer } from '../evidence.ts';
+import { longestDelayMs, MAX_GROWTH, noneEnded } from '../evidence.ts';
 import { type Causes, type Evidence, LOST_WITH_CONNECTIONS } from './edges.ts';
 import { allGoneBy, areByGenerator, areByMachine, isLateEnough, NOT_UNANSWERED, noneGone } from './time-outs.ts';
+
+const NOT_FOR_SERVER =
+  'while the generator was on time, no connect waited for seconds as the only one, and none of the server’s answers took long while the others came at once';
 
 function hadCpuLeft({ effect, result }: Evidence): boolean {
   return fullWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined;
@@ -31,7 +35,7 @@ export const GENERATOR_CAUSES: Causes = {
     },
     {
       effects: ['RATE_NOT_REACHED'],
-      evidence: 'connects did not wait for the server while the generator was on time',
+      evidence: NOT_FOR_SERVER,
       holds: ({ result }) => !waitedForServer(result),
     },
     {
@@ -78,7 +82,7 @@ export const GENERATOR_CAUSES: Causes = {
     { effects: ['BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
     {
       effects: ['RATE_NOT_REACHED'],
-      evidence: 'connects did not wait for the server while the generator was on time',
+      evidence: NOT_FOR_SERVER,
       holds: ({ result }) => !waitedForServer(result),
     },
     {

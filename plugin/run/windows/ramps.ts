@@ -3,11 +3,14 @@ import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp } from '../measurements/measured-windows.ts';
 
-/** Begins a ramp, or adds the phase to the current one. */
-export function addPhase(ramps: Ramp[], phase: Phase): void {
+/**
+ * Begins a ramp, or adds the phase to the current one.
+ * @param beganAtUs when Artillery began it: the run may still have measured the ramp before
+ */
+export function addPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
   let ramp = ramps.at(-1);
   if (!ramp || ramp.endedAtUs !== Number.POSITIVE_INFINITY) {
-    ramp = { beganAtUs: monotonicUs(), endedAtUs: Number.POSITIVE_INFINITY, seconds: 0, connections: 0 };
+    ramp = { beganAtUs, endedAtUs: Number.POSITIVE_INFINITY, seconds: 0, connections: 0 };
     ramps.push(ramp);
   }
   const arrivals = arrivalsOf(phase);

@@ -98,6 +98,9 @@ const limited =
     Object.assign(result.connections, { overTime: { ...overTime, ...quiet, slowestMs: slowest } });
     Object.assign(result.connections, { achievedRatePerSec: 4, configuredRatePerSec: 7 });
   };
+/** Times that the server took for the handshake, and for the namespace. */
+const stages = (upgrade: number, namespace: number) =>
+  set('connections', { stagesMs: { upgrade: summaryOf(60, upgrade), namespace: summaryOf(60, namespace) } });
 const machineFull: Change = ({ machine, generator }) => {
   Object.assign(machine?.cpuIdlePercent ?? {}, { ramp: 0 });
   for (const loop of generator) Object.assign(loop, { cpuWaitShare: 0.9, delayMaxMs: 10 });
@@ -222,6 +225,12 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['IDS_NOT_COUNTED', 'COPIES_LOST', false, 'others received the broadcast', [ledgerFull, missing(3)]],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'connects waited for a place', [limited(6000, 0)]],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'others opened meanwhile', [limited(6000, 2)]],
+  [
+    ...(['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'only the answer of the namespace took long'] as const),
+    [limited(6000, 2), stages(1, 3400)],
+  ],
+  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'all answers took long', [limited(6000, 2), stages(900, 3400)]],
+  ['WORKER_STALLED', 'RATE_NOT_REACHED', true, 'connects waited for the same moment', [limited(6000, 0)]],
   ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', true, 'nginx cut them off', [changed(['nginx']), lost(CUT)]],
   ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'only Redis changed', [changed(['Redis']), lost(CUT)]],
   [

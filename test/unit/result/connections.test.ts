@@ -101,6 +101,13 @@ describe('the achieved rate', () => {
     });
   }
 
+  it('counts a connection once where a ramp lasts longer than the pause after it', () => {
+    const queued = openings(Array.from({ length: 150 }, (_, index) => (index % 5 === 0 ? 2 : 0)));
+    const ramps = [ramp(3, 30, { endedAtUs: 9_500_000 }), ramp(3, 30, { beganAtUs: 6_000_000, endedAtUs: 18_000_000 })];
+    const { perSec = 0, seconds = 0 } = achievedRate([queued], ramps) ?? {};
+    assert.ok(perSec > 3.9 && perSec < 4.2 && seconds > 14, `${perSec}/s in ${seconds} s`);
+  });
+
   it('is not above the configured one where connections come again', () => {
     const rate = achievedRate([openings([...times(20, 5), 30])], [ramp(2, 100)]);
     assert.ok((rate?.perSec ?? 99) <= 50);

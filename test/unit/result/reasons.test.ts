@@ -30,7 +30,9 @@ describe('a limit behind failures', () => {
   const refusedAt = (opened: number[], cause = 'http_503', failed = opened.map(() => 33)): Change =>
     failing({ [cause]: 100 }, ({ connections }) => {
       const t = opened.map((_, index) => index + 3);
-      const overTime = { ...connections.overTime, intervalSeconds: 1, t, opened, failed, ended: opened.map(() => 0) };
+      const none = opened.map(() => null);
+      const times = { intervalSeconds: 1, t, meanMs: none, slowestMs: none };
+      const overTime = { ...times, opened, failed, ended: opened.map(() => 0) };
       const failureExamples = { [cause]: 'the server answered 503 Service warming up' };
       Object.assign(connections, { overTime, failureExamples });
     });

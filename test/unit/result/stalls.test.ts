@@ -188,3 +188,43 @@ describe('a server that stands still', () => {
     ['never, where a pause is as long as one of the generator', delays(20, 4, 3, 5)],
   ]);
 });
+
+describe('a ramp in which no connection opened for a while', () => {
+  /** Ten connections a second until the server stands still for three seconds, in which others arrive. */
+  const still =
+    (change: Change = () => {}, cpuPercent = 196): Change =>
+    (result, measured) => {
+      const opened = [10, 10, 2, 0, 0, 31];
+      const quiet = { failed: opened.map(() => 0), ended: opened.map(() => 0) };
+      const slowestMs = opened.map((count) => (count === 0 ? null : count > 10 ? 2900 : 2));
+      const meanMs = slowestMs.map((ms) => (ms === 2900 ? 1415 : ms));
+      const overTime = { intervalSeconds: 1, t: opened.map((_, t) => t), opened, ...quiet, slowestMs, meanMs };
+      const stagesMs = {
+        tcp: summaryOf(63, 1),
+        upgrade: { ...summaryOf(63, 2), max: 2899 },
+        namespace: summaryOf(63, 1),
+      };
+      Object.assign(result.connections, { overTime, stagesMs, connectMs: { ...summaryOf(63, 3), max: 2900 } });
+      result.samples.splice(0, Infinity, ...[3, 4, 5].map((t) => ({ t, connections: 22, worker: { cpuPercent } })));
+      for (const loop of result.generator) Object.assign(loop, { delayMaxMs: 12 });
+      change(result, measured);
+    };
+  const STALLED = 'WORKER_STALLED';
+
+  testCases([
+    [
+      ...(['says how many waited for which answer, until when, and that the server worked'] as const),
+      still(),
+      ...([STALLED, 'at least 2.90 s, until 5.0 to 6.0 s', '31 of 5,000 connections', '1.42 s on average'] as const),
+      ...['stage `upgrade`', '98 % of a core', 'at most 12.0 ms late'],
+    ],
+    ['is the generator’s own where it was late', still(set('generator', { 0: { window: 'idle', delayMaxMs: 800 } }))],
+    ['may be a limit where connections closed', still(set('connections', { closed: 3 }))],
+    ['is not one where attempts failed', still(set('connections', { retries: 3 }))],
+  ]);
+
+  it('is no busy event loop where the server used no CPU', () => {
+    assert.match(verdictOf(still(undefined, 196)).findings[0]?.fix ?? '', /CPU profile/);
+    assert.match(verdictOf(still(undefined, 1)).findings[0]?.fix ?? '', /what it waited for/);
+  });
+});

@@ -13,8 +13,8 @@ import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import { BY_SERVER } from '../../../run/measurements/end-words.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { waitedForServer } from '../../evidence.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
+import { gapOf, slowStage } from './connect-waits.ts';
 import { closedByApplication, codesFix, endsByCode, sameAge, secondsText } from './ends-checks.ts';
 import { expiredLogin } from './expired-logins.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
@@ -124,14 +124,20 @@ export const connections: Check[] = [
     // The rate if failed connections, which have their own finding, had opened like the rest.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
-    const message = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
+    const rate = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
+    const waited = slowStage(result);
     const isByGenerator = isThrottled(result.machine?.throttled, 'ramp') || hasBusyLoop(result.generator);
     return {
-      ...{ message, window: 'ramp' },
-      values: valuesOf({ 'achieved rate': achieved, 'configured rate': configured }, '/s'),
-      ...(waitedForServer(result) && {
-        fix: 'find what let no more connections in meanwhile: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
-      }),
+      ...{ message: [rate, ...(waited ? [waited.message] : [])].join('; '), window: 'ramp' },
+      values: [
+        ...valuesOf({ 'achieved rate': achieved, 'configured rate': configured }, '/s'),
+        ...(waited?.values ?? []),
+      ],
+      ...(waited && { fix: waited.fix }),
+      ...(!waited &&
+        gapOf(result) && {
+          fix: 'find what let no more connections in meanwhile: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
+        }),
       ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
     };
   }),

@@ -66,8 +66,8 @@ function seconds(ms: number): string {
   return decimals(ms / 1000, ms < 1000 ? 2 : 1).replace(/\.?0+$/, '');
 }
 
-/** Returns the highest CPU of a sample in the time, by process. */
-function busiest({ samples, connections }: Measured, sinceT: number, untilT: number): number | undefined {
+/** @returns the highest CPU of a server process in a sample of the time, in percent of a core */
+export function busiest({ samples, connections }: Measured, sinceT: number, untilT: number): number | undefined {
   const workers = Math.max(1, Object.keys(connections.perWorker).length);
   const all = samples
     .filter(({ t }) => t > sinceT && t <= untilT)

@@ -1,11 +1,14 @@
-/** Pauses of the server's event loop that its clients see: copies of consecutive broadcasts come at the same moment. */
+/** Pauses of the server's event loop that its clients see: connects, or copies of consecutive broadcasts, wait for the same moment. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import { standstill } from '../../../../report/figures/stalls.ts';
-import { decimals } from '../../../../report/text/format.ts';
+import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
+import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+import { gapOf, waitedFor } from '../connections/connect-waits.ts';
+import { busiest } from '../connections/pings.ts';
 
 /** Share of the time between two broadcasts within which their first copies count as one moment. */
 const MAX_SPREAD_SHARE = 0.2;
@@ -14,7 +17,48 @@ const MIN_SHARE = 0.5;
 /** A shorter pause is garbage collection, or a moment of a busy machine. */
 const MIN_STALL_MS = 200;
 
-export const stalls: Check[] = [checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result))];
+/** CPU of the server, in percent of a core, of an event loop that waited and did not work. */
+const WAITING_PERCENT = 10;
+
+const BLOCKED_FIX =
+  'find what blocks its event loop for so long: a loop, synchronous I/O or a large `JSON.parse`; a CPU profile shows it';
+const WAITING_FIX =
+  'find what it waited for: a synchronous call (`execSync`, `Atomics.wait`, files on a network), a stop of its process, or what is between the clients and it';
+
+export const stalls: Check[] = [
+  checkUnless('abort', 'WORKER_STALLED', (result) => stalledRamp(result)),
+  checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
+];
+
+/** Returns a time in which the server let nobody in, and then all that waited, although no connection had closed. */
+function stalledRamp(result: Measured): Found {
+  const { connections } = result;
+  const gap = gapOf(result);
+  const { held, closed, lost, failed, retries } = connections;
+  // Where a connection closed, its place may have been the one that was missing; where an attempt failed, the server refused it.
+  const isStall = held !== null && total(lost) === 0 && !closed && !failed && !retries;
+  // A worker that reports its event loop says it itself.
+  if (!gap || !isStall || stalledWorkers(result).some(({ window }) => window === 'ramp')) return undefined;
+  const seconds = gap.waitedMs / 1000;
+  const [from, to] = gap.untilT;
+  const percent = busiest(result, from - seconds, from);
+  const answer = waitedFor(result);
+  const cpu = percent === undefined ? '' : `; its processes used up to ${decimals(percent, 0)} % of a core meanwhile`;
+  const delayMs = longestDelayMs(result);
+  return {
+    message: `the server let nobody in for at least ${withUnit('seconds', seconds)}, until ${decimals(from, 1)} to ${decimals(to, 1)} s: ${integer(gap.opened)} of ${integer(connections.opened)} connections opened then, after ${withUnit('seconds', gap.meanMs / 1000)} on average${answer ? `, and waited for ${answer}` : ''}${cpu}; the generator was at most ${withUnit('milliseconds', delayMs)} late`,
+    window: 'ramp',
+    values: [
+      ...standstill(seconds),
+      ...valuesOf({ 'mean connect time then': gap.meanMs }, 'ms'),
+      ...valuesOf({ 'begin of the interval in which it ended': from, 'end of that interval': to }, 's'),
+      ...valuesOf({ 'connections that opened then': gap.opened, connections: connections.opened }),
+      ...valuesOf({ 'highest CPU of a server process': percent }, '%'),
+      ...valuesOf({ 'longest delay of the generator': delayMs }, 'ms'),
+    ],
+    fix: percent !== undefined && percent < WAITING_PERCENT ? WAITING_FIX : BLOCKED_FIX,
+  };
+}
 
 interface Stall {
   /** Time at which the first copies arrived, in seconds. */
@@ -46,7 +90,7 @@ export function stalledServer(result: Measured): Found {
       ...valuesOf({ standstills: found.length, 'broadcasts that arrived together': most }),
       ...valuesOf({ 'time between standstills': period ? Math.min(...apart) : undefined }, 's'),
     ],
-    fix: 'find what blocks its event loop for so long: a loop, synchronous I/O or a large `JSON.parse`; a CPU profile shows it',
+    fix: BLOCKED_FIX,
   };
 }
 

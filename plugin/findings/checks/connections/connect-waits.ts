@@ -1,0 +1,95 @@
+/** Connects that waited for the server: by the time in which none opened, and by the stage in which they waited. */
+
+import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { withUnit } from '../../../../report/model/amount.ts';
+import type { Detail, Measured } from '../../check.ts';
+import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+
+/** A shorter wait for a connection is no limit. */
+const MIN_WAIT_MS = 1000;
+/** A shorter mean of a stage is no queue. */
+const MIN_STAGE_MS = 100;
+/** Share of a stage's time that the server's other answers take at most: with a busy machine or server, all are slow. */
+const MAX_OTHER_SHARE = 0.1;
+
+/** Stages that end with an answer of the server, and what the client waits for. */
+const ANSWERS = {
+  upgrade: {
+    text: 'the answer to the WebSocket handshake',
+    fix: 'find what holds the handshake back: an `allowRequest` or a middleware of Engine.IO that waits, or a limit of the proxy, such as `limit_req`',
+  },
+  open: {
+    text: 'the handshake of Engine.IO',
+    fix: 'find what holds the handshake back: an `allowRequest` or a middleware of Engine.IO that waits, or a limit of the proxy, such as `limit_req`',
+  },
+  namespace: {
+    text: 'the answer of the namespace, after the handshake',
+    fix: 'find what the middleware of the namespace (`io.use`) waits for: a pool, a lock, a slow query or another service',
+  },
+};
+const STAGES = Object.keys(ANSWERS) as (keyof typeof ANSWERS)[];
+
+type Ramps = Pick<Measured, 'generator' | 'connections'>;
+
+export interface Gap {
+  waitedMs: number;
+  /** Begin and end of the interval in which connections opened again, in seconds. */
+  untilT: [number, number];
+  /** Connections that opened in this interval, and their mean connect time. */
+  opened: number;
+  meanMs: number;
+}
+
+/** @returns the longest time in which a connect waited for seconds and no other one opened, while the generator's timers were on time */
+export function gapOf(result: Ramps): Gap | undefined {
+  const { overTime } = result.connections;
+  if (!overTime) return undefined;
+  const { intervalSeconds, t, opened, slowestMs, meanMs } = overTime;
+  const least = Math.max(MIN_WAIT_MS, 2000 * intervalSeconds, MAX_GROWTH * longestDelayMs(result));
+  const gaps = slowestMs.flatMap((waitedMs, index): Gap[] => {
+    if (waitedMs === null || waitedMs < least) return [];
+    const since = index - Math.floor(waitedMs / 1000 / intervalSeconds);
+    const isGap = opened.slice(Math.max(0, since + 1), index).every((count) => count === 0);
+    if (!isGap) return [];
+    const from = t[index] ?? 0;
+    const then = { opened: opened[index] ?? 0, meanMs: meanMs[index] ?? 0 };
+    return [{ waitedMs, untilT: [from, from + intervalSeconds], ...then }];
+  });
+  return gaps.toSorted((a, b) => b.waitedMs - a.waitedMs)[0];
+}
+
+/** @returns the only stage in which connects waited for the server, on average, while its other answers came at once */
+export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
+  const { stagesMs } = result.connections;
+  const known = STAGES.flatMap((stage) => {
+    const summary = stagesMs[stage];
+    return summary ? [{ stage, ...summary }] : [];
+  });
+  const [slowest, ...others] = known.toSorted((a, b) => b.mean - a.mean);
+  const least = Math.max(MIN_STAGE_MS, MAX_GROWTH * longestDelayMs(result));
+  if (!slowest || others.length === 0 || slowest.mean < least) return undefined;
+  const otherMs = Math.max(...others.map(({ p99, max }) => p99 ?? max));
+  if (otherMs > MAX_OTHER_SHARE * slowest.mean) return undefined;
+  const { stage, mean, max } = slowest;
+  const { text, fix } = ANSWERS[stage];
+  return {
+    message: `connects waited ${seconds(mean)} on average, and up to ${seconds(max)}, for ${text} (stage \`${stage}\`), and at most ${withUnit('milliseconds', otherMs)} for the server’s other answers`,
+    values: valuesOf({ 'mean wait': mean, 'longest wait': max, 'longest wait in other stages': otherMs }, 'ms'),
+    fix,
+  };
+}
+
+/** @returns what the slowest connects waited for; undefined if they waited in several stages */
+export function waitedFor({ connections: { stagesMs, connectMs } }: Ramps): string | undefined {
+  const stage = STAGES.find((one) => (stagesMs[one]?.max ?? 0) >= (1 - MAX_OTHER_SHARE) * (connectMs?.max ?? Infinity));
+  return stage && `${ANSWERS[stage].text} (stage \`${stage}\`)`;
+}
+
+/** @returns whether connects waited for the server, and not for the generator or its machine */
+export function waitedForServer(result: Ramps): boolean {
+  return gapOf(result) !== undefined || slowStage(result) !== undefined;
+}
+
+function seconds(ms: number): string {
+  return withUnit('seconds', ms / 1000);
+}
