@@ -222,7 +222,13 @@ it('reports a recording without the messages of its WebSocket, and writes what i
 it('leaves out malformed and hostile parts', async (t) => {
   const hostile = ({ log: { entries } }: Har) => {
     const bad = [null, 7, { request: { url: 'javascript:alert(1)', method: 'GET' } }, { startedDateTime: 'never' }];
-    const messages = entries.flatMap(({ _webSocketMessages = [] }) => _webSocketMessages);
+    const messages = entries.findLast(({ _webSocketMessages }) => _webSocketMessages)?._webSocketMessages ?? [];
+    messages.unshift({
+      type: 'send',
+      time: 1.1e9,
+      opcode: 1,
+      data: '42/rooms,["mark",{"{{ $env.HOME }}":"{{{ $env.HOME }}}"}]',
+    });
     messages.push(
       { type: 'send', time: 1.9e9, opcode: 1, data: '42/rooms,["{{ $env.HOME }}","{{ $env.HOME }}"]' },
       { type: 'receive', time: 1.9e9, opcode: 1, data: '42/rooms,["said",' },
@@ -233,7 +239,9 @@ it('leaves out malformed and hostile parts', async (t) => {
   };
   const { code, said, flow, settings } = await initFrom(t, 'open', hostile);
   assert.equal(code, 0, said);
-  assert.deepEqual(flow, [...EXPECTED.open.flow, { hold: true }]);
+  const mark = { emit: ['mark', { '{ { $env.HOME }}': '{ { { $env.HOME }}}' }], namespace: '/rooms' };
+  const [connect, ...others] = EXPECTED.open.flow;
+  assert.deepEqual(flow, [connect, mark, ...others, { hold: true }]);
   assert.equal(settings?.delivery?.event, 'said');
 });
 

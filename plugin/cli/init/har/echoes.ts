@@ -68,10 +68,6 @@ export function echoesIn(packets: RecordedPacket[]): Echo[] {
     .map(({ sent, packet, args, event, id }) => ({ sent, packet, args, event, id }));
 }
 
-export function sentBySelf(packets: RecordedPacket[], event: string): RecordedPacket[] {
-  return packets.filter(({ data }) => (data as unknown[])[0] === event);
-}
-
 function textsIn({ data }: RecordedPacket): [JsonPath, string][] {
   const [, ...args] = data as unknown[];
   return leavesOf(args).flatMap((path): [JsonPath, string][] => {

@@ -8,8 +8,8 @@ import { findPaths, type Paths } from '../../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../../script/is-template.ts';
 import type { Answers } from '../options.ts';
 import type { Starter } from '../starter-scenario.ts';
-import { type Echo, echoesIn, sentBySelf } from './echoes.ts';
-import { type HarEntry, readHar } from './har-file.ts';
+import { type Echo, echoesIn } from './echoes.ts';
+import { type HarEntry, literal, readHar } from './har-file.ts';
 import { connectionsIn, type RecordedConnection, type RecordedPacket } from './recorded-connections.ts';
 import {
   CLOCK_MS,
@@ -182,7 +182,7 @@ function emitsBefore(echo: Echo | undefined, packets: RecordedPacket[], notes: s
     const text = JSON.stringify([packet.namespace, packet.data]);
     if (isPublished || seen.has(text)) return false;
     seen.add(text);
-    const count = sentBySelf(sent, event).length;
+    const count = sent.filter(({ data }) => (data as [string])[0] === event).length;
     if (count <= MAX_REPEATED) return true;
     if (!noted.has(event))
       notes.push(`The client sent ${JSON.stringify(event)} ${count} times: the flow does not. See the step \`every\`.`);
@@ -216,10 +216,10 @@ function emitStep(
 function waitFor(packet: RecordedPacket, values: RecordedValues): Record<string, unknown> {
   const [event] = packet.data as [string];
   const namespace = packet.namespace === '/' ? {} : { namespace: packet.namespace };
-  return { waitFor: { event, ...namespace, capture: values.capturesOf(packet) } };
+  return { waitFor: { event: literal(event), ...namespace, capture: values.capturesOf(packet) } };
 }
 
-/** YAML has no bytes; and Artillery has no escape for a template in what a user typed. */
+/** YAML has no bytes. */
 function isUnwritable(step: Record<string, unknown>, notes: string[]): boolean {
   const [event] = (step.emit ?? []) as unknown[];
   if (event === undefined || !hasBytes(step)) return false;

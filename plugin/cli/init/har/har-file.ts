@@ -115,3 +115,8 @@ export function readHar(path: string): HarEntry[] {
 export function headerOf(headers: Pair[], name: string): string | undefined {
   return headers.find((header) => header.name.toLowerCase() === name)?.value;
 }
+
+/** Artillery has no escape: what a page or a server made must not become a template, such as of the environment. */
+export function literal(text: string): string {
+  return text.replace(/\{(?=\{)/g, '{ ');
+}

@@ -2,7 +2,7 @@
 import { Decoder, type Packet, PacketType } from 'socket.io-parser';
 import type { Transport } from '../../../../protocol/wire/connection.ts';
 import { Unsupported } from '../../../run/receivers/explain-failure.ts';
-import type { HarEntry } from './har-file.ts';
+import { type HarEntry, literal } from './har-file.ts';
 
 export interface RecordedPacket {
   atMs: number;
@@ -93,7 +93,7 @@ function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedP
     const fresh = new Decoder();
     fresh.on('decoded', ({ type, nsp, id, data }: Packet) => {
       const kind = KINDS[type];
-      if (kind) into.packets.push({ atMs, isSent, kind, namespace: nsp, id, data });
+      if (kind) into.packets.push({ atMs, isSent, kind, namespace: literal(nsp), id, data });
     });
     return fresh;
   }

@@ -3,7 +3,7 @@ import { attempt } from '../../../../protocol/base/attempt.ts';
 import { formatJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
 import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
-import type { HarEntry } from './har-file.ts';
+import { type HarEntry, literal } from './har-file.ts';
 import type { RecordedPacket } from './recorded-connections.ts';
 
 /** A value that the client received. */
@@ -47,6 +47,9 @@ export function isOpaque(value: string, key = ''): boolean {
   );
 }
 
+/** Stands for a template, until the rest of a text is literal. */
+const PLACE = '\u{e000}';
+
 export class RecordedValues {
   readonly #origins: Origin[];
   readonly #login: HarEntry | undefined;
@@ -74,7 +77,9 @@ export class RecordedValues {
     if (typeof value === 'string') return this.#filledText(value, sent) as T;
     if (Array.isArray(value)) return value.map((one) => this.filled(one, sent)) as T;
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inside]) => [name, this.filled(inside, sent)])) as T;
+    return Object.fromEntries(
+      Object.entries(value).map(([name, inside]) => [literal(name), this.filled(inside, sent)]),
+    ) as T;
   }
 
   #filledText(text: string, { atMs, by, isEvent = false }: Sent): string {
@@ -85,8 +90,8 @@ export class RecordedValues {
     const found =
       earlier.findLast(({ value }) => value === text) ??
       earlier.findLast(({ value }) => value.length >= MIN_PART_LENGTH && value !== text);
-    if (!found) return text;
-    return text.replaceAll(found.value, `{{ ${this.#variableFor(found)} }}`);
+    if (!found) return literal(text);
+    return literal(text.replaceAll(found.value, PLACE)).replaceAll(PLACE, `{{ ${this.#variableFor(found)} }}`);
   }
 
   /** Returns whether each user would make something of its own by that request, such as a room in which it would be alone. */
