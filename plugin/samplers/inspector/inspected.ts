@@ -21,7 +21,7 @@ export interface InspectedMemory {
   externalBytes?: number;
   /** What `malloc` has handed out on the main thread. */
   mallocBytes?: number;
-  /** Longest stop of the process by the collections before this reading. */
+  /** Longest stop of the process by this reading and the collections before it. */
   pauseMs: number;
 }
 

@@ -35,8 +35,8 @@ const MEMORY = `(() => {
   return memory;
 })()`;
 
-/** Readings until V8 has compiled their code, for which it takes 0.2 MB in the process. */
-const WARM_UP = 20;
+/** Readings until V8 has compiled their code, for which it takes 0.2 MB in the process; fewer where each takes long. */
+const WARM_UP = { readings: 20, longestMs: 1000 };
 
 export class NodeProcess implements Inspected, InspectedProfiles {
   readonly name: string;
@@ -58,15 +58,20 @@ export class NodeProcess implements Inspected, InspectedProfiles {
 
   async read(collect: boolean): Promise<InspectedMemory> {
     let pauseMs = 0;
+    const pausing = async <T>(request: Promise<T>): Promise<T> => {
+      const beganMs = performance.now();
+      const answer = await request;
+      pauseMs = Math.max(pauseMs, performance.now() - beganMs);
+      return answer;
+    };
     return this.#inspect(async (session) => {
-      for (let count = 0; !this.#isWarm && count < WARM_UP; count++) await session.evaluate(MEMORY);
+      const endMs = performance.now() + WARM_UP.longestMs;
+      for (let count = 0; !this.#isWarm && count < WARM_UP.readings && performance.now() < endMs; count++)
+        await session.evaluate(MEMORY);
       this.#isWarm = true;
-      for (let count = 0; collect && count < COLLECTIONS; count++) {
-        const beganMs = performance.now();
-        await session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS);
-        pauseMs = Math.max(pauseMs, performance.now() - beganMs);
-      }
-      const { value } = await session.evaluate(MEMORY);
+      for (let count = 0; collect && count < COLLECTIONS; count++)
+        await pausing(session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS));
+      const { value } = await pausing(session.evaluate(MEMORY));
       const { rss, heapUsed, external, mallocBytes } = memorySchema.parse(value);
       return {
         ...(mallocBytes !== undefined && { mallocBytes }),
