@@ -95,7 +95,7 @@ export const memorySchema = object({
       .describe(
         'Node and Deno (`v8`): heap and external memory; `jvm`: the heap; `go`: the heap and stacks of goroutines',
       ),
-    longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a reading with its garbage collections'),
+    longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a reading and its collections'),
   })
     .optional()
     .describe('what collected the garbage and read the memory from outside (`workers.inspect`)'),
