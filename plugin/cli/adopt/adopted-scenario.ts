@@ -156,7 +156,7 @@ class Adoption {
     this.#document.remove(['config', 'socketio-v3']);
     if (!isDeepStrictEqual(engines[ENGINE], options)) {
       const line = this.#document.lineOf(ENGINE_PATH);
-      if (!isDeepStrictEqual(before, options) || !first) this.#document.set(ENGINE_PATH, options);
+      if (!first || !isDeepStrictEqual(Object(engines[first]), options)) this.#document.set(ENGINE_PATH, options);
       const why = 'the clients connect as before: polling first, unless the options say otherwise';
       this.changes.push({ line, before: first ? { [first]: engines[first] } : {}, after: { [ENGINE]: options }, why });
     }

@@ -295,3 +295,12 @@ it('never overwrites, and refuses what is no such scenario', async (t) => {
   const { code, stderr } = await cli(cwd, 'adopt', 'chat.yml');
   assert.deepEqual([code, readFileSync(join(cwd, 'chat.capacity.yml'), 'utf8')], [2, 'mine'], stderr);
 });
+
+it('writes the options that stood in `config.socketio-v3`, beside an engine without options', async (t) => {
+  const config = { ...V3, 'socketio-v3': { path: '/realtime/', transports: ['websocket'] } };
+  const { script } = await accepted(t, { config, scenarios: [{ engine: 'socketio-v3', flow: [{ think: 3 }] }] });
+  assert.deepEqual(script.config.engines, {
+    'socketio-capacity': { path: '/realtime/', transports: ['websocket'] },
+  });
+  assert.equal('socketio-v3' in script.config, false);
+});
