@@ -29,8 +29,13 @@ const driftSchema = object({
   leaks: z
     .boolean()
     .nullable()
-    .describe('an interval is above 0, and the rise above 1 MB; null if the readings are not conclusive'),
-  noLeakAbove: z.number().nullable().describe('bytes per connection from which a leak would have been detected'),
+    .describe(
+      'an interval is above 0, and the rise above what readings of an idle server differ by; null if the readings are not conclusive',
+    ),
+  noLeakAbove: z
+    .number()
+    .nullable()
+    .describe('bytes per connection from which a leak would have been detected, at least `high95`'),
   wouldTell: objectOrNull({
     connections: z.number().describe('connections of each wave; with churn, in all'),
     bytes: z.number().describe('bytes per connection that would be detected then'),

@@ -2,13 +2,21 @@
 import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
-import { ANSWERING, confirmedCauses, otherDrifts, workersDrift } from '../figures/left-behind.ts';
+import {
+  ANSWERING,
+  type Causes,
+  confirmedCauses,
+  otherDrifts,
+  provenLeaks,
+  workersDrift,
+} from '../figures/left-behind.ts';
 import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
 const NAME = 'What connections leave behind';
+const OF_WORKERS = `${NAME} in the workers`;
 const TOO_SHORT =
   'what connections leave behind is not known: that takes three readings after as many have left as were open at once, so a longer load';
 
@@ -31,8 +39,9 @@ export function overTimeLines(result: Result): Line[] {
   const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
   const none = `${found.collected ? 'no leak' : 'no growth'}${unseen && ` in ${layerTitle(result, layer)}`}`;
   const known = drift.leaks ? (size ?? drift.bytesPerConnection) : none;
+  const name = drift.leaks || provenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
-    { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, NAME) },
+    { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
     ...otherLines(result),
   ];
 }
@@ -129,13 +138,20 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
   const { bytesPerConnection, low95, high95, perSecond, bytesPerHour } = drift;
   const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
   const verb = isCollected(result, layer, found) && !onlyPages ? 'leaks' : 'grows by';
-  const pages = onlyPages ? '; heap and external memory do not, so it may be free pages: a longer run would show' : '';
+  const pages = onlyPages ? `; ${pagesText(onlyPages, low95, found)}` : '';
   const each = `${size(bytesPerConnection)} ${per} (${size(low95)} to ${size(high95)})`;
   if (!perConnection && !inTime)
     return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since(drift)}`;
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
   const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since(drift)}`;
+}
+
+/** @param leastBytes lower end of what the pages show per connection */
+function pagesText(kept: NonNullable<Causes['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
+  if ('excluded' in kept) return 'heap and external memory do not, so it may be free pages: a longer run would show';
+  const needed = whatTells(found, { connections: kept.connections, bytes: leastBytes });
+  return `heap and external memory cannot tell below ${size(kept.cannotTellBelow)}, so it may be free pages: ${needed}`;
 }
 
 function isCollected({ memory }: Described, layer: string, { collected }: OverTimeResult): boolean {

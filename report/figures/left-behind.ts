@@ -20,8 +20,8 @@ export interface LayerDrift {
 export interface Causes {
   perConnection: boolean;
   inTime: boolean;
-  /** Neither heap nor external memory rises: it may be free pages. */
-  onlyPages: boolean;
+  /** Pages alone rise, which may be free ones: what heap and external memory show meanwhile; undefined where they rise, too. */
+  onlyPages?: { excluded: true } | { cannotTellBelow: number; connections: number };
 }
 
 function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
@@ -34,21 +34,39 @@ function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
  * show as well is a leak by this cause.
  */
 export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
-  const own = causes(found.drift[layer] as Drift);
+  const drift = found.drift[layer] as Drift;
+  const own = causes(drift);
   const kept = OF_WORKERS.test(layer) && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
-  if (kept.length === 0) return { ...own, onlyPages: false };
-  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: true };
+  if (kept.length === 0) return own;
+  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: shownBy(kept, drift, found) };
   const shown = kept.filter(({ leaks }) => leaks).map(causes);
   const perConnection = own.perConnection && shown.some((one) => one.perConnection);
   const inTime = own.inTime && shown.some((one) => one.inTime);
-  return perConnection || inTime ? { perConnection, inTime, onlyPages: false } : { ...own, onlyPages: false };
+  return perConnection || inTime ? { perConnection, inTime } : own;
+}
+
+/** @returns whether the figures exclude even the lower end of what the pages show; else the waves of which they would */
+function shownBy(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNullable<Causes['onlyPages']> {
+  const bound = Math.max(...kept.map(({ noLeakAbove }) => noLeakAbove ?? 0));
+  const least = low95 ?? 0;
+  if (least <= 0 || bound < least) return { excluded: true };
+  const used = found.readings.slice(found.warmUpReadings);
+  const gone = (used.at(-1)?.gone ?? 0) - (used[0]?.gone ?? 0);
+  const perStep = found.kind === 'waves' ? gone / Math.max(1, used.length - 1) : gone;
+  return { cannotTellBelow: bound, connections: roundedUp((perStep * bound) / least) };
+}
+
+/** @returns two digits, the others zero */
+export function roundedUp(count: number): number {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
+  return Math.ceil(count / unit - 1e-9) * unit;
 }
 
 /** Too small a part of a worker's memory to exclude a leak. */
 const PART = 'workerExternal';
 
 /**
- * Pages come and go by the megabyte: where heap and external memory together show the same leak, their interval is narrower.
+ * Pages come and go by the megabyte: where heap and external memory together may show the same leak, with a narrower interval, they answer.
  * @returns the workers’ leak if any of their figures shows one, else the first that excludes one, else all of their memory
  */
 export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
@@ -56,15 +74,16 @@ export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   const excluding = found.find((one) => one.drift.leaks === false && one.layer !== PART);
   const leaking = found.find((one) => one.drift.leaks);
   const kept = drift[WITHOUT_PAGES];
-  if (leaking && kept?.leaks && isWithin(kept, leaking.drift) && !causes(leaking.drift).inTime)
+  if (leaking && kept?.leaks && isFiner(kept, leaking.drift) && !causes(leaking.drift).inTime)
     return { layer: WITHOUT_PAGES, drift: kept };
   return leaking ?? excluding ?? found[0] ?? null;
 }
 
-/** Returns whether the 95 % interval for each connection lies within the other one. */
-function isWithin(one: Drift, other: Drift): boolean {
+/** Returns whether the 95 % interval for each connection is narrower, and may contain the same value. */
+function isFiner(one: Drift, other: Drift): boolean {
   const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
-  return one.low95 !== null && one.high95 !== null && one.low95 >= low && one.high95 <= high;
+  if (one.low95 === null || one.high95 === null) return false;
+  return one.high95 - one.low95 <= high - low && one.high95 >= low && one.low95 <= high;
 }
 
 /** Moves with whatever runs on the machine, so no layer of it answers but shared memory and the sockets. */
@@ -76,7 +95,7 @@ export function leakingLayers(result: Described): LayerDrift[] {
   if (!found) return [];
   return [workersDrift(found) ?? [], otherDrifts(result)]
     .flat()
-    .filter(({ layer, drift }) => drift.leaks && !confirmedCauses(layer, found).onlyPages);
+    .filter(({ layer, drift }) => drift.leaks && confirmedCauses(layer, found).onlyPages === undefined);
 }
 
 /** @returns layers and counts that leak; null where there are none, and the workers' readings cannot tell */

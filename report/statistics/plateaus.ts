@@ -53,6 +53,8 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   if (line === null || line.low95 === null) return line;
   const degrees = points.length - (points[0]?.beside === undefined ? 2 : 3);
   if (degrees < 1 || fitGiven(points, 0, 1).information === 0) return null;
+  if (points.every(({ y, variance = 0 }) => y === points[0]?.y && variance === 0))
+    return { ...line, low95: 0, high95: 0 };
   const candidates = candidatesOf(points, degrees);
   const total = sum(candidates.map(({ weight }) => weight));
   const slope = sum(candidates.map((one) => one.weight * one.slope)) / total;

@@ -4,6 +4,7 @@
  */
 import type { Drift, OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
 import { familyOf } from '../../../report/figures/layers.ts';
+import { roundedUp } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { type Collecting, isUnclean, type Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory-measured.ts';
@@ -26,6 +27,9 @@ interface Term {
 
 /** Readings of an idle deployment differ by as much: a rise below it over the whole run is no leak. */
 const NOISE_BYTES = 1024 ** 2;
+/** What figures without pages differ by: V8's heap of one process compiles code late, Redis has buffers of 16 KB for its clients. */
+const HEAP_NOISE_BYTES = NOISE_BYTES / 2;
+const REDIS_NOISE_BYTES = 16 * 1024;
 /** V8 may let the heap of a process grow by as much before it first collects all garbage, so such a rise is no leak. */
 const GARBAGE_BYTES = 64 * NOISE_BYTES;
 /** The later half has to rise by this share of what the line says: a cache that has filled does not. */
@@ -49,12 +53,6 @@ export function resolved(drift: Drift, askedBytes: number, perStep: number): Dri
   if (leaks !== false || noLeakAbove === null || noLeakAbove <= askedBytes) return drift;
   const connections = roundedUp((perStep * noLeakAbove) / askedBytes);
   return { ...drift, leaks: null, wouldTell: { connections, bytes: (noLeakAbove * perStep) / connections } };
-}
-
-/** @returns two digits, the others zero */
-function roundedUp(count: number): number {
-  const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
-  return Math.ceil(count / unit - 1e-9) * unit;
 }
 
 /**
@@ -91,14 +89,16 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
   // Nothing is given back for ever. If one term seems to, part of a wave is freed after its reading, and the other is too high.
   const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
-  const isRising = isNamed || rises(alone[0], gone) || rises(alone[1], seconds);
-  const isTold = isNamed || !isRising;
-  const perConnection = isTold ? tighter(apart[0], alone[0]) : alone[0];
+  const risesWithConnections = rises(alone[0], gone);
+  const isRising = isNamed || risesWithConnections || rises(alone[1], seconds);
+  // No more can be left by one cause than by both together, as long as nothing is given back in time.
+  const perConnection = isNamed ? apart[0] : alone[0];
+  const perSecond = isNamed || !isRising ? apart[1] : risesWithConnections ? null : alone[1];
   return {
     bytesPerConnection: perConnection?.bytes ?? line.slope,
     low95: perConnection?.low95 ?? null,
     high95: perConnection?.high95 ?? null,
-    perSecond: isTold && apart[1] ? tighter(apart[1], alone[1]) : null,
+    perSecond,
     bytesPerHour: (line.slope * gone * 3600) / seconds,
     bytesPerWave: kind === 'waves' ? (line.slope * gone) / (points.length - 1) : null,
     leaks: alone[0] && isRising,
@@ -112,11 +112,6 @@ function termOf(line: ReturnType<typeof fitPlateaus>, distance: number, noiseByt
   if (!line || line.low95 === null) return null;
   const { slope, low95, high95 } = line;
   return { bytes: slope, low95, high95, noLeakAbove: Math.max(high95, noiseBytes / distance) };
-}
-
-/** No more can be left by one cause than by both together, as long as nothing is given back in time. */
-function tighter(apart: Term | null, alone: Term | null): Term | null {
-  return apart && alone ? { ...apart, noLeakAbove: Math.min(apart.noLeakAbove, alone.noLeakAbove) } : alone;
 }
 
 function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: number } {
@@ -145,8 +140,18 @@ export function overTimeFigures(
   const gone = (used.at(-1)?.gone ?? 0) - (used[0]?.gone ?? 0);
   const perStep = kind === 'waves' ? gone / (used.length - 1) : gone;
   const layers = Object.keys(first).filter(
-    (layer) => used.every((one) => layer in one.layers) && !uncollected.includes(layer),
+    (layer) =>
+      used.every((one) => layer in one.layers) &&
+      // A layer without processes, such as children of workers that have none.
+      used.some((one) => one.layers[layer] !== 0) &&
+      !uncollected.includes(layer),
   );
+  const noiseOf = (layer: string) => {
+    if (holdsGarbage(layer, collected) || isUnclean(measured, layer)) return GARBAGE_BYTES;
+    if (HEAP_FIGURES.includes(layer))
+      return Math.min(NOISE_BYTES, HEAP_NOISE_BYTES * Math.max(1, measured.inspectors?.size ?? 1));
+    return familyOf(layer) === 'redis' && !/(Pss|Rss|HostUsed)$/.test(layer) ? REDIS_NOISE_BYTES : NOISE_BYTES;
+  };
   return {
     kind,
     collected,
@@ -159,13 +164,15 @@ export function overTimeFigures(
         const drift = driftOf(
           used.map(({ t, gone, layers: read }) => ({ t, gone, bytes: read[layer] as number })),
           kind,
-          holdsGarbage(layer, collected) || isUnclean(measured, layer) ? GARBAGE_BYTES : NOISE_BYTES,
+          noiseOf(layer),
         );
         return drift ? [[layer, resolved(drift, asked, perStep)]] : [];
       }),
     ),
   };
 }
+
+const HEAP_FIGURES = ['workerKept', 'workerHeapUsed', 'workerExternal'];
 
 /** @returns whether the layer has garbage that nobody collected before the reading */
 function holdsGarbage(layer: string, collected: boolean): boolean {

@@ -193,8 +193,8 @@ describe('"no leak" is said only with a bound below what one connection costs', 
   }
 
   it('measures against the cost of a connection in that run', () => {
-    // The least rise that counts, 1 MB, is 2.1 KB for each of 500 connections.
-    const [large, small] = [figuresOf(100, 40_000), figuresOf(100, 1500)];
+    // The least rise of a heap that counts, 512 KB, is 2.1 KB for each of 250 connections.
+    const [large, small] = [figuresOf(50, 40_000), figuresOf(50, 1500)];
     assert.equal(large.workerHeapUsed?.leaks, false);
     assert.equal(small.workerHeapUsed?.leaks, null);
     assert.ok((small.workerHeapUsed?.wouldTell?.bytes ?? 0) <= 1500, JSON.stringify(small));
@@ -209,8 +209,49 @@ describe('"no leak" is said only with a bound below what one connection costs', 
   });
 
   it('keeps its promise: waves of the size that it names do show a leak of that size', () => {
-    const { connections = 0 } = figuresOf(10, 40_000).workerHeapUsed?.wouldTell ?? {};
-    assert.ok(connections > 10, `${connections}`);
+    const { connections = 0 } = figuresOf(5, 40_000).workerHeapUsed?.wouldTell ?? {};
+    assert.ok(connections > 5, `${connections}`);
     assert.equal(figuresOf(connections, 40_000).workerHeapUsed?.leaks, false);
   });
+});
+
+describe('leaks, bound and interval', () => {
+  it('agree for any readings', () => {
+    const normal = normals(7);
+    for (let run = 0; run < 400; run++) {
+      const [perConnection, perSecond, readingMb, stayingMb] = [3000, 50_000, 0.5, 0.5].map((most) =>
+        Math.max(0, most * normal()),
+      ) as [number, number, number, number];
+      const server = { perConnection, perSecond, readingMb, stayingMb };
+      const found = driftOf(readings(normal, server, run % 2 ? UNEVEN : UNEVEN.slice(0, 4)), 'waves');
+      const { leaks, low95, high95, noLeakAbove, perSecond: inTime } = found as Drift;
+      const said = JSON.stringify(found);
+      if (leaks) assert.ok((low95 ?? 0) > 0 || (inTime?.low95 ?? 0) > 0, said);
+      assert.ok((noLeakAbove ?? 0) >= (high95 ?? Infinity), said);
+      assert.ok(!inTime || inTime.noLeakAbove >= inTime.high95, said);
+    }
+  });
+
+  it('are exact for a figure that stands still', () => {
+    const still = [0, 100, 200, 250].map((gone, index) => ({ t: index * 10, gone, bytes: 4_055_820 }));
+    const { low95, high95, perSecond } = driftOf(still, 'waves') as Drift;
+    assert.deepEqual([low95, high95, perSecond?.low95, perSecond?.high95], [0, 0, 0, 0]);
+  });
+
+  /** Readings of real servers after each wave. */
+  const WAVES = [8, 18, 28, 38].map((t, index) => ({ t, gone: [100, 200, 250, 350][index] as number }));
+  for (const [server, layer, bytes, leaks] of [
+    ['that keeps a key of Redis for each', 'redisUsedMemory', [1_252_520, 1_466_344, 1_572_744, 1_787_592], true],
+    ['that keeps 2 KB of its heap for each', 'workerKept', [14_046_433, 14_321_524, 14_447_033, 14_703_036], true],
+    ['that keeps nothing', 'workerKept', [13_825_825, 13_890_841, 13_913_041, 13_964_996], false],
+    ['without child processes', 'workerChildrenPss', [0, 0, 0, 0], undefined],
+  ] as const) {
+    it(`of a server ${server}: ${leaks ? 'a leak' : leaks === false ? 'none' : 'no figure'}`, () => {
+      const series = new BoundedSeries<MomentReading>(100, (older) => older);
+      for (const [index, moment] of WAVES.entries())
+        series.add({ ...moment, connections: 0, layers: { [layer]: bytes[index] as number }, counts: {} });
+      const overTime = { collected: true, kind: 'waves', peaks: [], readings: series };
+      assert.equal(overTimeFigures({ overTime: overTime as never, uncollected: [] })?.drift[layer]?.leaks, leaks);
+    });
+  }
 });

@@ -5,12 +5,17 @@ import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import type { ArtilleryStats } from '../../../plugin/result/artillery-stats.ts';
 import { countsOverTime } from '../../../plugin/result/memory/counts-over-time.ts';
 import type { CountOverTime, Drift } from '../../../protocol/result/over-time-schema.ts';
+import { overTimeLines } from '../../../report/answer/over-time-line.ts';
 import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { type Change, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { drift, waves } from '../../helpers/waves.ts';
 
 const KB = 1024;
 const QUIET = drift(10, 50);
+const interval = (bytesPerConnection: number, low95: number, high95: number): Drift => ({
+  ...{ ...drift(bytesPerConnection, 0), low95, high95, noLeakAbove: high95 },
+  leaks: low95 > 0,
+});
 const unseen: Drift = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
 
 /** Of 400 connections, each leaves so many. */
@@ -61,6 +66,13 @@ describe('after waves, each layer has a finding of its own', () => {
       '11.0 KB',
     ],
     [
+      'heap and external memory show nearly the leak of all memory, more exactly',
+      leaving({ workerRss: interval(3870, 1931, 5848), workerKept: interval(2370, 1458, 3285) }),
+      'WORKERS_LEAK',
+      'Workers',
+      '2.3 KB',
+    ],
+    [
       'all memory leaks more than heap and external memory',
       leaving({
         workerRss: drift(40 * KB, 9 * KB),
@@ -105,6 +117,33 @@ describe('after waves, each layer has a finding of its own', () => {
       { name: 'left behind by each connection', value: 4345, unit: 'bytes', low95: 4222, high95: 4468 },
     ]);
   });
+});
+
+describe('where only pages of the workers grow', () => {
+  for (const [what, kept, text] of [
+    ['and what they keep is known finely, it does not grow', QUIET, /heap and external memory do not/],
+    [
+      'and what they keep is known too coarsely, more connections would tell',
+      { ...drift(2817, 4774), leaks: false },
+      /heap and external memory cannot tell below 7.4 KB, .*waves of 24,000 connections would show 1.6 KB/,
+    ],
+  ] as const) {
+    it(what, () => {
+      const result = waves({ drift: { workerRss: drift(2500, 900), workerKept: kept } });
+      assert.match(overTimeLines(result)[0]?.text ?? '', text);
+      assert.equal(verdictOf((found) => Object.assign(found.memory, result.memory)).codes.join(), '');
+    });
+  }
+});
+
+it('does not say that nothing is left behind where Redis keeps memory', () => {
+  const names = (redis: Drift) =>
+    overTimeLines(waves({ drift: { workerRss: QUIET, redisUsedMemory: redis } })).map(({ figure }) => figure?.name);
+  assert.equal(names(QUIET)[0], 'What connections leave behind');
+  assert.deepEqual(names(drift(2158, 200)).slice(0, 2), [
+    'What connections leave behind in the workers',
+    'Redis used_memory per connection that left',
+  ]);
 });
 
 describe('a count grows with the connections that have left', () => {
