@@ -1,5 +1,5 @@
 /** Names of other engines and clients, and names that people guess: what to write instead, or that there is no equivalent. */
-import type { Problem } from '../../../protocol/base/problems.ts';
+import type { Problem, Rewrite } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
 import {
@@ -230,6 +230,10 @@ const TABLE: Record<string, Hint> = {
   ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };
 
+/** `on: price`, which calls no function for each event. */
+const waitWithoutFunction: Rewrite = (owner, key) =>
+  Object(owner[key]).function === undefined ? WAIT.rewrite?.(owner, key) : undefined;
+
 const HINTS = new Map(Object.entries(TABLE));
 
 /** @param within key that the name is in: `step`, `emit`, `scenario`, `config`, `template`, … */
@@ -244,6 +248,9 @@ export function withHints(problems: Problem[]): Problem[] {
     const within = /^(flow|loop|parallel)\[/.test(parent) ? 'step' : parent.replace(/\[.*/, '');
     const hint = hintFor(name, within) ?? HINTS.get(name);
     if (name === 'emit') return { rewrite: asList, ...problem };
+    if (problem.at && /(flow|loop)\[\d+\]\.on(\.function)?$/.test(problem.path)) {
+      return { ...problem, at: problem.at.slice(0, problem.at.lastIndexOf('on') + 1), rewrite: waitWithoutFunction };
+    }
     if (!hint || !problem.isUnknownKey) return problem;
     const { text, rewrite } = hint;
     return { ...problem, message: `unknown option: ${text.replace('<key>', name)}`, ...(rewrite && { rewrite }) };

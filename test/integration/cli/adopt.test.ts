@@ -112,6 +112,7 @@ it('lets users stay by default, unless that is many times the load, or the user 
 /** Steps of other engines, and the steps that they become. */
 const REWRITTEN: [step: object, becomes: object][] = [
   [{ on: 'price' }, { waitFor: { event: 'price' } }],
+  [{ on: { event: 'price' } }, { waitFor: { event: 'price' } }],
   [{ listen: { channel: 'price', timeout: 5000 } }, { waitFor: { event: 'price', timeout: '5000ms' } }],
   [{ sleep: '500ms' }, { think: '500ms' }],
   [{ pause: { seconds: 3 } }, { think: 3 }],
