@@ -28,6 +28,7 @@ const PAGES = {
     Latency: '/method/latency',
     Delivery: '/method/delivery',
     Verdict: '/method/verdict',
+    'Applications that nobody changed': '/method/applications',
     'Comparing two results': '/method/comparing',
     Calibration: '/calibration',
   },

@@ -1,7 +1,7 @@
 /**
  * Runs with the file that `init` writes, against applications that require a login or send to rooms. An independent count checks them:
  * connections and CPU from /proc, V8's memory by the application itself, and the copies that one socket.io-client receives. The options
- * of `init` are those of docs/guide/logins.md. With NEIGHBOURS_CONNECTIONS=400, this is the table in docs/guide/own-server.md.
+ * of `init` are those of docs/guide/logins.md. With NEIGHBOURS_CONNECTIONS=400, this is the table in docs/method/applications.md.
  */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
