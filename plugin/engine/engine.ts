@@ -234,9 +234,14 @@ function planOf({
   broadcasts,
   rooms,
   delivery,
+  counts,
   usersLeave,
-}: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent'> {
-  const plan = { broadcasts: { count: broadcasts.count, bytes: broadcasts.bytes }, ...(rooms.count > 1 && { rooms }) };
+}: Settings): Pick<FleetSettings, 'broadcasts' | 'rooms' | 'ownEvent' | 'countedEvents'> {
+  const plan = {
+    broadcasts: { count: broadcasts.count, bytes: broadcasts.bytes },
+    ...(rooms.count > 1 && { rooms }),
+    countedEvents: counts,
+  };
   if (!delivery) return plan;
   return { ...plan, ownEvent: ownEventPlan(delivery, usersLeave) };
 }

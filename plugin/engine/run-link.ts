@@ -103,6 +103,8 @@ export class RunLink {
         return { type: 'sighted', requestId, sightings: (await fleet?.sight(message.watch, message.outside)) ?? [] };
       case 'messages':
         return { type: 'messages', requestId, counts: (await fleet?.messages(message.stage)) ?? NO_MESSAGES };
+      case 'events':
+        return { type: 'events', requestId, events: (await fleet?.events()) ?? [] };
       case 'fault':
         await fleet?.fault(message.order);
         return { type: 'faulted', requestId };

@@ -8,6 +8,7 @@ import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts'
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
 import type { EndKind } from '../../protocol/link/ends.ts';
+import type { EventCounts } from '../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
 import type { EventLoopHealth } from '../../protocol/link/health.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
@@ -35,6 +36,8 @@ export interface FleetSettings {
   rooms?: RoomPlan;
   /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
   ownEvent?: OwnEventPlan;
+  /** Events of which each connection counts its copies, without ids. */
+  countedEvents?: string[] | undefined;
   /** Reconnection of dropped connections; undefined without reconnection. */
   reconnection?: Backoff | undefined;
   /** Disconnects per second when many connections leave together. */
@@ -85,6 +88,8 @@ export interface ProcessQuestions {
   freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[];
   sight(order: SightOrder): Sightings;
   messages(stage: MessageStage): MessageCounts;
+  /** Copies of events without ids since the last call, on connections that were open all the time. */
+  events(): EventCounts[];
   fault(order: FaultOrder): void;
   /** @param id of a connection @returns undefined if it is neither connecting nor open */
   describe(id: number): ClientState | undefined;

@@ -6,6 +6,7 @@
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
+import type { EventCounts } from '../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
 import type { Sightings } from '../../protocol/link/sightings.ts';
@@ -120,6 +121,11 @@ export class Fleet {
   /** See `RunMessage`. @returns the sum of all processes' counts */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     return addUp(await this.#ask('messages', stage), NO_MESSAGES);
+  }
+
+  /** See `RunMessage`. */
+  async events(): Promise<EventCounts[]> {
+    return (await this.#ask('events')).flat();
   }
 
   /** See `RunMessage`. */

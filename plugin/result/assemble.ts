@@ -16,6 +16,7 @@ import { cpuFigures } from './cpu/assemble-cpu.ts';
 import { batchRows, deliveryFigures } from './delivery/assemble-delivery.ts';
 import { latencyFigures } from './delivery/assemble-latency.ts';
 import { messageFigures } from './delivery/assemble-messages.ts';
+import { eventCountFigures } from './delivery/event-counts.ts';
 import { doubtMiscounted, memoryFigures } from './memory/assemble-memory.ts';
 import { machineBalance } from './memory/machine-balance.ts';
 import { cpuByPlace } from './places/cpu-places.ts';
@@ -56,6 +57,7 @@ export function figuresOf(
     ...otherLoad(measurements),
     messages: messageFigures(measurements),
     delivery,
+    eventCounts: eventCountFigures(measurements),
     latency: latencyFigures(measurements),
     memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers, sampler.incompleteCpu),

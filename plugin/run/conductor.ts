@@ -7,6 +7,7 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { OverTime } from '../script/options/plugin-options.ts';
 import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
+import { beginCounts } from './broadcasts/event-counts.ts';
 import { checkPath, ownEventBroadcasts } from './broadcasts/own-event.ts';
 import { withRedisCpu } from './broadcasts/redis-commands.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
@@ -123,6 +124,7 @@ export class Conductor {
       await measurePlateau(this.#context, this.#checkpoints);
     await takeHeapProfiles(this.#context);
     const { messages } = measurements;
+    const counting = config.counts && !config.overTime ? await beginCounts(this.#context) : undefined;
     if (this.#leaving) await measureUnloaded(this.#context);
     else if (config.hold > 0) {
       await this.#during('hold', () =>
@@ -148,6 +150,7 @@ export class Conductor {
         measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
       );
     }
+    await counting?.end();
     if (messages) {
       await endMessages(this.#context);
       await measureWithoutMessages(this.#context);

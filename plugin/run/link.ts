@@ -5,6 +5,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
+import type { EventCounts } from '../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
 import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/link-messages.ts';
@@ -181,6 +182,12 @@ export class EngineLink {
     const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
     const counts = replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : []));
     return addUp(counts, NO_MESSAGES);
+  }
+
+  /** Reads the copies of events without ids since the last call. */
+  async events(): Promise<EventCounts[]> {
+    const replies = await this.#ask((requestId) => ({ type: 'events', requestId }));
+    return replies.flatMap((reply) => (reply.type === 'events' ? reply.events : []));
   }
 
   /** Begins or ends a fault. Resolves when all fleets have confirmed. */

@@ -106,8 +106,8 @@ function stackRules({ variables, options, hasStack }: ValidSettings): Rule[] {
 }
 
 /** Rules between options. */
-function optionRules({ script, options, engine, hasStack }: ValidSettings): Rule[] {
-  const { rooms, clients, delivery, control, workers } = options;
+function optionRules({ script, options, engine, flows, hasStack }: ValidSettings): Rule[] {
+  const { rooms, clients, counts, delivery, control, workers } = options;
   const named = script.scenarios?.some(
     (scenario) => scenario.name === clients && engineNameOf(scenario, script) === engine,
   );
@@ -137,6 +137,11 @@ function optionRules({ script, options, engine, hasStack }: ValidSettings): Rule
       option('delivery', 'audience', 'client'),
       delivery?.audience && (typeof delivery.audience.client === 'string') !== (delivery.join === undefined),
       'with `delivery.join`, expected a path into its arguments or its acknowledgement; without it, the name of a variable',
+    ],
+    [
+      option('counts'),
+      counts !== undefined && (engine !== ENGINE || !flows.every(({ holds }) => holds)),
+      'connections must stay while copies are counted: end every flow with `hold: true`',
     ],
     [option('clients'), clients !== undefined && !named, `no scenario has the name ${clients}`],
   ];

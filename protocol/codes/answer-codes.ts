@@ -134,6 +134,13 @@ export const ANSWER_FINDINGS = {
     invalidates: [],
     about: 'application',
   },
+  EVENT_COUNTS_DIFFER: {
+    meaning:
+      'connections got different numbers of copies of an event without ids, or none got any: copies were lost, or the event is not meant for all',
+    remedy:
+      'if it is meant for all, give it an id and name it in `delivery`, which tells which copies are missing where',
+    invalidates: [],
+  },
   COPIES_LOST: {
     meaning: 'members of the room did not receive every broadcast',
     remedy: 'see the logs of workers, proxy and Redis at the times of the incomplete broadcasts',

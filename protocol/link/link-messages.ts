@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
 import { count, index, instant, list, name, sentence } from './bounded-schemas.ts';
 import { messageCountsSchema, messageStageSchema } from './client-messages.ts';
+import { eventCountsSchema } from './event-counts.ts';
 import { faultOrderSchema } from './fault-messages.ts';
 import { freezeOrderSchema, frozenBroadcastSchema } from './ledger-messages.ts';
 import { sightingsSchema } from './sightings.ts';
@@ -56,6 +57,8 @@ export const runMessageSchema = z.discriminatedUnion('type', [
   message('sight', { requestId, watch: z.boolean(), outside: list(sentence) }),
   /** Changes the stage of repeated messages, and requests their counts. */
   message('messages', { requestId, stage: messageStageSchema }),
+  /** Requests the copies of events without ids since the last request. */
+  message('events', { requestId }),
   /** Begins or ends the counts of a planned fault. */
   message('fault', { requestId, order: faultOrderSchema }),
   /** Closes held connections, staggered. */
@@ -83,6 +86,7 @@ export const engineMessageSchema = z.discriminatedUnion('type', [
   report('frozen', { requestId, rows: list(frozenBroadcastSchema) }),
   report('sighted', { requestId, sightings: list(sightingsSchema) }),
   report('messages', { requestId, counts: messageCountsSchema }),
+  report('events', { requestId, events: list(eventCountsSchema) }),
   report('faulted', { requestId }),
   report('closed', { requestId }),
   /** The engine's host is lost; no more reports will follow. */

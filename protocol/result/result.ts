@@ -11,7 +11,7 @@ import { faultSchema } from './fault-schema.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
 import { generatorsSchema } from './generators-schema.ts';
-import { functionsSchema, httpSchema, otherUsersSchema } from './http-schema.ts';
+import { eventCountsSchema, functionsSchema, httpSchema, otherUsersSchema } from './http-schema.ts';
 import { latencySchema } from './latency-schema.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine-schema.ts';
 import { memorySchema } from './memory-schema.ts';
@@ -78,6 +78,7 @@ export const resultSchema = object({
   delivery: deliverySchema.describe(
     '[Who received what](../method/delivery.md). Null if not measured: `absent.delivery` has the reason.',
   ),
+  eventCounts: eventCountsSchema,
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
   cpu: cpuSchema.describe('CPU by layer; 100 % is one core. A figure that is not larger than its noise is null.'),

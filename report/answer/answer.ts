@@ -5,6 +5,7 @@ import { processesLine } from '../../protocol/result/processes-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
 import { connectionLines } from './connections-line.ts';
+import { countedLines } from './counted-line.ts';
 import { cpuLines } from './cpu-line.ts';
 import { deliveryLines } from './delivery-line.ts';
 import { faultLines } from './fault-line.ts';
@@ -24,7 +25,7 @@ import { cpuPlacesLine } from './places-line.ts';
 const LINES: Record<string, (result: Result) => Line[]> = {
   connections: (result) => [...connectionLines(result), ...httpLines(result), ...functionLines(result)],
   fault: faultLines,
-  delivery: deliveryLines,
+  delivery: (result) => [...deliveryLines(result), ...countedLines(result)],
   latency: latencyLines,
   messages: messageLines,
   memory: (result) => [

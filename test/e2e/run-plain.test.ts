@@ -65,6 +65,17 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     );
   });
 
+  it('counts events without ids for each connection', async (t) => {
+    const { url } = await startPlainServer(t);
+    const flow = [{ every: { seconds: 0.5, emit: { channel: 'say', data: 'x' } } }, { hold: true }];
+    const own = script({ target: url }, { counts: ['said', 'never'], hold: 3 }, {}, flow);
+    const { result, output } = await goodInProcess(own, ['EVENT_COUNTS_DIFFER']);
+    const [said, never] = result.eventCounts;
+    assert.deepEqual([said?.receivers, said?.missingAtLeast, never?.most], [10, 0, 0]);
+    assert.ok((said?.fewest ?? 0) > 10, JSON.stringify(said));
+    assert.match(output.replace(/\s+/g, ' '), /o copy of `never` came to any of 10 connections/);
+  });
+
   it('adds up the metrics of two servers, and reports their source', async (t) => {
     const [first, second] = await Promise.all([startPlainServer(t), startPlainServer(t)]);
     const prometheus = [first, second].map(({ url }) => ({ url: `${url}/metrics` }));

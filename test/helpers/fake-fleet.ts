@@ -65,6 +65,10 @@ export class FakeFleet {
     return { sent: 0, unanswered: 0, passedOver: 0 };
   }
 
+  async events() {
+    return [];
+  }
+
   async close(): Promise<void> {
     this.closed = true;
   }

@@ -189,6 +189,7 @@ export class FakeRun {
       },
       sight: async () => [],
       fault: async ({ stage }) => void this.asked.push(`fault ${stage}`),
+      events: async () => [],
       messages: async (stage) => {
         this.asked.push(`messages ${stage}`);
         return this.messages(stage);

@@ -106,6 +106,7 @@ export function perfectResult(): Result {
     http: null,
     otherUsers: null,
     functions: null,
+    eventCounts: [],
     processes: null,
     generators: [],
     workers: [],

@@ -64,6 +64,8 @@ export class StandIn {
         return { type: 'sighted', requestId: message.requestId, sightings: [] };
       case 'messages':
         return { type: 'messages', requestId: message.requestId, counts: NO_MESSAGES };
+      case 'events':
+        return { type: 'events', requestId: message.requestId, events: [] };
       case 'fault':
         return { type: 'faulted', requestId: message.requestId };
       case 'close':

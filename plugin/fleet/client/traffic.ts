@@ -10,6 +10,8 @@ export class Traffic {
   largestSentBytes = 0;
   announced: Announced = NOTHING_ANNOUNCED;
   lastEvent: SeenEvent | undefined = undefined;
+  /** Counts events by name; undefined unless the run counts events without ids. */
+  counter: { count(name: string): void } | undefined = undefined;
 
   /** @param messages that are sent, each as the text or the bytes of a packet without its type */
   sends(messages: readonly (string | Uint8Array)[]): void {
@@ -30,5 +32,6 @@ export class Traffic {
     this.received++;
     this.lastEvent = event;
     event.receiver = this;
+    if (this.counter !== undefined) this.counter.count(event.name);
   }
 }

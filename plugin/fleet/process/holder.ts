@@ -65,7 +65,12 @@ export class Holder {
 }
 
 /** Loads the official client only if it is used: it costs the memory that the light client saves. */
-async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSettings): Promise<Clients> {
+async function loadClients({
+  client,
+  ownEvent,
+  countedEvents = [],
+  defaults: { parser },
+}: FleetSettings): Promise<Clients> {
   if (client === 'official') {
     const { OfficialClient } = await import('../official/official-client.ts');
     const create: CreateClient = (options, sink, sessions) => new OfficialClient(options, sink, ownEvent, sessions);
@@ -75,5 +80,7 @@ async function loadClients({ client, ownEvent, defaults: { parser } }: FleetSett
   const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, ownEvent);
+  // Before the server sends so many names that further ones are not told apart.
+  for (const name of countedEvents) light.events.named(name);
   return { create: light.create.bind(light), close: () => light.close() };
 }

@@ -1,6 +1,7 @@
 /** Everything that a fleet process holds, counts and times; a reset replaces it by a new one. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
+import type { EventCounts } from '../../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../../protocol/link/fault-messages.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Sightings as Report } from '../../../protocol/link/sightings.ts';
@@ -24,6 +25,7 @@ import { Returns } from './connections/returns.ts';
 import { Connecting } from './counts/connecting.ts';
 import { Counts } from './counts/connection-counts.ts';
 import { Ends } from './counts/end-counts.ts';
+import { readEventCounts } from './counts/event-counts.ts';
 import { Ledger } from './ledger/ledger.ts';
 import { Sightings } from './ledger/process-sightings.ts';
 import { RoomShare } from './ledger/room-share.ts';
@@ -93,6 +95,11 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     this.sightings.watch(watch);
     for (const id of outside) this.ledger.discard(this.sightings.discard(id));
     return this.sightings.report();
+  }
+
+  events(): EventCounts[] {
+    const counters = this.connections.open().flatMap(({ eventCounter }) => eventCounter ?? []);
+    return readEventCounts(this.settings.countedEvents ?? [], counters);
   }
 
   messages(stage: MessageStage): MessageCounts {

@@ -1,6 +1,8 @@
 /** Everything that a run has measured so far. The conductor writes it; `plugin/result/` makes the result document from it. */
+
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
+import type { EventCounts } from '../../../protocol/link/event-counts.ts';
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
@@ -194,6 +196,8 @@ export class Measurements {
   ownEvent: OwnEventMeasured | undefined;
   /** Set if the flows have `every` steps. */
   messages: MessagesMeasured | undefined;
+  /** Copies of events without ids while all were connected. */
+  eventCounts: { seconds: number; counts: EventCounts[] } | undefined;
   snapshots: EngineSnapshot[] = [];
   generator: GeneratorLoop[] = [];
   /** CPU throttling by worker name; the generator's key is an empty name. */

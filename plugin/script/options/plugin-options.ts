@@ -53,6 +53,14 @@ export const optionsSchema = z.strictObject({
   delivery: deliverySchema
     .optional()
     .describe('an [event of your own server](../method/delivery.md) to count instead of these broadcasts'),
+  counts: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(8)
+    .optional()
+    .describe(
+      'events without ids whose [copies are counted](../method/delivery.md#counts) per connection, such as prices or cursors',
+    ),
   clients: z
     .string()
     .optional()

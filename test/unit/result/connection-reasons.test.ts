@@ -365,6 +365,8 @@ describe('transports', () => {
 describe('functions and users of other engines', () => {
   const functions = { received: 9, dropped: 0, failures: { check: 2 }, counters: {} };
   const http = { requests: 5, responses: { 200: 3 }, failures: { econnreset: 1 }, pending: 0 };
+  const ofPrice = { event: 'price', seconds: 9, receivers: 5, copies: 490 };
+  const counts = { ...ofPrice, most: 100, fewest: 90, missingAtLeast: 0, missingAtMost: 10 };
   const otherUsers = { started: 9, ended: 9, failures: { econnreset: 1 } };
   testRuns([
     [
@@ -376,6 +378,12 @@ describe('functions and users of other engines', () => {
       'are named if events came too fast',
       { result: { functions: { ...functions, failures: {}, dropped: 7 } } },
       ['FUNCTION_FAILED', '7 events'],
+    ],
+    [
+      'get different numbers of copies, or none',
+      { result: { eventCounts: [{ ...counts, missingAtLeast: 7 }, { ...counts, most: 0, fewest: 0 }, counts] } },
+      ['EVENT_COUNTS_DIFFER', '90 to 100 copies', 'at least 7'],
+      ['EVENT_COUNTS_DIFFER', 'no copy of `price`'],
     ],
     [
       'are named if they failed',

@@ -13,7 +13,7 @@ const PATHS = ['rss', 'heapUsed', 'external', 'cpuMicroseconds', 'pid'];
 /** Options that are shown: names, paths and expressions, which describe the run. */
 const SHOWN = [
   // of the plugin
-  ...['room', 'clients', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
+  ...['room', 'clients', 'counts.0', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
   ...['delivery.audience.event', 'delivery.audience.client', 'delivery.publish.emit.0', 'fault.command.0'],
   ...['workers', 'layers.x'].flatMap((part) =>
     [

@@ -88,6 +88,18 @@ export const connections: Check[] = [
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
     };
   }),
+  check('EVENT_COUNTS_DIFFER', ({ eventCounts }) =>
+    eventCounts
+      .filter(({ most, missingAtLeast }) => most === 0 || missingAtLeast > 0)
+      .map(({ event, receivers, most, fewest, missingAtLeast }) => ({
+        message:
+          most === 0
+            ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
+            : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
+        ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
+        values: valuesOf({ 'most copies': most, 'fewest copies': fewest, 'missing copies': missingAtLeast }),
+      })),
+  ),
   check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
     if (!functions) return undefined;
     const { received, dropped, failures } = functions;

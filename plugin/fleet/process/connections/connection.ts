@@ -22,6 +22,7 @@ import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
 import type { ConnectionCommand, EmitCommand } from '../../fleet-messages.ts';
 import type { Member } from '../acknowledgements.ts';
 import { endOf } from '../counts/end-counts.ts';
+import { EventCounter } from '../counts/event-counts.ts';
 import { FINALIZED } from '../ledger/process-sightings.ts';
 import { NO_SENDERS, type SendingConnection } from '../messages/sender.ts';
 import type { Parts } from '../process-parts.ts';
@@ -50,6 +51,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   unanswered: SendingConnection['unanswered'] = undefined;
   joins: ReturningConnection['joins'] = NO_JOINS;
   away: Absence | undefined = undefined;
+  eventCounter: EventCounter | undefined = undefined;
   readonly #parts: Parts;
   #pending = NONE_PENDING;
   /** When it opened last, in whole ms of `performance.now()`. */
@@ -112,6 +114,11 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const client = dialer.dial(this, this.#overrides, sessions);
     // Set before the first packet: a server can send events as soon as it has accepted the namespace.
     client.interest = this.#listening?.names;
+    const { countedEvents } = this.#parts.settings;
+    if (countedEvents) {
+      this.eventCounter ??= new EventCounter(countedEvents);
+      client.traffic.counter = this.eventCounter;
+    }
     this.client = client;
     counts.connecting++;
     for (const namespace of waiting) client.connect(namespace);
@@ -311,6 +318,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     acknowledgements.left(this, reason);
     repeatedMessages.disconnected(this);
     counts.dropped(this, Math.round(performance.now()) - this.#openedAtMs);
+    this.eventCounter?.interrupt();
     this.client = undefined;
     this.open = false;
   }
