@@ -107,7 +107,25 @@ export function withCauses(findings: Finding[], result: Measured, measurements: 
     ...finding,
     explains: explainedBy(finding, findings, result, measurements),
   }));
-  return explaining.map((finding) => withoutBlame(finding, explaining));
+  return withoutRepeats(
+    explaining.map((finding) => withoutBlame(finding, explaining)),
+    result,
+  );
+}
+
+/** Leaves out consequences that say nothing beside their cause; the cause takes over what they explain. */
+function withoutRepeats(all: Finding[], { memory }: Measured): Finding[] {
+  const causesOf = ({ code }: Finding) => all.filter(({ explains }) => explains.includes(code)).map((one) => one.code);
+  const repeats = all.filter((one) => {
+    const causes = causesOf(one);
+    // Memory that the run did not measure cannot be in doubt.
+    const isUnmeasured = one.code === 'PLATEAUS_UNUSABLE' && memory.perConnection === null && causes.length > 0;
+    return isUnmeasured || (one.code === 'DEPLOYMENT_CHANGED' && causes.includes('PROCESS_ENDED'));
+  });
+  const explainedBy = (code: string) => repeats.find((one) => one.code === code)?.explains ?? [code];
+  return all
+    .filter((one) => !repeats.includes(one))
+    .map((one) => ({ ...one, explains: [...new Set(one.explains.flatMap(explainedBy))] }));
 }
 
 export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): CodedDetail[] {

@@ -20,7 +20,8 @@ export function absentSections(measurements: Measurements, settings: Pick<Settin
   const delivery = whyNoDelivery(measurements, settings);
   const roundTrip = control ? undefined : NO_CONTROL;
   const crossWorker = control && delivery === undefined ? whyNotPlaced(measurements) : undefined;
-  const all = { memory: readings, cpu: readings, delivery, latency: delivery, roundTrip, crossWorker };
+  const memoryReadings = readings ?? whyNoMemory(measurements);
+  const all = { memory: memoryReadings, cpu: readings, delivery, latency: delivery, roundTrip, crossWorker };
   return Object.fromEntries(Object.entries(all).filter(([, reason]) => reason !== undefined));
 }
 
@@ -41,6 +42,14 @@ function whyNobody({ snapshots }: Measurements): string | undefined {
   const opened = sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended))));
   const asked = sum(snapshots.map(({ accounts }) => accounts.asked));
   return asked > 0 && opened === 0 ? 'no connection was open' : undefined;
+}
+
+/** @returns undefined where memory was read with open connections, or where the run has not ended */
+function whyNoMemory({ plateaus, stages, overTime, fault }: Measurements): string | undefined {
+  const hasEnded = stages.some(({ name }) => name === 'disconnect') && !overTime && !fault;
+  return hasEnded && plateaus.length > 0 && plateaus.every(({ connections }) => connections === 0)
+    ? 'no connection was open when memory was read'
+    : undefined;
 }
 
 const RESTORED =

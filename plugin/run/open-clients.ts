@@ -45,7 +45,7 @@ export async function openProbe(
 /** Reports which measurements are missing because the server refuses the run's clients. @returns settings without them */
 export function withoutClients(
   settings: Settings,
-  { reason, fix }: Refused,
+  { reason, fix, failure }: Refused,
   run: Omit<Opening, 'closers' | 'signal'>,
 ): Settings {
   const { control, delivery, warmUp, broadcasts } = settings;
@@ -58,7 +58,14 @@ export function withoutClients(
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
   if (lost.length === 0) run.log(`Note: the server refused a client of the run: ${reason}. The load is not affected.`);
-  else run.measurements.observations.note('clientsRefused', { error: reason, fix, lost });
+  else
+    run.measurements.observations.note('clientsRefused', {
+      error: reason,
+      fix,
+      lost,
+      cause: failure?.code,
+      words: failure?.message,
+    });
   const ofPublishers = publishes ? { delivery: undefined, broadcasts: { ...broadcasts, count: 0 } } : {};
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }

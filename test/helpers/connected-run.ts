@@ -49,7 +49,7 @@ export function run({ accounts, failures = {}, measured: ofRun, result, snapshot
   const { findings, verdict, outcome } = conclude(measured, { ...perfectResult(), ...result, connections });
   for (const found of findings) assertValues(found);
   const reasons = rootsOf(findings);
-  return { connections, verdict, outcome, reasons, codes: reasons.map(({ code }) => code) };
+  return { connections, verdict, outcome, findings, reasons, codes: reasons.map(({ code }) => code) };
 }
 
 type Case = [situation: string, changes: Changes, ...reasons: [code: string, ...details: (string | number)[]][]];

@@ -3,6 +3,7 @@ import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import { total } from '../../../report/text/format.ts';
 import { interruptionOf, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
 import { sum } from '../../result/sums.ts';
+import type { Observed } from '../../run/measurements/observations.ts';
 import { tooLarge } from '../checks/connections/ends-checks.ts';
 import { acksOf } from '../checks/delivery/messages-checks.ts';
 import { publishersWereLost } from '../evidence.ts';
@@ -14,6 +15,9 @@ import {
   ofMissing,
   UNANSWERED_ON_LOST,
 } from './edges.ts';
+
+/** Numbers such as a time to wait can differ between answers to the same refusal. */
+const withoutNumbers = (words: string) => words.replaceAll(/\d+/g, '0');
 
 const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;
 
@@ -36,6 +40,16 @@ export const CONNECTION_CAUSES: Causes = {
       effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
       evidence: 'as many failed as are missing',
       holds: ({ result: { connections } }) => connections.peak + connections.failed >= connections.target,
+    },
+    {
+      effects: ['CLIENTS_REFUSED'],
+      evidence: 'connections failed with the same code and the same words, apart from numbers',
+      holds: ({ result: { connections }, measurements: { observations } }) => {
+        const refusals = observations.of('clientsRefused');
+        const isSame = ({ cause = '', words = '' }: Observed['clientsRefused']) =>
+          withoutNumbers(words) === withoutNumbers(connections.failureExamples[cause] ?? '');
+        return refusals.length > 0 && refusals.every(isSame) && !observations.has('sentinelRefused');
+      },
     },
     OF_NO_CONNECTION,
   ],

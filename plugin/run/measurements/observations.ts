@@ -63,7 +63,14 @@ export interface Observed {
   };
   connectionsStayed: { connections: number; seconds: number };
   warmUpFailed: { error: string; connections: number };
-  clientsRefused: { error: string; fix: string; lost: string[] };
+  /** `cause` and `words` are the failure code and its text, as of the virtual users. */
+  clientsRefused: {
+    error: string;
+    fix: string;
+    lost: string[];
+    cause?: string | undefined;
+    words?: string | undefined;
+  };
   sentinelRefused: { error: string; fix: string };
   sentinelLost: { joinError: string } | { broadcasts: number } | { ended: string };
   roundTripsMissing: { load: 'single' | 'underLoad'; missing: number; asked: number; why: string };

@@ -27,6 +27,8 @@ export class Refused extends CapacityError {
   readonly reason: string;
   /** Whether the server might accept a client with other options, such as a login. */
   readonly dependsOnClient: boolean;
+  /** The failure of the connection; undefined if it opened. */
+  failure: Pick<FleetError, 'code' | 'message'> | undefined;
   /** Failure code of the step, if one failed. */
   readonly step: string | undefined;
 
@@ -58,6 +60,12 @@ export class NeedsOptions extends CapacityError {
 
 /** @param connection options of the failed attempt @returns TARGET_UNREACHABLE */
 export async function explainFailure(connection: ConnectionTarget, error: FleetError): Promise<CapacityError> {
+  const explained = await explain(connection, error);
+  if (explained instanceof Refused) explained.failure = error;
+  return explained;
+}
+
+async function explain(connection: ConnectionTarget, error: FleetError): Promise<CapacityError> {
   const { url, namespace } = connection;
   const { code, message, data, after } = error;
   if (code === 'namespace_refused')
@@ -142,7 +150,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
     const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
-    if (!isRefusal(status) || status === 400) {
+    if (!isRefusal(status) || (status === 400 && !upgrade?.isRefusal)) {
       const fix = why === '' ? WEBSOCKET_FIX : `${upgrade?.fix}; to measure without WebSockets, TRANSPORTS=polling`;
       return connection.transports.includes('polling')
         ? failed(found, fix)

@@ -26,7 +26,7 @@ const FIXES: Record<number, string> = {
   414: SHORTEN,
   421: 'the server does not serve that host name: correct the name in the target, or `tls.servername`',
   425: 'the server refuses early data: turn off TLS session resumption (`tls.resume`)',
-  426: `if Socket.IO has another path there, ${SET_PATH}; or ${NOT_SOCKETIO}`,
+  426: `${GIVE}, such as the version of a client`,
   429: "raise the rate limit for this machine's address, or wait until it has passed",
   431: SHORTEN,
   451: 'the server does not serve this region: measure from another one',

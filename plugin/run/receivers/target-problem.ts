@@ -130,7 +130,9 @@ export function tlsProblem(answer: unknown): TargetProblem | undefined {
 }
 
 /** Statuses that mean that Socket.IO is not at this address, or that a proxy does not reach the server. */
-const NOT_SOCKETIO_STATUSES = [404, 405, 406, 410, 426, 501, 502, 504, 505];
+const NOT_SOCKETIO_STATUSES = [404, 405, 406, 410, 501, 502, 504, 505];
+/** Body with which `ws` answers a request without an upgrade. */
+const PLAIN_WEBSOCKET = /^(upgrade required)?$/i;
 
 /** @returns whether the server itself refused; otherwise, the target is unreachable or not Socket.IO */
 export function isRefusal(status: number): boolean {
@@ -231,14 +233,17 @@ function statusProblem(handshake: HandshakeResult, status: number): TargetProble
   const statusFix = httpFix(status);
   if (status === 404 || status === 410)
     return { found: `HTTP ${status} at ${path}${suffix}`, fix: statusFix ?? SET_PATH };
-  if (status === 426)
-    return { found: 'it answered HTTP 426: a plain WebSocket server, not Socket.IO', fix: statusFix ?? NOT_SOCKETIO };
+  if (status === 426 && PLAIN_WEBSOCKET.test(words))
+    return {
+      found: 'it answered HTTP 426: a plain WebSocket server, not Socket.IO',
+      fix: `if Socket.IO has another path there, ${SET_PATH}; or ${NOT_SOCKETIO}`,
+    };
   if (location !== undefined && status >= 300 && status < 400) return redirectProblem(handshake, status, location);
   if (isRefusal(status)) {
     const fix = /origin/i.test(words) ? ORIGIN_FIX : (statusFix ?? 'see its answer, and the log of the server');
     // A plain-text answer is the server's own, so the Upgrade header reached it.
     const isProxy = status === 400 && asked === 'websocket' && (words === '' || isPage);
-    return { found, fix: isProxy ? UPGRADE_HEADERS : fix, isRefusal: true };
+    return isProxy ? { found, fix: UPGRADE_HEADERS } : { found, fix, isRefusal: true };
   }
   if (statusFix !== undefined) return { found, fix: statusFix };
   if (status < 300) {

@@ -139,23 +139,32 @@ test('a mismatch of http and https is reported, in both directions', async (t) =
 });
 
 test('a server that requires a login is a refusal, after which the run goes on', async (t) => {
-  for (const status of [401, 403, 429, 500, 503]) {
-    const error = await refusalBy(await answering(status, 'who are you?', { 'retry-after': '30' })(t));
+  for (const status of [401, 403, 426, 429, 500, 503]) {
+    const body = status === 426 ? '{"message":"who are you?"}' : 'who are you?';
+    const error = await refusalBy(await answering(status, body, { 'retry-after': '30' })(t));
     assert.equal(error.constructor.name, 'Refused');
     assert.match(error.message, new RegExp(`${status}.* who are you\\?, Retry-After: 30$`));
   }
 });
 
-test('a server that answers polling but refuses the WebSocket with a page is a refusal', async (t) => {
-  const { url, http: server } = await startChat(t, () => {});
-  server.removeAllListeners('upgrade').on('upgrade', (_request, socket) => {
-    const page = '<title>Attention Required!</title><h1>Sorry, you have been blocked</h1>';
-    socket.end(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${page.length}\r\n\r\n${page}`);
-  });
-  const error = await refusalBy(url);
-  assert.equal(error.constructor.name, 'Refused');
-  assert.match(error.message, /403 Forbidden, Attention Required!: Sorry, you have been blocked, although it answers/);
-  assert.match(error.fix, /allow this machine's address/);
+test('a server that answers polling but refuses the WebSocket with words is a refusal', async (t) => {
+  const page = '<title>Attention Required!</title><h1>Sorry, you have been blocked</h1>';
+  const answers: [answer: string, body: string, message: RegExp, fix: RegExp][] = [
+    ['403 Forbidden', page, /403 Forbidden, Attention Required!: Sorry, you have been blocked, although/, /address/],
+    ['400 Bad Request', '{"code":5,"message":"Unsupported"}', /400 Bad Request, Unsupported, although/, /asks for/],
+    ['426 Upgrade Required', '{"message":"too old"}', /426 Upgrade Required, too old, although/, /the version/],
+  ];
+  for (const [answer, body, message, fix] of answers) {
+    const { url, http: server } = await startChat(t, () => {});
+    server.removeAllListeners('upgrade').on('upgrade', (_request, socket) => {
+      socket.end(`HTTP/1.1 ${answer}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    });
+    const error = await refusalBy(url);
+    assert.equal(error.constructor.name, 'Refused');
+    assert.match(error.message, message);
+    assert.match(error.fix, fix);
+    assert.doesNotMatch(error.fix, /next\(\)/);
+  }
 });
 
 test('a proxy that removes the Upgrade header is reported with the header', async (t) => {

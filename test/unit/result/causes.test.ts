@@ -128,6 +128,14 @@ const ledgerFull: Change = (_, measured) => {
   measured.ownEvent = { ...newOwnEvent('said', '$.0', 'server', false), published: 20, seen: 20, skipped: 3 };
 };
 
+/** Ten connections failed, after the server had refused the run's own clients. */
+const refusedWith =
+  (cause: string, words: string): Change =>
+  ({ connections }, { observations }) => {
+    const failureExamples = { http_503: 'in maintenance, Retry-After: 7' };
+    Object.assign(connections, { failed: 10, failures: { http_503: 10 }, failureExamples });
+    observations.note('clientsRefused', { error: words, fix: '', lost: ['warm-up'], cause, words });
+  };
 const mostFailed: Change = (result, measured) => {
   Object.assign(result.connections, { peak: 2000, failed: 3000, failures: { timeout_namespace: 3000 } });
   measured.observations.note('plateauMoved', { from: 2000, to: 1999 });
@@ -158,10 +166,8 @@ const nobodyLeft =
   };
 
 const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: string, changes: Change[]][] = [
-  ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'its processes are others', [ends(70), changed([SERVER_PROCESSES])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'Redis is gone', [ends(70), redisSilent]],
-  ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', true, 'Redis itself ended', [ends(70, 'redis'), redisSilent]],
   ['PROCESS_ENDED', 'CONNECTIONS_DROPPED', false, 'only Redis ended', [ends(70, 'redis'), lost(CUT)]],
   ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'as many were cut off', [ends(70), lost(CUT), countedFewer(10)]],
   ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'more are missing', [ends(70), lost(CUT), countedFewer(11)]],
@@ -202,6 +208,14 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', true, 'nobody was left to receive it', [nobodyLeft(60)]],
   ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', false, 'a connection was left', [nobodyLeft(59)]],
   ['CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', true, "the run's own were lost like all others", [nobodyLeft(60)]],
+  [
+    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', true, 'the server said the same to both'] as const),
+    [refusedWith('http_503', 'in maintenance, Retry-After: 20')],
+  ],
+  [
+    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', false, 'the server said something else'] as const),
+    [refusedWith('http_503', 'no tenant')],
+  ],
   ['CONNECTIONS_FAILED', 'PLATEAUS_UNUSABLE', true, 'as many failed as are missing', [mostFailed]],
   ['WORKER_STALLED', 'BROADCASTS_UNCONFIRMED', false, 'it stood still for a moment', [stalledFor(2)]],
   ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
@@ -251,6 +265,31 @@ describe('the causal graph', () => {
       assert.equal(explains(cause, effect, ...changes), holds);
     });
   }
+});
+
+it('a process that ended is reported once, and explains what its absence does', () => {
+  const findings = found(ends(70), changed([SERVER_PROCESSES]), lost(CUT));
+  assert.deepEqual(
+    findings.map(({ code, explains }) => [code, explains]),
+    [
+      ['PROCESS_ENDED', ['CONNECTIONS_DROPPED']],
+      ['CONNECTIONS_DROPPED', []],
+    ],
+  );
+  assert.deepEqual(
+    found(ends(70, 'redis'), redisSilent).map(({ code }) => code),
+    ['PROCESS_ENDED'],
+  );
+});
+
+it('memory that was not measured is not in doubt because connections failed', () => {
+  const withoutMemory: Change = ({ memory }) => Object.assign(memory, { perConnection: null });
+  const codes = found(mostFailed, withoutMemory).map(({ code }) => code);
+  assert.deepEqual(
+    codes.filter((code) => code === 'PLATEAUS_UNUSABLE'),
+    [],
+  );
+  assert.ok(codes.includes('CONNECTIONS_FAILED'));
 });
 
 it('a consequence has the fix of its cause', () => {

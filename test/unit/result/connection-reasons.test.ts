@@ -135,11 +135,15 @@ describe('connections that are lost', () => {
 
   testRuns([
     ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
-    ['dated by the samples, until they are released', idleAnd({ samples, stages }), [DROPPED, '3.00 s', 'hold']],
+    [
+      'dated by the samples, until they are released',
+      idleAnd({ samples, stages }),
+      [DROPPED, 'between 2.0 and 3.0 s', 'hold'],
+    ],
     ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, 'they ended 5.0 to 5.1 s after they had connected']],
     ['at the same age, to a tenth of a second', aged(4, 0.9, 0.95, 1), [DROPPED, 'they ended 0.9 to 1.0 s']],
-    ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, '3.00 s', 'hold']],
-    ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, '3.00 s', 'hold']],
+    ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
+    ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
     ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
     [
       'some of them by a fault',
@@ -158,6 +162,64 @@ describe('connections that are lost', () => {
       [DROPPED, '30 of 590'],
     ],
   ]);
+
+  it('have no second time beside that of the process that ended', () => {
+    const process = { pid: 9, layer: 'worker', command: 'node app.mjs', atUs: 2.2e6, openFiles: 5, limit: 1024 };
+    const measured = { samplesBeganAtUs: 0, endedProcesses: () => [process] };
+    const { findings } = run({ ...idleAnd({ samples, stages }), measured });
+    const [cause, lost] = ['PROCESS_ENDED', DROPPED].map((code) => findings.find((one) => one.code === code));
+    assert.match(cause?.message ?? '', /ended at 2\.2 s/);
+    assert.doesNotMatch(lost?.message ?? 'most ended', /most ended/);
+  });
+
+  describe('with what they have in common', () => {
+    const BY_SERVER = 'io server disconnect';
+    /** @param kind of ends, each a second after the one before, with as many messages */
+    const common = (kind: Partial<EndKind>, sent: number[], endedInterval: number[] = []): Changes => {
+      const ends = [
+        endKind({ count: 600, samples: sent.map((count, index) => [4000 + 1000 * index, count, 0, 9]), ...kind }),
+      ];
+      const { connecting } = snapshot();
+      const bySecond = { startedAtUs: 0, intervalUs: 1e6 };
+      const [opened, ended] = [[600], endedInterval].map((counts) => ({ ...bySecond, counts }));
+      const ofFleet = { ends, connecting: { ...connecting, opened, ended } } as Changes['snapshot'];
+      const accounts = { alive: 0, ended: { [kind.reason ?? 'transport close']: 600 } };
+      return { accounts, snapshot: ofFleet, measured: { samplesBeganAtUs: 0 } };
+    };
+    const CASES: [what: string, changes: Changes, message: RegExp, fix: RegExp][] = [
+      [
+        'a close frame of the application after the same number of messages',
+        common({ cause: 'closed_4008', words: 'slow down' }, [16, 16, 16, 16, 16]),
+        /"slow down"\), after 16 messages each/,
+        /^send fewer messages/,
+      ],
+      [
+        'a close frame after different numbers of messages',
+        common({ cause: 'closed_1008' }, [16, 17, 16, 16, 16]),
+        /600 with 1008 \(a violation of a policy of the server\)/,
+        /^see what the server requires/,
+      ],
+      [
+        'a disconnect by the application after the same number of messages',
+        common({ reason: BY_SERVER }, [16, 16, 16, 16, 16]),
+        /the application itself closed 600 of 600 connections, after 16 messages each/,
+        /^send fewer messages/,
+      ],
+      [
+        'a disconnect of all at one moment',
+        common({ reason: BY_SERVER }, [0, 0, 0, 0, 0], [...Array(17).fill(0), 600]),
+        /all of them from 17\.0 to 18\.0 s of the run, 4\.0 to 8\.0 s after they had connected/,
+        /io\.disconnectSockets/,
+      ],
+    ];
+    for (const [what, changes, message, fix] of CASES) {
+      it(what, () => {
+        const found = run(changes).findings.find(({ code }) => code === DROPPED);
+        assert.match(found?.message ?? '', message);
+        assert.match(found?.fix ?? '', fix);
+      });
+    }
+  });
 
   it('have no number of open connections where all were lost', () => {
     const messageOf = (alive: number) =>
@@ -199,7 +261,7 @@ describe('connections that are lost', () => {
       return run(idleAnd({ samples: gradual, stages })).reasons[0]?.message ?? '';
     };
     assert.doesNotMatch(messageOf(600, 500, 400, 294), /most ended/);
-    assert.match(messageOf(600, 440, 400, 294), /most ended at 1\.00 s, in stage `ramp`/);
+    assert.match(messageOf(600, 440, 400, 294), /most ended between 0\.0 and 1\.0 s, in stage `ramp`/);
   });
 
   it('are in one row with those that never opened and those closed by their virtual users', () => {

@@ -92,12 +92,23 @@ describe('a process of the server that ended', () => {
     assert.match(found?.fix ?? '', /max-old-space-size/);
   });
 
-  it('before the load is named with the connections that the run had opened by then', () => {
-    const { findings } = verdictOf((_, measured) => {
+  const beforeLoad = (changes: object) =>
+    verdictOf((_, measured) => {
       measured.samplesBeganAtUs = 6_000_000;
-      measured.endedProcesses = () => [APP];
+      measured.endedProcesses = () => [{ ...APP, ...changes }];
       measured.observations.note('warmUpFailed', { error: 'ECONNRESET', connections: 50 });
     });
+
+  it('before the load is named with the files that it may have open, if the connections can have filled them', () => {
+    const [few] = beforeLoad({ openFiles: 22, limit: 120 }).findings;
+    assertNames(few?.message, ['it may have 120 files open, and had 22 just before']);
+    assert.match(few?.fix ?? '', /EMFILE/);
+    const [many] = beforeLoad({ openFiles: 22, limit: 20_000 }).findings;
+    assert.doesNotMatch(`${many?.message} ${many?.fix}`, /files/);
+  });
+
+  it('before the load is named with the connections that the run had opened by then', () => {
+    const { findings } = beforeLoad({});
     assert.equal(findings[0]?.window, undefined, 'no stage of the load');
     assertNames(findings[0]?.message, ['ended before the load, when the run had opened up to 50 short connections']);
   });

@@ -66,7 +66,7 @@ describe('a limit behind failures', () => {
       ...(['is a time in which the server was not ready, where all later ones come in'] as const),
       refusedAt([1000, 900, 0, 0, 2000, 1000], 'http_503', [0, 50, 50, 0, 0, 0]),
       ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
-      ...['nobody got in from 4.0 to 6.0 s, and all 3,000 later ones did'],
+      ...['nobody got in from 5.0 to 6.0 s, and nobody was refused after 6.0 s, when 3,000 got in'],
     ],
     ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12.0 ms', '100 waited'],
     ['is one that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],

@@ -14,8 +14,9 @@ import { BY_SERVER } from '../../../run/measurements/end-words.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
+import { holdsConnections } from '../server/ended-processes-checks.ts';
 import { gapOf, slowStage } from './connect-waits.ts';
-import { closedByApplication, codesFix, endsByCode, sameAge, secondsText } from './ends-checks.ts';
+import { closedByApplication, codesFix, countedEnds, endsByCode, sameAge, secondsText } from './ends-checks.ts';
 import { expiredLogin } from './expired-logins.ts';
 import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { idleTimeOut } from './idle-time-outs.ts';
@@ -58,13 +59,14 @@ export const connections: Check[] = [
       ? NOT_READY
       : (expiredLogin(result)?.fix ?? refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
-      ? `; nobody got in from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and all ${integer(outage.after)} later ones did`
+      ? `; nobody got in from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and nobody was refused after ${decimals(outage.since, 1)} s, when ${integer(outage.after)} got in`
       : '';
     return {
       message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
       values: [
         ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target, ...failed }),
-        ...valuesOf({ 'begin of the refusals': outage?.from, 'end of the refusals': outage?.to }, 's'),
+        ...valuesOf({ 'nobody got in from': outage?.from, 'nobody got in until': outage?.to }, 's'),
+        ...valuesOf({ 'end of the refusals, at the latest': outage?.since }, 's'),
         ...valuesOf({ 'connections after the refusals': outage?.after }),
       ],
       // A limit has its own finding, with its fix.
@@ -192,7 +194,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     held === null || (held === 0 && total(lost) >= opened) ? '' : `; ${held} were open at the end of the broadcasts`;
   const byApplication = lost[BY_SERVER] ?? 0;
   const expired = expiredLogin(result);
-  const closed = closedByApplication(connections.ends, byApplication, opened);
+  const closed = closedByApplication(result, byApplication, opened);
   const ofApplication = { ...closed, fix: expired?.fix ?? closed.fix };
   const values = valuesOf({
     'lost connections': total(lost),
@@ -210,28 +212,38 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const fall = steepestFall(total(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
   const said = expired?.words && byApplication === 0 ? `; example: ${expired.words}` : '';
-  const when = fall ? `; most ended at ${withUnit('seconds', fall.t)}, in stage \`${fall.stage}\`` : '';
+  // The time at which a process ended is more exact.
+  const isKnown = measurements.endedProcesses().some(holdsConnections);
+  const when =
+    fall && !isKnown
+      ? `; most ended between ${decimals(fall.sinceT, 1)} and ${decimals(fall.t, 1)} s, in stage \`${fall.stage}\``
+      : '';
   const codes = asPlanned > 0 ? [] : endsByCode(connections.ends);
   const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');
+  const counted = asPlanned > 0 ? undefined : countedEnds(connections.ends, age !== undefined);
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
   const idle = age && !pings ? idleTimeOut(result, age.high) : undefined;
   const fix =
     expired?.fix ??
     pings?.fix ??
     idle?.fix ??
+    counted?.fix ??
     clientFix(lost) ??
     codesFix(connections.ends, age !== undefined) ??
     (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codesText && `; ${codesText}`}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codesText && `; ${codesText}`}${counted?.message ?? ''}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
       values: [
         ...values,
         ...valuesOf(Object.fromEntries(codes)),
         ...(pings?.values ?? []),
         ...(idle?.values ?? []),
+        ...(counted?.values ?? []),
         ...(age && !pings ? valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's') : []),
-        ...(fall && (pings || !age) ? valuesOf({ 'time of most losses': fall.t }, 's') : []),
+        ...(fall && (pings || !age)
+          ? valuesOf({ 'begin of most losses': fall.sinceT, 'end of most losses': fall.t }, 's')
+          : []),
       ],
       ...(fix !== undefined && { fix }),
     },
@@ -296,17 +308,21 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   };
 }
 
-/** @returns the sample before which more than half of the lost connections had ended, until the run released the others */
+/** @returns times of the two consecutive samples between which more than half of the lost connections ended, until the run released the others */
 function steepestFall(
   lost: number,
   stages: Result['stages'],
   samples: Result['samples'],
-): { t: number; stage: string } | undefined {
+): { sinceT: number; t: number; stage: string } | undefined {
   const releasedAt = stages.find(({ name }) => name === 'disconnect')?.t ?? Number.POSITIVE_INFINITY;
   const held = samples.filter(({ t }) => t < releasedAt);
-  const steepest = held.find(
+  const index = held.findIndex(
     ({ connections }, index) => 2 * ((held[index - 1]?.connections ?? 0) - connections) > lost,
   );
-  if (!steepest) return undefined;
-  return { t: steepest.t, stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp' };
+  const [before, steepest] = [held[index - 1], held[index]];
+  if (!before || !steepest) return undefined;
+  return {
+    ...{ sinceT: before.t, t: steepest.t },
+    stage: stages.findLast(({ t }) => t <= steepest.t)?.name ?? 'ramp',
+  };
 }

@@ -1,7 +1,7 @@
 /** How connections ended: by the application itself, by a message too large, or with a close code. */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import { decimals, integer } from '../../../../report/text/format.ts';
+import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import {
@@ -12,7 +12,7 @@ import {
   lastEventText,
   sizesOf,
 } from '../../../run/measurements/end-words.ts';
-import { type Check, check, type Detail } from '../../check.ts';
+import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
 type Range = EndRow['sent'];
 
@@ -49,14 +49,29 @@ export function tooLarge(all: readonly EndRow[]): EndRow[] {
   return all.filter(isTooLarge);
 }
 
+const FEWER_MESSAGES =
+  'send fewer messages in the flow, or raise the number of messages after which the server closes a connection';
+const AT_ONE_MOMENT =
+  'find what closes all connections at one moment: a deploy, maintenance, or a call such as `io.disconnectSockets()` or `io.close()`';
+
 /** Connections that the application closed, with what they have in common. @param of so many */
-export function closedByApplication(all: readonly EndRow[], count: number, of: number): Detail {
-  const rows = all.filter(({ reason }) => reason === BY_SERVER);
+export function closedByApplication({ connections }: Measured, count: number, of: number): Detail {
+  const rows = connections.ends.filter(({ reason }) => reason === BY_SERVER);
   const said = rows[0] ? lastEventText(rows[0]) : '';
+  const values = [...valuesOf({ 'connections closed by the application': count }), ...commonValues(rows)];
+  const message = `the application itself closed ${count} of ${of} connections`;
+  const moment = sameMoment(connections);
+  if (moment)
+    return {
+      ...{ about: 'application', fix: AT_ONE_MOMENT },
+      values: [...values, ...valuesOf({ 'begin of the ends': moment.low, 'end of the ends': moment.high }, 's')],
+      message: `${message}, all of them from ${secondsText(moment)} of the run, ${secondsText(ageOf(rows))} after they had connected${said}`,
+    };
+  if (sameCount(rows) !== undefined && !sameAge(rows))
+    return { about: 'application', values, message: `${message}${commonTo(rows)}${said}`, fix: FEWER_MESSAGES };
   return {
-    about: 'application',
-    values: [...valuesOf({ 'connections closed by the application': count }), ...commonValues(rows)],
-    message: `the application itself closed ${count} of ${of} connections${commonTo(rows)}${said}`,
+    ...{ about: 'application', values },
+    message: `${message}${commonTo(rows)}${said}`,
     fix: 'see why the application calls `disconnect()`: let the flow do what it wants of its clients, such as a heartbeat, a login or fewer messages, or raise that limit',
   };
 }
@@ -65,16 +80,57 @@ export function closedByApplication(all: readonly EndRow[], count: number, of: n
 function commonTo(rows: readonly EndRow[]): string {
   if (countOf(rows) < MIN_ENDED) return '';
   const age = sameAge(rows);
-  const sent = spanOf(rows.map((row) => row.sent));
+  const sent = sameCount(rows);
   const received = spanOf(rows.map((row) => row.received));
-  const isCounted = sent.low === sent.high && sent.high > 1;
-  const isReceived = !isCounted && received.low === received.high && received.high > 2;
+  const isReceived = sent === undefined && received.low === received.high && received.high > 2;
   const texts = [
-    ...(isCounted ? [`${integer(sent.high)} messages each`] : []),
+    ...(sent === undefined ? [] : [messagesEach(sent)]),
     ...(isReceived && !age ? [`${integer(received.high)} events each`] : []),
-    ...(age || !(isCounted || isReceived) ? [secondsText(age ?? ageOf(rows))] : []),
+    ...(age || !(sent !== undefined || isReceived) ? [secondsText(age ?? ageOf(rows))] : []),
   ];
   return `, after ${texts.join(' and ')}`;
+}
+
+const messagesEach = (count: number) => `${integer(count)} messages each`;
+
+/** @returns the number of messages that each of these connections had sent; undefined if they differ, or are few */
+function sameCount(rows: readonly EndRow[]): number | undefined {
+  const { low, high } = spanOf(rows.map(({ sent }) => sent));
+  return countOf(rows) >= MIN_ENDED && low === high && high > 1 ? high : undefined;
+}
+
+/** @returns the time on the run's axis in which all lost connections ended, which had different ages; undefined if it is longer */
+function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | undefined {
+  if (!overTime || countOf(ends) < MIN_ENDED) return undefined;
+  const { ended, t, intervalSeconds } = overTime;
+  const first = ended.findIndex((count) => count > 0);
+  const last = ended.findLastIndex((count) => count > 0);
+  const ages = ageOf(ends);
+  const isShort = first >= 0 && last - first <= 1 && sum(ended) >= total(lost);
+  const moment = { low: t[first] ?? 0, high: (t[last] ?? 0) + intervalSeconds };
+  return isShort && ages.high - ages.low > 2 * (moment.high - moment.low) ? moment : undefined;
+}
+
+/** Close codes by which an application ends a connection for its own reasons. */
+const isOfApplication = (code: number) => code === 1008 || code === 1013 || code >= 3000;
+
+/**
+ * @param hasAge they also have a common age, which explains other closes than those by the application
+ * @returns `, after 16 messages each`, with the fix, for closes by the server after a certain number of messages
+ */
+export function countedEnds(
+  all: readonly EndRow[],
+  hasAge: boolean,
+): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
+  const rows = all.filter(({ reason }) => reason !== BY_SERVER);
+  const sent = sameCount(rows);
+  const isMeant = !hasAge || rows.every(({ cause }) => isOfApplication(closeCodeOf(cause)?.code ?? 0));
+  if (sent === undefined || !isMeant) return undefined;
+  return {
+    message: `, after ${messagesEach(sent)}`,
+    values: valuesOf({ 'messages before': sent }),
+    fix: FEWER_MESSAGES,
+  };
 }
 
 /** @returns the span of ages, and of messages, of these connections */

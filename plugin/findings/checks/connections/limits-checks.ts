@@ -121,10 +121,11 @@ export function configuredLimit(result: Measured): Found {
 }
 
 interface Outage {
-  /** Time of the first refusal and of the last one, to the interval, in seconds. */
+  /** Begin and end of the intervals with refusals, and up to the next ones, in which no connection opened, in seconds. */
   from: number;
   to: number;
-  /** Connections that opened later. */
+  /** Begin of the intervals without a refusal, in seconds, and the connections that opened in them. */
+  since: number;
   after: number;
 }
 
@@ -140,7 +141,10 @@ export function outageOf({ connections: { overTime, failures, target } }: Measur
   const after = sum(opened.slice(last + 1));
   const isOver = after >= Math.max(1, target * MIN_AFTER_SHARE);
   if (!isClosed || !isOver || sum(within) > 0 || sum(left) > 0) return undefined;
-  return { from: t[first] as number, to: (t[last] as number) + intervalSeconds, after };
+  // In an interval with both, a connection can have opened before the first refusal or after the last one.
+  const closed = t.filter((_, index) => index >= first && index <= last && opened[index] === 0);
+  const [from = 0, until = 0] = [closed[0], closed.at(-1)];
+  return { from, to: until + intervalSeconds, since: (t[last] ?? 0) + intervalSeconds, after };
 }
 
 /** @returns how many more were open at once than had come when the first failed; at least, where some had left by then */

@@ -139,9 +139,13 @@ function ended(result: Measured, measurements: Measurements): Found {
   const mostHeld = Math.max(result.connections.peak, warmUp?.connections ?? 0);
   const beside = full && filesBeside(full.command, full.openFiles ?? 0, mostHeld);
   const besideText = beside === undefined ? '' : `, at least ${integer(beside)} of which were no connections`;
+  const isNear = !full && warmUp && first.limit !== undefined && mayFill(first, warmUp.connections);
+  const near = isNear
+    ? `; it may have ${integer(limit ?? 0)} files open, and had ${integer(openFiles ?? 0)} just before`
+    : '';
   const files = full
     ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files${besideText}`
-    : '';
+    : near;
   const window = windowAt(secondsOf(first, measurements), measurements);
   const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
   return {
@@ -157,7 +161,7 @@ function ended(result: Measured, measurements: Measurements): Found {
       ...valuesOf({
         ...(lost > 0 && { connections: lost }),
         'short connections before the load': warmUp?.connections,
-        ...(full && { 'open files': openFiles, 'limit of open files': limit }),
+        ...((full || isNear) && { 'open files': openFiles, 'limit of open files': limit }),
         'open files beside connections': beside,
       }),
       ...all
@@ -166,8 +170,16 @@ function ended(result: Measured, measurements: Measurements): Found {
       ...valuesOf({ 'limit of the heap': how?.bytes }, 'bytes'),
     ],
     ...(full && { fix: beside === undefined ? FULL_FIX : LEAKED_FIX }),
+    ...(isNear && { fix: NEAR_FIX }),
   };
 }
+
+/** Files that a connection takes at most: its socket, and some of the application's. */
+const FILES_EACH = 4;
+const mayFill = ({ openFiles = 0, limit = 0 }: EndedProcess, connections: number) =>
+  openFiles + FILES_EACH * connections >= limit;
+const NEAR_FIX =
+  'see its log: if it says EMFILE, raise the limit of open files (`ulimit -n`, `LimitNOFILE`), or find which files it does not close';
 
 const FULL_FIX =
   'raise the limit of open files of the server (`ulimit -n`, `LimitNOFILE`), and let it survive EMFILE: see its log';
