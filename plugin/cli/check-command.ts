@@ -45,7 +45,10 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   }
   for (const { met, text } of outcome.thresholds) console.log(harmless(`  ${met ? 'met   ' : 'missed'}  ${text}`));
   const codes = doubts.length === 0 ? '' : ` (${doubts.join(', ')})`;
-  const causes = foldedFindings(result.findings).map(({ cause }) => `  ${cause.code}: ${cause.message}`);
+  const causes = foldedFindings(result.findings).flatMap(({ cause: { code, message, fix }, consequences }) => {
+    const explained = consequences.map((one) => one.message).join('; ');
+    return [`  ${code}: ${message}`, ...(explained ? [`    explains: ${explained}`] : []), `    fix: ${fix}`];
+  });
   const title = conditions.length > 0 ? outcomeText(result, outcome) : headline(result);
   console.log(harmless(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
 }

@@ -53,7 +53,11 @@ export function withoutClients(
   const lost = [
     ...(control ? ['round trips', 'reference receiver'] : []),
     ...(warmUp > 0
-      ? ['warm-up connections (the memory per connection includes what only the very first ones cost)']
+      ? [
+          run.measurements.memory
+            ? 'warm-up connections (the memory per connection includes what only the very first ones cost)'
+            : 'warm-up connections',
+        ]
       : []),
     ...(publishes ? [`broadcasts of \`${delivery.event}\``] : []),
   ];
@@ -93,12 +97,13 @@ export async function openDelivery(
   clients: RunClients | undefined,
   { measurements, closers, signal, log }: Opening,
 ): Promise<Publishers | undefined> {
-  const { event, id, publish, audience } = delivery;
+  const { event, id, join, publish, audience } = delivery;
   const options = publish && { ...publish, hasRooms: audience !== undefined };
   const publishers = options && clients && (await Publishers.connect(clients, options, signal));
   if (publishers) closers.add(() => publishers.close());
   const givesIds = publishers?.givesIds ?? false;
   measurements.ownEvent = newOwnEvent(event, formatJsonPath(id), publish ? 'run' : 'server', givesIds);
+  measurements.ownEvent.join = join;
   try {
     const otherEvents = clients && (await tryDelivery(clients.nextReceiver(), delivery, publishers, signal));
     if (otherEvents === undefined) return publishers;

@@ -113,7 +113,7 @@ export interface Headline {
 export interface OpenFigure {
   title: string;
   /** Reason why it is undecided. */
-  reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval';
+  reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval' | 'reading';
   /** Runs of each side that would tell; null if unknown, or above 1,000. */
   runsNeeded: number | null;
 }
@@ -199,7 +199,8 @@ function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
     const hasNoise = noise === 'repeats' || noise === 'study';
     const isNegative = [0, index].some((set) => (figure.spreads[set]?.mean ?? 0) < 0);
     const isRepeated = [0, index].some((set) => (figure.spreads[set]?.runs ?? 0) > 1);
-    const lacking = hasNoise ? 'noise' : noise === 'fit' && isRepeated ? 'interval' : 'runs';
+    const isOfMemory = noise === 'fit' && figure.path.startsWith('memory.');
+    const lacking = hasNoise ? 'noise' : noise === 'fit' && isRepeated ? 'interval' : isOfMemory ? 'reading' : 'runs';
     const reason = isCounted(figure) ? 'counts' : isNegative ? 'negative' : lacking;
     return [{ title: figure.title, reason, runsNeeded }];
   });
@@ -209,6 +210,8 @@ const MISSING = {
   counts: 'more runs would show how often such faults happen',
   negative: 'a figure below 0 is noise; more connections would narrow it',
   interval: 'its interval within a run is too wide, which more runs do not change; more connections would narrow it',
+  reading:
+    'its interval within a run is too wide: more connections would narrow it, `workers.inspect` where garbage is the cause, or more runs',
   runs: 'too few runs',
 };
 

@@ -25,6 +25,15 @@ export function hasLeavingUsers({ memory: { overTime } }: Pick<Result, 'memory'>
   return overTime?.kind === 'load';
 }
 
+/** Some of a wave may have left before its peak was read, and are counted as gone after it. */
+function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']>): number[] {
+  const isOfEach = peaks.length === readings.length;
+  return peaks.map(({ connections }, index) => {
+    const left = isOfEach ? (readings[index]?.gone ?? 0) - (readings[index - 1]?.gone ?? 0) : 0;
+    return index === 0 ? connections : Math.max(connections, left);
+  });
+}
+
 /**
  * @returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and
  * went, open for 6.0 s on average`; null for other runs
@@ -33,7 +42,7 @@ export function comesAndGoes({ memory: { overTime }, connections }: Result): str
   const { peak, opened, meanStaySeconds } = connections;
   if (!overTime) return null;
   if (overTime.kind === 'waves') {
-    const sizes = overTime.peaks.map(({ connections }) => connections);
+    const sizes = waveSizes(overTime);
     const range = [...new Set([Math.min(peak, ...sizes), Math.max(...sizes)])].filter(Number.isFinite);
     return `${counted(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
   }

@@ -35,9 +35,10 @@ export function isNarrow(value: number, width: number): boolean {
   return width / 2 <= MAX_HALF_WIDTH_SHARE * value;
 }
 
-export function isCurved(points: Point[]): boolean {
+/** @param noiseBytes half-way between its ends, a curve is farther from the line */
+export function isCurved(points: Point[], noiseBytes = 0): boolean {
   const bend = bendOf(points);
-  return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth);
+  return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth) && bend.offBytes >= noiseBytes;
 }
 
 export interface Bend {
@@ -45,6 +46,8 @@ export interface Bend {
   share: number;
   /** Half the width of its 99 % interval. */
   halfWidth: number;
+  /** Distance of the parabola from the line half-way between its ends. */
+  offBytes: number;
 }
 
 /**
@@ -65,6 +68,8 @@ export function bendOf(points: Point[], line: Line | null = fitLine(points)): Be
   const residualSquares = rest.reduce((sum, { x, y }) => sum + (y - term * x) ** 2, 0);
   const error = Math.sqrt(residualSquares / (n - 3) / squares);
   const xs = points.map(({ x }) => x);
-  const perTerm = (2 * (Math.max(...xs) - Math.min(...xs))) / line.slope;
-  return { share: term * perTerm, halfWidth: studentT(CONFIDENCE, n - 3) * error * perTerm };
+  const range = Math.max(...xs) - Math.min(...xs);
+  const perTerm = (2 * range) / line.slope;
+  const halfWidth = studentT(CONFIDENCE, n - 3) * error * perTerm;
+  return { share: term * perTerm, halfWidth, offBytes: (Math.abs(term) * range ** 2) / 4 };
 }

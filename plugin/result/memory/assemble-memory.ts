@@ -3,6 +3,7 @@ import { describeError } from '../../../protocol/codes/errors.ts';
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
+import { familyOf } from '../../../report/figures/layers.ts';
 import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
@@ -16,7 +17,7 @@ import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
 import { memoryPlaces } from '../places/memory-places.ts';
 import { allowingFor, difference, doubtsOf, growingFigures, sampled } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
-import { allowingForGarbage, withinFreePages } from './garbage.ts';
+import { allowingForGarbage, withinFreePages, YOUNG_BYTES } from './garbage.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
 type Memory = Result['memory'];
@@ -61,7 +62,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     perConnectionBytes,
     // It follows from the finished figures.
     perConnection: null,
-    inService: inServiceFigures(measurements, sampled, doubts),
+    inService: inServiceFigures(measurements, sampled, doubts, processes),
     // It needs what other programs took.
     balance: null,
     peakBytes,
@@ -91,6 +92,7 @@ function inServiceFigures(
   measurements: Measurements,
   sampled: Sampled,
   doubts: Map<string, Doubt>,
+  processes: number,
 ): Memory['inService'] {
   const { plateaus, inServiceAfterBroadcasts } = measurements;
   const readings = plateaus.map(({ inService }) => inService).filter((reading) => reading !== undefined);
@@ -100,8 +102,10 @@ function inServiceFigures(
   const before = plateaus.map(({ connections, inService }) => ({ connections, ...inService }));
   const inService = { peakBytes, plateaus: before };
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
+  const garbageBytes = YOUNG_BYTES * processes;
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
-    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer));
+    const noiseBytes = familyOf(layer) === 'worker' ? garbageBytes : 0;
+    const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer), noiseBytes);
     // The slope leads to the peak, a single observation whose noise is unknown.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
@@ -127,11 +131,12 @@ function pointOf({ connections, layers, readings = [] }: Plateau, layer: string)
   return { x: connections, y, variance: squares / (n - 1) / n };
 }
 
-function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined): Omit<Slope, 'naive'> | null {
+/** @param noiseBytes by which garbage bends a line */
+function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined, noiseBytes = 0): Omit<Slope, 'naive'> | null {
   const line = fitPlateaus(points);
   if (!line) return null;
   const { slope, low95, high95, r2 } = line;
-  const doubt = doubtOfRun ?? (isCurved(points) ? 'curved' : undefined);
+  const doubt = doubtOfRun ?? (isCurved(points, noiseBytes) ? 'curved' : undefined);
   return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
 }
 

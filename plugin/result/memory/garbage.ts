@@ -12,7 +12,7 @@ const MB = 1024 ** 2;
  */
 const FREE_BYTES = 4 * MB;
 /** V8's young generation grows once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured likewise: by up to 17 MB. */
-const YOUNG_BYTES = 32 * MB;
+export const YOUNG_BYTES = 32 * MB;
 /** @returns the line of a process whose memory did not rise, bounded by the room that it may have had free */
 export function withinFreePages<Line extends Omit<Slope, 'naive'>>(
   line: Line,

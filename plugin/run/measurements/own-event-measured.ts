@@ -6,6 +6,8 @@ import type { Acknowledged, ReceivedByPublisher, Unacknowledged } from '../recei
 
 export interface OwnEventMeasured {
   event: string;
+  /** Event whose acknowledgement makes a connection a member (`delivery.join`). */
+  join?: string | undefined;
   idPath: string;
   publisher: 'run' | 'server';
   /** The run's publishers choose the ids. */

@@ -134,7 +134,7 @@ const redisServer: Layer = {
     { id: 'redisPatterns', title: 'Redis patterns', measure: 'patterns' },
     { id: 'redisClients', title: 'Redis clients', measure: 'clients' },
   ],
-  sampled: ['usedMemoryBytes', 'outputBufferBytes'],
+  sampled: ['usedMemoryBytes', 'outputBufferBytes', 'channels', 'patterns'],
 };
 
 /** Kernel memory of sockets and processes. On a single machine, it includes both ends of every connection. */

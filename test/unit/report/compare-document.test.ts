@@ -50,7 +50,7 @@ describe('the headline', () => {
       failed(0),
       failed(0),
       'inconclusive',
-      /^inconclusive in Connect time p99, .*: too few runs; no difference in \d/,
+      /^inconclusive in Connect time p99, .*: too few runs; .* Memory per connection: its interval .*; no difference in \d/,
     ],
     ['names a run that failed, and why', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
     ['names runs that failed, and why', repeated(run()), broken(3), 'worse', /^B failed in 3 of 3 runs: no adapter; /],

@@ -27,13 +27,15 @@ interface Known {
   held?: number[];
   change?: (measured: Measurements) => void;
   receipts?: Partial<ReceiptTotals>;
+  /** Channels and patterns of Redis. */
+  subscribed?: object;
 }
 
 /** @param processes of the server that hold connections */
 function judged(
   rows: Partial<FrozenBroadcast>[],
   processes: number,
-  { losses = NO_LOSSES, held, change, receipts }: Known = {},
+  { losses = NO_LOSSES, held, change, receipts, subscribed }: Known = {},
 ) {
   return verdictOf((result, measured) => {
     const holdings = held?.map((connections, index) => ({
@@ -51,6 +53,7 @@ function judged(
     const one = { layer: 'worker', command: 'node app.mjs', ports: [3000], role: 'listens' as const, holds: true };
     const list = Array.from({ length: processes }, (_, index) => ({ ...one, pid: index + 10 }));
     result.connections.perWorker = {};
+    if (subscribed) result.samples = [{ t: 0, connections: 5, redisServer: subscribed }];
     result.processes = { port: 3000, unseen: null, measured: list, omitted: 0, notCounted: [] };
   });
 }
@@ -121,6 +124,12 @@ describe('broadcasts that reach separate groups of connections', () => {
     assertNames(findings[0]?.message, ['each message reaches only the process of its sender', '(3, 2)']);
     assertNames(findings[0]?.fix, ['give the 2 processes an adapter']);
     assert.notEqual(status, 'INVALID');
+  });
+
+  it('may show two adapters that do not fit, if Redis has subscribers', () => {
+    const { findings } = judged(BOTH, 2, { subscribed: { channels: 4, patterns: 2 } });
+    assertNames(findings[0]?.message, ['Redis has 4 channels and 2 patterns with subscribers']);
+    assertNames(findings[0]?.fix, ['if each has one, let all use the same Redis, the same key or prefix']);
   });
 
   it('show it by the connections that the process of the only publisher holds', () => {

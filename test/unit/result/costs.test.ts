@@ -114,6 +114,18 @@ describe('memory in service', () => {
     assert.deepEqual(inService?.plateaus[1], { connections: 1000, workerPss: 100 * MB + 20_480_000 });
   });
 
+  it('is a curve only if it bends by more than the garbage of a process', () => {
+    const doubtOf = (most: number) => {
+      const plateaus = [0, 0.25, 0.5, 0.75, 1].map((share) => ({
+        ...{ connections: share * most, layers: { workerPss: 100 * MB + share * most * 10_240 } },
+        inService: { workerPss: 100 * MB + most * 50_000 * share ** 2 + share * most * 10_240 },
+      }));
+      const measured = measurements({ plateaus, stages: [], peakConnections: most });
+      return memoryFigures(measured, { layers: LAYERS, samples: [] }).inService?.perConnectionBytes.workerPss?.doubt;
+    };
+    assert.deepEqual([40, 40_000].map(doubtOf), [undefined, 'curved']);
+  });
+
   it('has the peak of hold, broadcasts and drain, and of no other stage', () => {
     const peak = (t: number) => inSeconds({ [t]: { pssBytes: 900 * MB } }).inService?.peakBytes.workerPss;
     assert.deepEqual([5, 10, 25, 34, 35].map(peak), [undefined, 900 * MB, 900 * MB, 900 * MB, undefined]);

@@ -94,6 +94,7 @@ describe('an event of the server, and its copies', () => {
   const half = (receivers: number) => ({ expected: 6, received: 3, lostConnected: 3, receivers });
   const three = (make: (seq: number) => Partial<FrozenBroadcast>) => [1, 2, 3].map(make);
   const gotNothing = { receipts: { received: 0 }, broadcasts: [nothing, nothing] };
+  const joined = { ...gotNothing, found: { join: 'open' } };
   const beside = { idsBeside: '$.0.more' };
   const ownIds = { ...gotNothing, found: { givesIds: false, published: 4 } };
   const ofOthers = { ...gotNothing, found: { seen: 0 }, receipts: { received: 5, neverOrdered: 5 } };
@@ -106,6 +107,7 @@ describe('an event of the server, and its copies', () => {
 
   const cases: [what: string, Case, code?: string, ...details: (string | number)[]][] = [
     ['that nobody got', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
+    ['that nobody got who had joined', joined, 'DELIVERY_EVENT_MISSING', 'acknowledged `open` of 3 clients', 'said'],
     ['of others alone', ofOthers, 'DELIVERY_EVENT_MISSING', 'said', '5 copies'],
     ['that only nobody was to get', unexpected, 'COPIES_LOST'],
     ['that cannot be read', unreadable, 'WRONG_COPIES', 2, '$.0.id', '["said",{}]'],

@@ -14,10 +14,11 @@ export const adapter: Check[] = [
     const servers = serverCount(result, measurements);
     const reached = reachedText(result, measurements);
     if (reached === undefined) return undefined;
+    const subscribed = subscribedOf(result);
     return {
-      values: valuesOf({ ...audienceValues(result, measurements), processes: servers }),
-      message: `each message reaches only the process of its sender: ${reached}`,
-      fix: `give the ${servers} processes an adapter, such as Redis or the cluster adapter; if the server has one, and sends to rooms, name these in \`delivery.audience\``,
+      values: valuesOf({ ...audienceValues(result, measurements), processes: servers, ...subscribed }),
+      message: `each message reaches only the process of its sender: ${reached}${subscribedText(subscribed)}`,
+      fix: `give the ${servers} processes an adapter, such as Redis or the cluster adapter; if each has one, let all use the same Redis, the same key or prefix, and the same channel; if the server sends to rooms, name these in \`delivery.audience\``,
       window: 'broadcasts',
     };
   }),
@@ -49,6 +50,20 @@ export const adapter: Check[] = [
     };
   }),
 ];
+
+/** @returns what is subscribed to in Redis, by its last sample; empty where nothing is, or the run does not read Redis */
+function subscribedOf({ samples }: Measured): Record<string, number> {
+  const { channels = 0, patterns = 0 } = (samples.findLast(({ redisServer }) => redisServer)?.redisServer ??
+    {}) as Record<string, number>;
+  return channels + patterns > 0 ? { 'channels of Redis': channels, 'patterns of Redis': patterns } : {};
+}
+
+function subscribedText(subscribed: Record<string, number>): string {
+  const [channels, patterns] = Object.values(subscribed);
+  return channels === undefined || patterns === undefined
+    ? ''
+    : `; Redis has ${counted(channels, 'channel')} and ${counted(patterns, 'pattern')} with subscribers, so they may have adapters that do not fit`;
+}
 
 /** @returns what the broadcasts reached, if that is the connections of single processes; undefined if something else can have caused it */
 export function reachedText(result: Judged, measurements: Measurements): string | undefined {

@@ -18,7 +18,7 @@ type Find = (
 ) => Found;
 
 export const ownEvent: Check[] = [
-  checkOwn('DELIVERY_EVENT_MISSING', (own, { received, unexpected, frames }, { sent, unsent }) => {
+  checkOwn('DELIVERY_EVENT_MISSING', (own, { received, unexpected, frames, batches }, { sent, unsent }) => {
     const isNoneSent = sent.length === 0 && unsent.length > 0;
     if (received + unexpected > 0 || isNoneSent) return undefined;
     const { event, published, acknowledged = [], others, toPublisher = [] } = own;
@@ -37,6 +37,13 @@ export const ownEvent: Check[] = [
         fix: 'if that is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
       };
     }
+    const members = Math.max(0, ...batches.map(({ expected }) => expected));
+    if (answers === undefined && own.join !== undefined && members > 0)
+      return {
+        message: `the server acknowledged \`${own.join}\` of ${counted(members, 'client')}, and ${missing}`,
+        values: valuesOf({ 'clients with an acknowledged join': members, 'copies of others': frames || undefined }),
+        fix: `see whether the handler of \`${own.join}\` lets the client join (\`socket.join\`), before its acknowledgement and the same room to which the server sends \`${event}\``,
+      };
     if (answers === undefined)
       return { message: missing, ...(frames && { values: valuesOf({ 'copies of others': frames }) }) };
     return {

@@ -73,11 +73,8 @@ function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspe
     const points = withoutBaseline(plateaus).flatMap(({ connections, [layer]: y }) =>
       y === undefined ? [] : [{ x: connections, y }],
     );
-    const xs = points.map(({ x }) => x);
-    const share = shareOf(points);
+    const { share = 0, offBytes = 0 } = bendOf(points) ?? {};
     const bytes = Math.abs(share * slope);
-    // How far a parabola is off half-way between its ends.
-    const offBytes = (bytes * (Math.max(...xs) - Math.min(...xs))) / 8;
     const noiseBytes = quoted === 'workerKept' && familyOf(layer) === 'worker' ? PAGE_NOISE_BYTES : PAGES_BYTES;
     const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > noiseBytes);
     return matters ? [{ layer, share, points }] : [];
