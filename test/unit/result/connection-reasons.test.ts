@@ -444,8 +444,7 @@ describe('functions and users of other engines', () => {
     [
       'get different numbers of copies, or none',
       { result: { eventCounts: [{ ...counts, missingAtLeast: 7 }, { ...counts, most: 0, fewest: 0 }, counts] } },
-      ['EVENT_COUNTS_DIFFER', '90 to 100 copies', 'at least 7'],
-      ['EVENT_COUNTS_DIFFER', 'no copy of `price`'],
+      ['EVENT_COUNTS_DIFFER', '90 to 100 copies', 'at least 7', 'no copy of `price`'],
     ],
     [
       'are named if they failed',

@@ -99,7 +99,10 @@ export const connections: Check[] = [
             ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
             : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
         ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
-        values: valuesOf({ 'most copies': most, 'fewest copies': fewest, 'missing copies': missingAtLeast }),
+        values: valuesOf({
+          ...{ 'connections counted': receivers, 'most copies': most },
+          ...{ 'fewest copies': fewest, 'missing copies': missingAtLeast },
+        }),
       })),
   ),
   check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
