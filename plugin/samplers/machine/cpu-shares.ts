@@ -17,13 +17,14 @@ export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineSh
   if (wallMs <= 0) return undefined;
   const cores = (us: number) => us / 1000 / wallMs;
   const interruptCores = cores(to.interruptUs - from.interruptUs);
+  // The kernel counts in ticks, so a short window can seem to have more time than it had.
+  const busyCores = Math.min(to.cores, cores(to.busyUs - from.busyUs));
+  const stealCores = cores(to.stealUs - from.stealUs);
   return {
     seconds: wallMs / 1000,
-    cores: to.cores,
-    busyCores: cores(to.busyUs - from.busyUs),
-    stealCores: cores(to.stealUs - from.stealUs),
+    ...{ cores: to.cores, busyCores, stealCores },
     pressure: pressureBetween(from, to, wallMs),
-    ...processShares(from, to, cores, interruptCores),
+    ...withinBusy(processShares(from, to, cores, interruptCores), busyCores - stealCores),
     // Some kernels also add the time of interrupts to the interrupted process.
     errorCores: ERROR_SHARE * to.cores + interruptCores,
   };
@@ -60,6 +61,16 @@ function processShares(
     kernelCores: cores(to.kernelUs - from.kernelUs) + interruptCores,
     programs: largest(programs),
   };
+}
+
+/** Returns others as what is left of the busy time at most: the processes are read one after the other, and not at one moment. */
+function withinBusy(shares: ProcessShares, busyCores: number): ProcessShares {
+  const { oursCores, kernelCores, othersCores } = shares;
+  if (!othersCores) return shares;
+  const left = Math.max(0, busyCores - (oursCores ?? 0) - (kernelCores ?? 0));
+  const share = Math.min(1, left / othersCores);
+  const programs = shares.programs.map(({ name, cores }) => ({ name, cores: cores * share }));
+  return { ...shares, othersCores: othersCores * share, programs: largest(programs) };
 }
 
 /** @param some one or more windows of one machine @returns their mean, weighted by their length */

@@ -11,6 +11,8 @@ export class CpuIncrements {
   readonly #known = new Map<number, ProcessReading>();
   /** CPU time of exited children that is already counted and that the kernel has yet to add to their parent, by parent. */
   readonly #countedUs = new Map<number, number>();
+  /** The same of children that ended together with their parent: an ancestor or another process reaps them, by now or at the next reading. */
+  #orphanedUs = { before: 0, now: 0 };
 
   /**
    * @param readings current readings; a new process counts from its start
@@ -25,6 +27,7 @@ export class CpuIncrements {
       const now = readings.get(pid);
       return now ? !isSame(now.startedAtUs, startedAtUs) : hasEnded(pid, startedAtUs);
     });
+    this.#orphanedUs = { before: this.#orphanedUs.now, now: 0 };
     for (const [pid] of ended) this.#known.delete(pid);
     for (const exited of ended) this.#passToAncestor(exited, new Map(ended));
     return new Map([...readings].map(([pid, now]) => [pid, this.#since(pid, now)]));
@@ -39,7 +42,14 @@ export class CpuIncrements {
     const reapedUs = (now.reapedUs ?? 0) - (before?.reapedUs ?? 0);
     const countedUs = this.#countedUs.get(pid) ?? 0;
     this.#countedUs.set(pid, Math.max(0, countedUs - reapedUs));
-    return ownUs + Math.max(0, reapedUs - countedUs);
+    return ownUs + this.#withoutOrphans(Math.max(0, reapedUs - countedUs));
+  }
+
+  #withoutOrphans(reapedUs: number): number {
+    const { before, now } = this.#orphanedUs;
+    const [first, second] = [Math.min(before, reapedUs), Math.min(now, Math.max(0, reapedUs - before))];
+    this.#orphanedUs = { before: before - first, now: now - second };
+    return reapedUs - first - second;
   }
 
   /** Moves the counted time of an exited process to its nearest living ancestor. */
@@ -49,10 +59,11 @@ export class CpuIncrements {
   ): void {
     let ancestor = parent;
     while (ancestor !== undefined && ended.has(ancestor)) ancestor = ended.get(ancestor)?.parent;
-    const countedUs = this.#countedUs.get(pid) ?? 0;
+    const us = cpuUs + reapedUs + (this.#countedUs.get(pid) ?? 0);
     this.#countedUs.delete(pid);
     if (ancestor === undefined || !this.#known.has(ancestor)) return;
-    this.#countedUs.set(ancestor, (this.#countedUs.get(ancestor) ?? 0) + cpuUs + reapedUs + countedUs);
+    if (ancestor === parent) this.#countedUs.set(ancestor, (this.#countedUs.get(ancestor) ?? 0) + us);
+    else this.#orphanedUs.now += us;
   }
 }
 

@@ -62,6 +62,24 @@ describe('the CPU time of a machine', () => {
     assert.ok(shares.errorCores > 0.05);
   });
 
+  it('is never more than the kernel counted, whatever the processes seem to have used', async (t) => {
+    const machine = new FakeMachine(t);
+    const at = (step: number) => ({
+      ...ours(10 * step),
+      30: { name: 'chrome', own: 150 * step },
+      31: { name: 'tsc', own: 83 * step },
+    });
+    const first = await machine.set(at(0), { user: 1000 }).read();
+    const last = await machine.set(at(1), { user: 1188, steal: 8 }).read();
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: TICK_US / 10 }) ?? assert.fail();
+    const { busyCores, stealCores, oursCores, kernelCores, othersCores, programs } = shares;
+    assert.equal(
+      busyCores.toFixed(2),
+      ((oursCores ?? 0) + (kernelCores ?? 0) + (othersCores ?? 0) + stealCores).toFixed(2),
+    );
+    assertEach(programs, ({ name, cores }) => `${name} ${cores.toFixed(2)}`, ['chrome 1.15', 'tsc 0.63']);
+  });
+
   it('has that of processes that come and go, once', async (t) => {
     const machine = new FakeMachine(t);
     const shell = (reaped: number): Fake => ({ name: 'make', own: 0, reaped });
@@ -75,6 +93,21 @@ describe('the CPU time of a machine', () => {
     ];
     for (const [what, processes, programs] of steps)
       assert.deepEqual((await ticks(machine.set({ ...ours(0), ...processes }).read())).programs, programs, what);
+  });
+
+  it('counts a process once that outlived its parent, and that another process reaped', async (t) => {
+    const machine = new FakeMachine(t);
+    const at = (reaped: number): Record<number, Fake> => ({
+      ...ours(0),
+      30: { name: 'init', own: 0, reaped },
+      31: { name: 'make', own: 0, reaped: 0 },
+    });
+    await machine.set(at(0)).read();
+    const shell: Fake = { name: 'nohup', parent: 31, startedAt: 9, own: 0 };
+    const job: Fake = { name: 'job', parent: 32, startedAt: 9, own: 70 };
+    await machine.set({ ...at(0), 32: shell, 33: job }).read();
+    assert.deepEqual((await ticks(machine.set(at(75)).read())).programs, { job: 70, init: 5 });
+    assert.deepEqual((await ticks(machine.set(at(85)).read())).programs, { job: 70, init: 15 });
   });
 
   it('keeps children as ours if their parent has ended, or if they ended between two readings', async (t) => {
