@@ -74,6 +74,7 @@ export async function openResources(options: ResourceOptions) {
   requireFault(settings.fault, target);
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
+  measurements.memory = measurements.control || settings.workerSources !== undefined;
   // Artillery starts the engines after `before`.
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);
@@ -116,7 +117,6 @@ export async function openResources(options: ResourceOptions) {
   closers.add(() => clocks.close());
   measurements.clocks = clocks.lines;
   measurements.sharedHost = target.isHere || (areHere.length > 0 && areHere.every(Boolean));
-  measurements.memory = target.control !== undefined || config.workerSources !== undefined;
   const watch = new ProcessWatch();
   closers.add(() => watch.close());
   measurements.endedProcesses = () => watch.ended();

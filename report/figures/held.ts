@@ -30,7 +30,7 @@ function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']
   const isOfEach = peaks.length === readings.length;
   return peaks.map(({ connections }, index) => {
     const left = isOfEach ? (readings[index]?.gone ?? 0) - (readings[index - 1]?.gone ?? 0) : 0;
-    return index === 0 ? connections : Math.max(connections, left);
+    return Math.max(connections, left);
   });
 }
 

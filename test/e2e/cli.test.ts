@@ -79,8 +79,9 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
   it('check tests thresholds, or without any the outcome of the run, and reports by exit code', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'good');
+    const explaining = { ...finding('MEMORY_GROWS'), explains: ['MEMORY_UNEXPLAINED'] };
     writeRun(cwd, 'doubtful', (result) => {
-      Object.assign(result, { verdict: { status: 'SUSPECT' }, findings: [finding('MEMORY_GROWS')] });
+      Object.assign(result, { verdict: { status: 'SUSPECT' }, findings: [explaining, finding('MEMORY_UNEXPLAINED')] });
     });
     writeRun(cwd, 'useless', ({ verdict }) => Object.assign(verdict, { status: 'INVALID' }));
     for (const [run, thresholds, code] of [
@@ -93,6 +94,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ] as const) {
       assert.equal((await cli(cwd, 'check', run, ...thresholds)).code, code, `${run} ${thresholds}`);
     }
+    assert.match((await cli(cwd, 'check', 'doubtful')).said, /MEMORY_GROWS: .*\n {4}explains: .*\n {4}fix: /);
     const missed = ['doubtful', 'connections.peak > 5000', 'connections.failed < 1'];
     const { status, thresholds, verdict } = JSON.parse((await cli(cwd, 'check', ...missed, '--json')).stdout);
     assert.deepEqual([status, verdict.status], ['FAILED', 'SUSPECT']);

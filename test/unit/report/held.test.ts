@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { momentText } from '../../../plugin/findings/checks/observed/moment.ts';
 import { connectionLines } from '../../../report/answer/connections-line.ts';
 import { perfectResult } from '../../helpers/results.ts';
+import { moment, waves } from '../../helpers/waves.ts';
 
 function lineOf(change: (result: ReturnType<typeof perfectResult>) => void): string {
   const result = perfectResult();
@@ -28,4 +29,12 @@ it('says how long connections were held only of connections that were open until
 it('has a moment without connections in words', () => {
   const texts = [0, 1, 5000].map((count) => momentText({ at: 'plateau', count }));
   assert.deepEqual(texts, ['while no connection was open', 'at 1 connection', 'at 5,000 connections']);
+});
+
+it('counts the connections of a wave of which some had left before its peak was read', () => {
+  const result = waves({
+    peaks: [moment(10, 96, 4), moment(30, 48, 102), moment(50, 100, 150)],
+    readings: [moment(20, 0, 100), moment(40, 0, 150), moment(60, 0, 250)],
+  });
+  assert.match(connectionLines(result)[0]?.text ?? '', /^3 waves of 50 to 100 connections/);
 });

@@ -1,9 +1,11 @@
 /** What the conductor does at zero connections: warm-up, baseline, single round trips. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { withoutClients } from '../../../plugin/run/open-clients.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { prepared, testWarnings } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
+import { measurements } from '../../helpers/measurements.ts';
 
 const WARM_UP = { warmUp: 10 };
 
@@ -145,4 +147,15 @@ describe('single round trips', () => {
       assert.match(run.noticed[0]?.message ?? '', message);
     });
   }
+});
+
+it('names the cost of first connections only in a run that measures memory', () => {
+  const lostOf = (memory: boolean) => {
+    const measured = measurements({ memory });
+    const refused = { reason: 'HTTP 403', fix: '' };
+    withoutClients({ warmUp: 5 } as never, refused as never, { measurements: measured } as never);
+    return measured.observations.of('clientsRefused')[0]?.lost.join();
+  };
+  assert.match(lostOf(true) ?? '', /the memory per connection includes/);
+  assert.equal(lostOf(false), 'warm-up connections');
 });
