@@ -194,6 +194,18 @@ describe('connections that are lost', () => {
         /^send fewer messages/,
       ],
       [
+        'a close after the few messages of a flow',
+        common({ cause: 'closed_4001' }, [2, 2, 2, 2, 2]),
+        /600 with 4001/,
+        /^see where the application closes/,
+      ],
+      [
+        'a cut after the same number of messages',
+        common({ cause: 'closed_1006' }, [16, 16, 16, 16, 16]),
+        /600 with 1006/,
+        /the process of the server ended/,
+      ],
+      [
         'a close frame after different numbers of messages',
         common({ cause: 'closed_1008' }, [16, 17, 16, 16, 16]),
         /600 with 1008 \(a violation of a policy of the server\)/,

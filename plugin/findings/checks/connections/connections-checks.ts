@@ -223,7 +223,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
       : '';
   const codes = asPlanned > 0 ? [] : endsByCode(connections.ends);
   const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');
-  const counted = asPlanned > 0 ? undefined : countedEnds(connections.ends, age !== undefined);
+  const counted = asPlanned > 0 ? undefined : countedEnds(result);
   const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
   const idle = age && !pings ? idleTimeOut(result, age.high) : undefined;
   const fix =

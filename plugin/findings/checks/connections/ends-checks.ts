@@ -67,7 +67,7 @@ export function closedByApplication({ connections }: Measured, count: number, of
       values: [...values, ...valuesOf({ 'begin of the ends': moment.low, 'end of the ends': moment.high }, 's')],
       message: `${message}, all of them from ${secondsText(moment)} of the run, ${secondsText(ageOf(rows))} after they had connected${said}`,
     };
-  if (sameCount(rows) !== undefined && !sameAge(rows))
+  if ((sameCount(rows) ?? 0) >= MIN_COUNTED && !sameAge(rows))
     return { about: 'application', values, message: `${message}${commonTo(rows)}${said}`, fix: FEWER_MESSAGES };
   return {
     ...{ about: 'application', values },
@@ -114,18 +114,15 @@ function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | 
 /** Close codes by which an application ends a connection for its own reasons. */
 const isOfApplication = (code: number) => code === 1008 || code === 1013 || code >= 3000;
 
-/**
- * @param hasAge they also have a common age, which explains other closes than those by the application
- * @returns `, after 16 messages each`, with the fix, for closes by the server after a certain number of messages
- */
-export function countedEnds(
-  all: readonly EndRow[],
-  hasAge: boolean,
-): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
-  const rows = all.filter(({ reason }) => reason !== BY_SERVER);
-  const sent = sameCount(rows);
-  const isMeant = !hasAge || rows.every(({ cause }) => isOfApplication(closeCodeOf(cause)?.code ?? 0));
-  if (sent === undefined || !isMeant) return undefined;
+/** Fewer are those of a flow that says something once: that all sent them does not show a limit. */
+const MIN_COUNTED = 5;
+
+/** @returns `, after 16 messages each`, with the fix, for closes by the application after a certain number of messages */
+export function countedEnds({ connections }: Measured): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
+  const rows = connections.ends.filter(({ reason }) => reason !== BY_SERVER);
+  const sent = sameCount(rows) ?? 0;
+  const isMeant = rows.every(({ cause }) => isOfApplication(closeCodeOf(cause)?.code ?? 0)) && !sameMoment(connections);
+  if (sent < MIN_COUNTED || !isMeant) return undefined;
   return {
     message: `, after ${messagesEach(sent)}`,
     values: valuesOf({ 'messages before': sent }),
