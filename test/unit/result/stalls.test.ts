@@ -219,6 +219,8 @@ describe('a ramp in which no connection opened for a while', () => {
       ...['stage `upgrade`', '98 % of a core', 'at most 12.0 ms late'],
     ],
     ['is the generator’s own where it was late', still(set('generator', { 0: { window: 'idle', delayMaxMs: 800 } }))],
+    ['is not one where each connect takes that long', still(set('connections', { connectMs: summaryOf(63, 2900) }))],
+    ['is not one where hardly any connection was asked for', still(set('connections', { configuredRatePerSec: 1 }))],
     ['may be a limit where connections closed', still(set('connections', { closed: 3 }))],
     ['is not one where attempts failed', still(set('connections', { retries: 3 }))],
   ]);

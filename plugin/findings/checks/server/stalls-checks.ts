@@ -7,7 +7,7 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
-import { gapOf, waitedFor } from '../connections/connect-waits.ts';
+import { type Gap, gapOf, waitedFor } from '../connections/connect-waits.ts';
 import { busiest } from '../connections/pings.ts';
 
 /** Share of the time between two broadcasts within which their first copies count as one moment. */
@@ -30,6 +30,17 @@ export const stalls: Check[] = [
   checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
 ];
 
+/** Connections that a ramp asks for in a gap, at least: with fewer, none may have come. */
+const MIN_ASKED = 5;
+/** Share of the longest wait that the median of all waits is, where each takes that long. */
+const USUAL_SHARE = 0.75;
+
+/** Returns whether connects are always that slow, or too few to show that others waited, too. */
+function isUsual({ connections: { connectMs, configuredRatePerSec } }: Measured, { waitedMs }: Gap): boolean {
+  const asked = ((configuredRatePerSec ?? 0) * waitedMs) / 1000;
+  return asked < MIN_ASKED || (connectMs?.p50 ?? 0) > USUAL_SHARE * waitedMs;
+}
+
 /** Returns a time in which the server let nobody in, and then all that waited, although no connection had closed. */
 function stalledRamp(result: Measured): Found {
   const { connections } = result;
@@ -38,7 +49,8 @@ function stalledRamp(result: Measured): Found {
   // Where a connection closed, its place may have been the one that was missing; where an attempt failed, the server refused it.
   const isStall = held !== null && total(lost) === 0 && !closed && !failed && !retries;
   // A worker that reports its event loop says it itself.
-  if (!gap || !isStall || stalledWorkers(result).some(({ window }) => window === 'ramp')) return undefined;
+  if (!gap || !isStall || isUsual(result, gap) || stalledWorkers(result).some(({ window }) => window === 'ramp'))
+    return undefined;
   const seconds = gap.waitedMs / 1000;
   const [from, to] = gap.untilT;
   const percent = busiest(result, from - seconds, from);
