@@ -83,7 +83,7 @@ export class Conductor {
     await measureBaseline(this.#context, this.#checkpoints);
     await measureUnloaded(this.#context);
     await measureSingleRoundTrips(this.#context);
-    await startHeapProfiles(this.#context);
+    if (!this.#context.config.overTime) await startHeapProfiles(this.#context);
   }
 
   /** @param beganAtUs when Artillery began the phase */
@@ -223,7 +223,10 @@ export class Conductor {
     this.#hasArrivals = false;
     const onGone = () => this.#enter('after the wave');
     const leaveMs = untilMs - performance.now();
-    await measureWave(this.#context, this.#checkpoints, this.#overTime(), leaveMs, onGone);
+    const overTime = this.#overTime();
+    await measureWave(this.#context, this.#checkpoints, overTime, leaveMs, onGone);
+    // What the first wave leaves behind includes what only first connections allocate.
+    if (overTime.collected && overTime.readings.added > 0) await startHeapProfiles(this.#context);
   }
 
   get #hasWaves(): boolean {

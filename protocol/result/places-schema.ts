@@ -20,7 +20,13 @@ const bytes = {
 
 export const memoryPlacesSchema = object({
   connections: count.describe('connections that share it'),
-  growthBytes: z.number().describe('memory per connection that V8 counts, heap and external, less the baseline'),
+  leftBehind: z
+    .literal(true)
+    .optional()
+    .describe('in waves: it is what connections that came and went have left behind, after the first wave'),
+  growthBytes: z
+    .number()
+    .describe('memory per connection that V8 counts, heap and external, less the baseline, or the first wave'),
   packages: rowsOf({
     name: z.string().describe(`${PACKAGE}; or \`external\` (buffers outside the heap)`),
     ...bytes,

@@ -13,6 +13,7 @@ import {
 import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
+import { memoryPlacesLine } from './places-line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
 const NAME = 'What connections leave behind';
@@ -42,6 +43,8 @@ export function overTimeLines(result: Result): Line[] {
   const name = drift.leaks || provenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
     { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
+    // Without a leak, it is what the sampling cannot tell from nothing.
+    ...(drift.leaks ? memoryPlacesLine(result) : []),
     ...otherLines(result),
   ];
 }

@@ -11,8 +11,9 @@ const LEAST_UNATTRIBUTED = 0.05;
 
 /** @returns `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, engine.io 3.1, others 3.2` */
 export function memoryPlacesLine({ memory }: Pick<Result, 'memory'>): Line[] {
+  const by = memory.places?.leftBehind ? 'of each connection that came and went' : 'per connection';
   return placesOf({ memory }).map((places) => ({
-    text: `of the ${withUnit(places.quantity, places.together)} that V8 counts per connection: ${parts(places)}`,
+    text: `of the ${withUnit(places.quantity, places.together)} that V8 counts ${by}: ${parts(places)}`,
   }));
 }
 

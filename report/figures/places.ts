@@ -38,10 +38,11 @@ export function placesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'c
 const CONNECT = { key: 'connect', subject: 'CPU of a connect', unit: 'connect', quantity: 'milliseconds' } as const;
 const COPY = { key: 'copy', subject: 'CPU of a copy', unit: 'copy', quantity: 'microseconds' } as const;
 
-function ofMemory({ growthBytes, packages, functions, unattributedBytes }: MemoryPlaces): Places {
+function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBehind }: MemoryPlaces): Places {
   const sized = <T extends { bytes: number }>({ bytes, ...row }: T) => ({ ...row, value: bytes });
   return {
-    ...{ key: 'memory', subject: 'What a connection keeps', unit: 'connection', quantity: 'kilobytes' },
+    ...{ key: 'memory', unit: 'connection', quantity: 'kilobytes' },
+    subject: leftBehind ? 'What a connection leaves behind' : 'What a connection keeps',
     ...{ together: growthBytes, unattributed: unattributedBytes },
     ...{ packages: packages.map(sized), functions: functions.map(sized) },
   };

@@ -52,11 +52,14 @@ export function memory(result: Result): Section {
 function places({ memory: found }: Result) {
   const all = placesOf({ memory: found });
   if (all.length === 0) return [];
+  const window = found.places?.leftBehind
+    ? 'the end of the first wave to that of the last'
+    : 'before the first connection to the full target';
   return [
     ...all.flatMap(placesBlocks),
     savingsTable(found.places?.savings),
     lines('note', [
-      'By V8’s sampling heap profiler, from before the first connection to the full target; it raises the CPU of connecting by about a quarter. `connections.heapprofile` has the call tree, for Chrome’s DevTools and speedscope.',
+      `By V8’s sampling heap profiler, from ${window}; it raises the CPU of connecting by about a quarter. \`connections.heapprofile\` has the call tree, for Chrome’s DevTools and speedscope.`,
     ]),
   ];
 }

@@ -189,3 +189,28 @@ for (const [what, layers, counts, leaks] of [
     assert.equal(stats.counters['memory.leaks'] ?? null, leaks);
   });
 }
+
+describe('with heap profiles of the waves, the remedy follows from what stays', () => {
+  const row = (name: string, bytes: number) => ({ name, bytes, halfWidth95: 100 });
+  const keep = { ...row('onConnection', 2000), place: 'session.ts:88', package: 'application' };
+  const places = (packages: ReturnType<typeof row>[]) => ({
+    ...{ connections: 100, leftBehind: true as const, growthBytes: 10_000, unattributedBytes: 0 },
+    ...{ packages, functions: [keep] },
+  });
+  for (const [what, packages, fix] of [
+    ['data of the application', [row('application', 9000)], /^see what keeps what session\.ts:88 \(2\.0 KB of each\)/],
+    [
+      'whole connections',
+      [row('engine.io', 3000), row('ws', 1000), row('application', 2000)],
+      /^whole connections stay, with 3\.9 KB of engine\.io, ws: .*session\.ts:88 \(2\.0 KB of each\)$/,
+    ],
+  ] as const) {
+    it(what, () => {
+      const { findings } = verdictOf((result) => {
+        Object.assign(result.memory, waves({ drift: { workerKept: drift(10_000, 500) } }).memory);
+        Object.assign(result.memory, { places: places([...packages]) });
+      });
+      assert.match(findings.find(({ code }) => code === 'WORKERS_LEAK')?.fix ?? '', fix);
+    });
+  }
+});

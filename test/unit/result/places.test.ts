@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuByPlace } from '../../../plugin/result/places/cpu-places.ts';
 import { memoryPlaces } from '../../../plugin/result/places/memory-places.ts';
+import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { cpuProfileText, heapProfileText } from '../../../plugin/samplers/profiles/profile-text.ts';
 import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -49,6 +50,25 @@ describe('places of allocation', () => {
   it('add up over the processes of a server', () => {
     const places = memoryPlaces({ heapProfiles: [HEAP, HEAP], plateaus: PLATEAUS });
     assert.equal(places?.functions[0]?.bytes, 16 * KB);
+  });
+
+  it('of waves are shares of the connections that came and went after the first one', () => {
+    const overTime = newOverTime({ collect: true, every: undefined }, true);
+    for (const [gone, kept] of [
+      [100, 10_000],
+      [150, 10_510],
+      [200, 11_020],
+    ] as const)
+      overTime.readings.add({ t: gone, connections: 0, gone, layers: plateau(0, kept, 100).layers });
+    const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: [], overTime });
+    assert.deepEqual([places?.connections, places?.leftBehind], [100, true]);
+    assert.equal(places?.growthBytes, 10.2 * KB);
+    assert.equal(places?.functions[0]?.bytes, 8 * KB);
+    const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });
+    assert.match(
+      line?.text ?? '',
+      /^of the 10\.2 KB that V8 counts of each connection that came and went: application/,
+    );
   });
 
   it('are unknown without a profile, and without the memory that they must add up to', () => {

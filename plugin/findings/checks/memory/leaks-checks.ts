@@ -58,7 +58,29 @@ function detailOf(result: Measured, found: OverTimeResult, { layer, drift }: Lay
   const title = layerTitle(result, layer);
   const { perConnection, inTime } = confirmedCauses(layer, found);
   const values = [...(perConnection || !inTime ? [ofConnection(drift)] : []), ...(inTime ? ofTime(drift) : [])];
-  return { subject: title, values, message: `${title} ${driftText(result, layer)}` };
+  const message = `${title} ${driftText(result, layer)}`;
+  return { subject: title, values, message, ...(codeOf(layer) === 'WORKERS_LEAK' && keeperOf(result)) };
+}
+
+/** Packages whose objects stay only if something keeps the connection itself. */
+const OF_CONNECTIONS = ['engine.io', 'socket.io', 'ws'];
+/** Share of what is left behind. */
+const WHOLE_CONNECTIONS = 0.25;
+
+/** @returns the remedy, if a heap profile over the waves shows what stays */
+function keeperOf({ memory: { places } }: Measured): Pick<Detail, 'fix'> | undefined {
+  if (!places?.leftBehind) return undefined;
+  const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);
+  const where = found && `${found.place} (${decimals(found.bytes / 1024, 1)} KB of each)`;
+  const ofConnections = places.packages.filter(({ name }) => OF_CONNECTIONS.includes(name));
+  const bytes = ofConnections.reduce((sum, one) => sum + one.bytes, 0);
+  if (bytes >= WHOLE_CONNECTIONS * places.growthBytes) {
+    const also = where ? `; the application allocates beside them in ${where}` : '';
+    return {
+      fix: `whole connections stay, with ${decimals(bytes / 1024, 1)} KB of ${ofConnections.map(({ name }) => name).join(', ')}: find what keeps their sockets, such as an array or a Map, a listener on an emitter that outlives them, or a timer${also}`,
+    };
+  }
+  return where ? { fix: `see what keeps what ${where} allocates` } : undefined;
 }
 
 function ofConnection({ bytesPerConnection: value, low95, high95 }: Drift): FindingValue {
