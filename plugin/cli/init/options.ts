@@ -51,7 +51,13 @@ export const optionsSchema = z.object({
   auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
   headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
   login: jsonList(LOGIN).pipe(z.array(step)).optional(),
-  emit: jsonList(EMISSION).pipe(z.array(emissionStep)).optional(),
+  emit: jsonList(EMISSION)
+    .refine(
+      (events) => !JSON.stringify(events).includes('$id'),
+      '"$id" belongs to what makes the server send: --publish',
+    )
+    .pipe(z.array(emissionStep))
+    .optional(),
   publish: jsonList(EMISSION)
     .pipe(z.array(emission))
     .transform(([one]) => one)

@@ -10,8 +10,13 @@ import { NotAdmitted } from './refusals.ts';
 
 const LOGINS = ['none', 'token', 'jwt', 'cookie', 'event', 'query', 'header'] as const;
 
+/** Where the handshake carries the token of a login. */
+const PLACES = ['auth', 'header'] as const;
+const DEFAULT_PATH = '/socket.io/';
+
 type Name =
   | 'url'
+  | 'path'
   | 'connections'
   | 'emit'
   | 'publish'
@@ -19,6 +24,7 @@ type Name =
   | 'loginPath'
   | 'fields'
   | 'tokenPath'
+  | 'tokenPlace'
   | 'loginEvent'
   | 'values';
 type Texts = Partial<Record<Name, string>>;
@@ -27,6 +33,8 @@ interface Question {
   name: Name;
   text: string | ((texts: Texts) => string);
   usual?: string | ((texts: Texts) => string);
+  /** All valid answers. */
+  choices?: readonly string[];
   /** Option whose schema checks the answer. */
   schema?: keyof typeof optionsSchema.shape;
   if?(texts: Texts): boolean;
@@ -43,6 +51,7 @@ const QUESTIONS: Question[] = [
     name: 'login',
     text: `How a client logs in: none; token; jwt (an HTTP login answers a token); cookie (a form sets one); event; query; header`,
     usual: 'none',
+    choices: LOGINS,
   },
   {
     name: 'loginPath',
@@ -58,6 +67,13 @@ const QUESTIONS: Question[] = [
     if: isLogin('jwt', 'cookie'),
   },
   { name: 'tokenPath', text: 'Where its answer has the token', usual: '$.token', if: isLogin('jwt') },
+  {
+    name: 'tokenPlace',
+    text: 'Where the handshake carries it: auth (`auth.token`); header (`Authorization: Bearer`)',
+    usual: 'auth',
+    choices: PLACES,
+    if: isLogin('jwt'),
+  },
   {
     name: 'loginEvent',
     text: 'The event that logs in',
@@ -85,9 +101,10 @@ const QUESTIONS: Question[] = [
     schema: 'publish',
   },
 ];
-const LOGIN_NAMES: Name[] = ['login', 'loginPath', 'fields', 'tokenPath', 'loginEvent', 'values'];
+const LOGIN_NAMES: Name[] = ['login', 'loginPath', 'fields', 'tokenPath', 'tokenPlace', 'loginEvent', 'values'];
 const FIRST: Question[] = [
   { name: 'url', text: 'URL of the server', usual: 'http://localhost:3000', schema: 'url' },
+  { name: 'path', text: 'Path of Engine.IO', usual: DEFAULT_PATH, schema: 'path' },
   { name: 'connections', text: 'Connections', usual: '1000', schema: 'connections' },
 ];
 
@@ -109,8 +126,12 @@ export class Interview {
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
     if (unsure) Object.assign(this.#texts, unsure);
     const all = unsure ? (Object.keys(unsure) as Name[]) : [...FIRST, ...QUESTIONS].map(({ name }) => name);
+    // Most servers have the usual path: it is asked for where that fails.
     this.#open = new Set(
-      all.filter((name) => given[name as keyof Answers] === undefined && !(hasLogin && LOGIN_NAMES.includes(name))),
+      all.filter(
+        (name) =>
+          name !== 'path' && given[name as keyof Answers] === undefined && !(hasLogin && LOGIN_NAMES.includes(name)),
+      ),
     );
   }
 
@@ -120,6 +141,7 @@ export class Interview {
    */
   async until<T>(use: (answers: Answers, needsEvent: boolean) => Promise<T>): Promise<T> {
     const askable = new Set(this.#open);
+    if (askable.has('url') && this.#given.path === undefined) askable.add('path');
     for (;;) {
       const answers = await answering(() => this.#ask());
       try {
@@ -139,8 +161,8 @@ export class Interview {
   }
 
   async #ask(): Promise<Answers> {
-    const { url, path } = this.#given;
-    if (url !== undefined) await this.#look(String(url), path);
+    const { url } = this.#given;
+    if (url !== undefined) await this.#look(String(url), this.#path);
     for (const question of FIRST) await this.#put(question);
     if (this.#isInstrumented === undefined) {
       const { default: confirm } = await import('@inquirer/confirm');
@@ -151,7 +173,7 @@ export class Interview {
     return { ...this.#given, instrumented: this.#isInstrumented, ...this.#options() };
   }
 
-  async #put({ name, text, usual, schema, if: applies }: Question): Promise<void> {
+  async #put({ name, text, usual, choices, schema, if: applies }: Question): Promise<void> {
     if (!this.#open.has(name) || applies?.(this.#texts) === false) return;
     // Loaded on demand, because no other command asks anything.
     const { default: input } = await import('@inquirer/input');
@@ -159,8 +181,8 @@ export class Interview {
       typeof value === 'function' ? value(this.#texts) : value;
     const standard = this.#texts[name] ?? textOf(usual);
     const problemWith = (answer: string) =>
-      name === 'login'
-        ? (LOGINS as readonly string[]).includes(answer) || `expected one of ${LOGINS.join(', ')}`
+      choices
+        ? choices.includes(answer) || `expected one of ${choices.join(', ')}`
         : ((schema && optionsSchema.shape[schema].safeParse(answer).error?.issues[0]?.message) ?? true);
     const validate = (answer: string) => answer.trim() === '' || problemWith(answer.trim());
     const message = textOf(text) ?? '';
@@ -168,7 +190,11 @@ export class Interview {
     this.#texts[name] = answer === '' ? undefined : answer;
     // Another way to log in has other defaults.
     if (name === 'login' && answer !== standard) for (const other of LOGIN_NAMES.slice(1)) delete this.#texts[other];
-    if (name === 'url' && answer !== '') await this.#look(answer, this.#given.path);
+    if (name === 'url' && answer !== '') await this.#look(answer, this.#path);
+  }
+
+  get #path(): unknown {
+    return this.#given.path ?? this.#texts.path;
   }
 
   /** @throws Unsupported before a question about a login that would not help */
@@ -179,15 +205,34 @@ export class Interview {
 
   /** @returns the options that the answers stand for */
   #options(): Answers {
-    const { login, loginPath: url, fields = '{}', tokenPath: json, loginEvent, values, ...others } = this.#texts;
-    const { emit, ...options } = others;
+    const {
+      login,
+      loginPath: url,
+      fields = '{}',
+      tokenPath: json,
+      tokenPlace,
+      loginEvent,
+      values,
+      ...others
+    } = this.#texts;
+    const { emit, path = DEFAULT_PATH, ...options } = others;
     const emits = [loginEvent, emit ?? (this.#given.emit as string | undefined)].filter((event) => event !== undefined);
-    const all: Answers = { ...options, ...(emits.length > 0 && { emit: emits.join(', ') }) };
+    const isOwnPath = path !== DEFAULT_PATH && this.#given.path === undefined;
+    const all: Answers = {
+      ...options,
+      ...(isOwnPath && { path }),
+      ...(emits.length > 0 && { emit: emits.join(', ') }),
+    };
     const post = { url, [login === 'cookie' ? 'form' : 'json']: JSON.parse(fields) };
     const capture = { json, as: 'token' };
     if (login === 'cookie') return { ...all, login: JSON.stringify({ post }) };
-    if (login === 'jwt')
-      return { ...all, login: JSON.stringify({ post: { ...post, capture } }), auth: '{"token": "{{ token }}"}' };
+    if (login === 'jwt') {
+      const carried =
+        tokenPlace === 'header'
+          ? { headers: '{"Authorization": "Bearer {{ token }}"}' }
+          : { auth: '{"token": "{{ token }}"}' };
+      return { ...all, login: JSON.stringify({ post: { ...post, capture } }), ...carried };
+    }
     if (login === 'token') return { ...all, auth: values };
     if (login === 'header') return { ...all, headers: values };
     return login === 'query' ? { ...all, url: withQuery(String(all.url ?? this.#given.url), values) } : all;
@@ -209,7 +254,7 @@ function concerned(error: unknown): Name[] {
     if (error.step === 'failed_capture') return ['tokenPath'];
     return error.step === 'failed_request' ? ['loginPath', 'fields'] : LOGIN_NAMES;
   }
-  return error.code === 'TARGET_UNREACHABLE' ? ['url'] : [];
+  return error.code === 'TARGET_UNREACHABLE' ? ['url', 'path'] : [];
 }
 
 /** @throws CapacityError CONFIG_INVALID where Ctrl-C or Ctrl-D ends the questions */

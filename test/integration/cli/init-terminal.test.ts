@@ -102,6 +102,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [/Path of the login.*\/auth\/login/, ''],
       [/What the login sends/, '{"username": "ann"}'],
       [/Where its answer has the token/, ''],
+      [/Where the handshake carries it/, ''],
       [EMIT, ''],
       [PUBLISH, '["say", {"id": "$id"}]'],
       [/the answer has: accessToken, user \(id\)[\s\S]*Where its answer has the token/, '$.accessToken'],
@@ -112,6 +113,65 @@ describe('on a terminal', { skip: noTerminal }, () => {
     const post = { url: '/auth/login', json: { username: 'ann' }, capture };
     assert.deepEqual(flow, [{ post }, { connect: { auth: { token: '{{ token }}' } } }, { hold: true }]);
     assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
+  });
+
+  it('asks where the token of a login goes, again if the server refuses it', async (t) => {
+    const chat = (io: Server) => {
+      io.httpServer.prependListener('request', (request, response) => {
+        if (request.url === '/login') response.end(JSON.stringify({ token: 'j-1' }));
+      });
+      const isAllowed = ({ headers }: { headers: { authorization?: string } }) =>
+        headers.authorization === 'Bearer j-1';
+      io.use(({ handshake }, next) => next(isAllowed(handshake) ? undefined : new Error('no token')));
+      io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
+    };
+    const answers: Answer[] = [
+      [INSTRUMENTED, 'n'],
+      [/How a client logs in/, 'jwt'],
+      [/Path of the login/, `${CLEAR_LINE}/login`],
+      [/What the login sends/, '{"username": "ann"}'],
+      [/Where its answer has the token/, ''],
+      [/Where the handshake carries it/, ''],
+      [EMIT, '["say", "$id"]'],
+      [/"\$id" belongs to what makes the server send/, CLEAR_LINE],
+      [PUBLISH, '["say", {"id": "$id"}]'],
+      [/no token[\s\S]*How a client logs in/, ''],
+      [/Path of the login/, ''],
+      [/What the login sends/, ''],
+      [/Where its answer has the token/, ''],
+      [/Where the handshake carries it/, 'header'],
+    ];
+    const { code, shown, left, flow } = await initOnTerminal(t, chat, answers);
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.deepEqual(flow?.slice(1), [
+      { connect: { headers: { Authorization: 'Bearer {{ token }}' } } },
+      { hold: true },
+    ]);
+  });
+
+  it('asks for the path where the usual one has no Socket.IO server', async (t) => {
+    const server = await startChat(
+      t,
+      (io) => void io.on('connection', (one) => one.on('say', (said) => io.emit('said', said))),
+      {
+        path: '/realtime/',
+        onRequest: (_request, response) => response.writeHead(404).end('Cannot GET'),
+      },
+    );
+    const cwd = tempFolder(t);
+    const answers: Answer[] = [
+      [URL_QUESTION, server.url],
+      [CONNECTIONS, '40'],
+      [INSTRUMENTED, 'n'],
+      LOGIN,
+      [EMIT, ''],
+      [PUBLISH, '["say", {"id": "$id"}]'],
+      [/HTTP 404 at \/socket\.io\/[\s\S]*URL of the server/, ''],
+      [/Path of Engine\.IO.*\/socket\.io\//, '/realtime/'],
+    ];
+    const { code, shown, left } = await cliOnTerminal(cwd, answers, 'init', '--listen', SECONDS);
+    assert.deepEqual([code, left], [0, []], shown);
+    assert.equal((await written(cwd)).settings?.connection.path, '/realtime/');
   });
 
   const LOGINS: Record<string, { answers: Answer[]; flow: object[] }> = {
