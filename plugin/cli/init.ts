@@ -201,11 +201,11 @@ function starterOf(answers: Answers): Starter & { listen: number } {
 
 /** @throws CapacityError EVENT_NOT_FOUND where nothing but connections could be measured, and nobody asked for that */
 function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): void {
-  if (publish || flow.some((step) => 'emit' in step)) return;
+  if (publish || withoutId.length > 0 || flow.some((step) => 'emit' in step)) return;
   const fix = [
     'give what a client emits to get events: --emit \'["subscribe", "news"]\';',
     'what makes the server send to everybody: --publish \'["say", {"id": "$id"}]\';',
-    `${withoutId.length === 0 ? 'or a longer time: --listen 30. ' : ''}To measure connections only: --listen 0`,
+    'or a longer time: --listen 30. To measure connections only: --listen 0',
   ];
   throw new CapacityError('EVENT_NOT_FOUND', `there is no event to count. ${finding}`, fix.join('\n  '));
 }

@@ -40,7 +40,7 @@ export interface Starter {
   recorded?: string[];
   /** Variables of the environment that the flow reads, and how to set them. */
   environment?: string[];
-  /** Events that came repeatedly, but cannot be counted. */
+  /** Events that came repeatedly, without an id: only how many copies each connection gets can be counted. */
   withoutId?: string[];
   /** The server's, if it runs on this machine. */
   processes: ListeningProcesses | undefined;
@@ -159,8 +159,13 @@ function rampOf(arrivals: number): ReturnType<typeof exactRamp> {
   return exactRamp(arrivals, arrivals / (durations.find((seconds) => arrivals % seconds === 0) ?? shortest));
 }
 
-function headOf({ controlUrl, connections, delivery, processes }: Starter, file: string): string[] {
+function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }: Starter, file: string): string[] {
   const size = `${connections.toLocaleString('en-US')} connections to your own server`;
+  const counted = delivery
+    ? 'It also counts who gets each message, and when.'
+    : withoutId.length > 0
+      ? 'It also counts how many copies of its events each connection gets.'
+      : 'To count messages, too, see `delivery` below.';
   if (!controlUrl) {
     return [
       `${size}, without instrument(io).`,
@@ -168,7 +173,7 @@ function headOf({ controlUrl, connections, delivery, processes }: Starter, file:
       `  npx artillery run ${typed(file)}`,
       '',
       'It measures how many connections are made and kept, how long connecting takes, what fails, and memory and CPU',
-      `${processes ? 'of `workers`' : 'if you set `workers`'}. ${delivery ? 'It also counts who gets each message, and when.' : 'To count messages, too, see `delivery` below.'}`,
+      `${processes ? 'of `workers`' : 'if you set `workers`'}. ${counted}`,
       ...(processes?.inspect
         ? []
         : [
@@ -220,7 +225,7 @@ export const INSPECTION = [
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
 /** Options of the plugin, for any other server; and what else it could measure of it. */
-function plain({ delivery, rooms, publish, finding, processes }: Starter): string[] {
+function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }: Starter): string[] {
   const workers = processes
     ? [
         '# The server’s processes, for memory and CPU.',
@@ -235,6 +240,9 @@ function plain({ delivery, rooms, publish, finding, processes }: Starter): strin
       ...HOLD,
       ...workers,
       ...seen,
+      ...(withoutId.length > 0
+        ? ['# Events without ids: how many copies each connection gets.', `counts: ${json(withoutId)}`]
+        : []),
       ...commented([
         'To measure who gets each message: name an event that the server sends to everybody, where its id is, and what',
         'makes the server send it; leave `publish` out if it sends by itself.',

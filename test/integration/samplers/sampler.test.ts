@@ -260,6 +260,6 @@ test('a row queries Redis once, and local workers not at all', { skip: !linux },
   await eventually('two rows', () => sampler.samples.length >= 2);
   await sampler.close();
   const rows = sampler.samples;
-  assert.deepEqual(rows[0]?.redisServer, { usedMemoryBytes: 1, outputBufferBytes: 4 });
+  assert.deepEqual(rows[0]?.redisServer, { usedMemoryBytes: 1, outputBufferBytes: 4, channels: 0, patterns: 0 });
   assert.equal(queries, rows.length);
 });

@@ -19,7 +19,8 @@ function metricsOf(result: Result) {
 
 /** Returns the metrics of a run in which everything was measured. */
 function stats() {
-  const result = { ...resultWithMessages(), fault: plannedFault() };
+  const functions = { received: 1, dropped: 0, failures: { check: 1 }, counters: {} };
+  const result = { ...resultWithMessages(), fault: plannedFault(), functions };
   const { perConnectionBytes } = result.memory;
   const { systemUsed: kernelTcp, workerRss } = perConnectionBytes;
   Object.assign(perConnectionBytes, { kernelTcp, workerWorkingSet: workerRss, redisUsedMemory: workerRss });

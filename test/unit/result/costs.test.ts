@@ -118,7 +118,7 @@ describe('memory in service', () => {
     const doubtOf = (most: number) => {
       const plateaus = [0, 0.25, 0.5, 0.75, 1].map((share) => ({
         ...{ connections: share * most, layers: { workerPss: 100 * MB + share * most * 10_240 } },
-        inService: { workerPss: 100 * MB + most * 50_000 * share ** 2 + share * most * 10_240 },
+        inService: { workerPss: 100 * MB + most * 50_000 * (2 * share - share ** 2) + share * most * 10_240 },
       }));
       const measured = measurements({ plateaus, stages: [], peakConnections: most });
       return memoryFigures(measured, { layers: LAYERS, samples: [] }).inService?.perConnectionBytes.workerPss?.doubt;
