@@ -14,7 +14,7 @@ function assertNoMemory({ memory, capacity }: Result): void {
 
 const ramp = { duration: 1, arrivalRate: CONNECTIONS / 4, rampTo: CONNECTIONS / 4 };
 const FOUR_PLATEAUS = { phases: Array.from({ length: 4 }, () => [ramp, { pause: 0.1 }]).flat() };
-const BYTES = { base: 5e7, perConnection: 4e6, perPair: 4e4 };
+const BYTES = { base: 5e7, perConnection: 4e6, perPair: 1.5e5 };
 
 /** Phases with time for several pages, so that pages before the load and during it differ. */
 const pageRamp = { duration: 1, arrivalRate: 10, rampTo: 10 };
