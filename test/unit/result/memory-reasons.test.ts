@@ -90,6 +90,7 @@ describe('memory', () => {
   testCases([
     ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
     ['that is no line', bendWorkers, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
+    ['that is no line, by less than V8 keeps of its own', bend('workerRss', 0.01)],
     ['of a JVM that is no line in its pages', ofRuntime('jvm', bendWorkers)],
     ['of Node that is no line in pages that V8’s threads leave free', ofRuntime('v8', bendWorkers)],
     ['of nginx alone that is no line', bend('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],

@@ -47,6 +47,8 @@ export const memory: Check[] = [
 const MIN_SHARE = 0.2;
 /** Pages that a process takes in steps bend a line that its heap does not: half-way along, they are off by as much. */
 const PAGES_BYTES = 1024 ** 2;
+/** V8 keeps code that it compiles meanwhile: the exact count of a straight line is off by less. */
+const KEPT_NOISE_BYTES = PAGES_BYTES / 2;
 
 function bend(memory: Result['memory']): Found {
   const bent = bentLayers(memory);
@@ -76,7 +78,7 @@ function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspe
     const { share = 0, offBytes = 0 } = bendOf(points) ?? {};
     const bytes = Math.abs(share * slope);
     const noiseBytes = quoted === 'workerKept' && familyOf(layer) === 'worker' ? PAGE_NOISE_BYTES : PAGES_BYTES;
-    const matters = layer === quoted || (bytes > MIN_SHARE * whole && offBytes > noiseBytes);
+    const matters = layer === quoted ? offBytes > KEPT_NOISE_BYTES : bytes > MIN_SHARE * whole && offBytes > noiseBytes;
     return matters ? [{ layer, share, points }] : [];
   });
 }
