@@ -1,14 +1,10 @@
 /** Virtual users of other engines in a measured run: load that is counted beside the measured connections. */
-import { addOwn, ownValue } from '../../protocol/base/sum-counts.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { engineNameOf, type Scenario, type Script, usesOurEngine } from '../script/script.ts';
 import { type ArtilleryEngine, type HttpEngine, loadEngine } from '../virtual-user/artillery-types.ts';
-import { errorName } from '../virtual-user/http-requests.ts';
+import { countError } from '../virtual-user/http-requests.ts';
 import type { OtherUsers } from '../virtual-user/tally.ts';
 import type { ScenarioFunction } from '../virtual-user/user-types.ts';
-
-/** Distinct errors that are counted by name. */
-const MAX_NAMES = 20;
 
 /**
  * Loads the engines of the scenarios that do not run on this one.
@@ -47,13 +43,8 @@ export function countUsers(play: ScenarioFunction, counts: OtherUsers): Scenario
     counts.started++;
     play(context, (error, after) => {
       counts.ended++;
-      if (error) addOwn(counts.failures, countedName(error as Error, counts.failures), 1);
+      if (error) countError(counts.failures, error as Error);
       callback(error, after);
     });
   };
-}
-
-function countedName(error: Error, failures: Record<string, number>): string {
-  const name = errorName(error);
-  return ownValue(failures, name) === undefined && Object.keys(failures).length >= MAX_NAMES ? 'other' : name;
 }

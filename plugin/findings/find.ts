@@ -12,6 +12,7 @@ import { connections } from './checks/connections/connections-checks.ts';
 import { ends } from './checks/connections/ends-checks.ts';
 import { fault } from './checks/connections/fault-checks.ts';
 import { limits } from './checks/connections/limits-checks.ts';
+import { virtualUsers } from './checks/connections/virtual-users-checks.ts';
 import { adapter } from './checks/delivery/adapter-checks.ts';
 import { broadcasts } from './checks/delivery/broadcasts-checks.ts';
 import { copies } from './checks/delivery/copies-checks.ts';
@@ -77,6 +78,7 @@ const CHECKS = [
     limits,
     ends,
     connections,
+    virtualUsers,
     fault,
   ],
   ...[broadcasts, keepingUp, delays, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],

@@ -1,5 +1,5 @@
 /** Account of HTTP requests by Artillery's HTTP engine: requests = Σ responses + Σ failures + pending. */
-import { addOwn } from '../../protocol/base/sum-counts.ts';
+import { addOwn, ownValue } from '../../protocol/base/sum-counts.ts';
 import type { HttpEngine } from './artillery-types.ts';
 
 export type HttpCounts = ReturnType<typeof newHttpCounts>;
@@ -34,7 +34,7 @@ export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngin
       });
     });
     sending.catch((error: NodeJS.ErrnoException) => {
-      if (open > 0) addOwn(counts.failures, errorName(error), open);
+      if (open > 0) countError(counts.failures, error, open);
       counts.pending -= open;
       open = 0;
     });
@@ -43,12 +43,20 @@ export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngin
   return engine;
 }
 
-/** Returns the error's code; the engine's own failures have a message instead. */
-export function errorName({ code, message }: NodeJS.ErrnoException): string {
-  const name = typeof code === 'string' ? code : String(message);
-  return name
+/** Distinct errors that are counted by name. */
+const MAX_NAMES = 20;
+
+/** Counts an error by its code; the failures of Artillery's engines have a message instead. */
+export function countError(
+  failures: Record<string, number>,
+  { code, message }: NodeJS.ErrnoException,
+  times = 1,
+): void {
+  const name = (typeof code === 'string' ? code : String(message))
     .slice(0, 60)
     .replace(/\W+/g, '_')
     .replace(/^_+|_+$/g, '')
     .toLowerCase();
+  const isCounted = ownValue(failures, name) !== undefined || Object.keys(failures).length < MAX_NAMES;
+  addOwn(failures, isCounted ? name : 'other', times);
 }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { ROOM_ORDERS } from '../wire/rooms.ts';
 import { figure } from './figure.ts';
-import { count, object, objectOrNull, orNull, time } from './shared-schemas.ts';
+import { count, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
 
 const receipts = { quantity: 'count', noun: 'receipts', answers: ['delivery'], threshold: true } as const;
 const share = { quantity: 'share', answers: ['delivery'], threshold: true } as const;
@@ -162,3 +162,19 @@ export const deliverySchema = object({
 }).nullable();
 
 export type Batch = z.infer<typeof batchSchema>;
+
+export const eventCountsSchema = z
+  ._default(
+    rowsOf({
+      event: z.string().describe('its name'),
+      seconds: z.number().describe('how long copies were counted'),
+      receivers: count.describe('connections that were open all the time'),
+      copies: count.describe('of all receivers'),
+      most: count.describe('copies of the connection that got most, against which the others are compared'),
+      fewest: count.describe('copies of the connection that got fewest'),
+      missingAtLeast: count.describe('fewer than `most` by more than copies under way can explain'),
+      missingAtMost: count.describe('fewer than `most`'),
+    }),
+    [],
+  )
+  .describe('Copies of the events in the option `counts`, which have no ids: which copies are missing is unknown.');

@@ -6,12 +6,11 @@
 import { z } from 'zod';
 import { answerSchema } from './answer-schema.ts';
 import { connectionsSchema } from './connections-schema.ts';
-import { deliverySchema } from './delivery-schema.ts';
+import { deliverySchema, eventCountsSchema } from './delivery-schema.ts';
 import { faultSchema } from './fault-schema.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
 import { generatorsSchema } from './generators-schema.ts';
-import { eventCountsSchema, functionsSchema, httpSchema, otherUsersSchema } from './http-schema.ts';
 import { latencySchema } from './latency-schema.ts';
 import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine-schema.ts';
 import { memorySchema } from './memory-schema.ts';
@@ -23,6 +22,7 @@ import { redisSchema } from './redis-schema.ts';
 import { sampleSchema } from './samples.ts';
 import { serverSchema } from './server-schema.ts';
 import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
+import { functionsSchema, httpSchema, otherUsersSchema } from './virtual-users-schema.ts';
 import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers-schema.ts';
 
 export const resultSchema = object({

@@ -10,7 +10,6 @@ import { cpuLines } from './cpu-line.ts';
 import { deliveryLines } from './delivery-line.ts';
 import { faultLines } from './fault-line.ts';
 import { generatorLines } from './generator-line.ts';
-import { functionLines, httpLines } from './http-line.ts';
 import { latencyLines } from './latency-line.ts';
 import { limitLines } from './limit-line.ts';
 import type { Line } from './line.ts';
@@ -20,6 +19,7 @@ import { messageLines } from './messages-line.ts';
 import { missedText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
 import { cpuPlacesLine } from './places-line.ts';
+import { functionLines, httpLines } from './virtual-users-line.ts';
 
 /** Sections of the report with the details, in the order of the answer. */
 const LINES: Record<string, (result: Result) => Line[]> = {

@@ -1,13 +1,13 @@
 /** Outcome of the connections: each requested connection is alive, failed or lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import { FAILURE_CODES, failureOf, slug, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
+import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
-import { counted, decimals, integer, total } from '../../../../report/text/format.ts';
+import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import { BY_SERVER } from '../../../run/measurements/end-words.ts';
@@ -90,50 +90,6 @@ export const connections: Check[] = [
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
     };
   }),
-  check('EVENT_COUNTS_DIFFER', ({ eventCounts }) =>
-    eventCounts
-      .filter(({ most, missingAtLeast }) => most === 0 || missingAtLeast > 0)
-      .map(({ event, receivers, most, fewest, missingAtLeast }) => ({
-        message:
-          most === 0
-            ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
-            : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
-        ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
-        values: valuesOf({
-          ...{ 'connections counted': receivers, 'most copies': most },
-          ...{ 'fewest copies': fewest, 'missing copies': missingAtLeast },
-        }),
-      })),
-  ),
-  check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
-    if (!functions) return undefined;
-    const { received, dropped, failures } = functions;
-    const failed = total(failures);
-    if (failed + dropped === 0) return undefined;
-    const [[name] = ['']] = byFrequency(failures);
-    const said = failureExamples[`function_${slug(name)}`];
-    const words = failed > 0 ? [`failed for ${failed} of ${counted(received, 'event')}: ${listed(failures)}`] : [];
-    if (dropped > 0)
-      words.push(`did not get ${counted(dropped, 'event')}, which came faster than they could take them`);
-    return {
-      message: `functions ${words.join('; they ')}${said === undefined ? '' : `; the first: ${said}`}`,
-      values: valuesOf({ 'failed calls': failed, 'events for functions': received, 'events not handed over': dropped }),
-    };
-  }),
-  check('OTHER_USERS_FAILED', ({ otherUsers }) => {
-    const failed = total(otherUsers?.failures ?? {});
-    if (!otherUsers || failed === 0) return undefined;
-    const { started, failures } = otherUsers;
-    return {
-      message: `${failed} of ${counted(started, 'virtual user')} of other engines failed: ${listed(failures)}`,
-      values: valuesOf({ 'failed virtual users': failed, 'virtual users of other engines': started, ...failures }),
-    };
-  }),
-  check('USERS_SKIPPED', ({ connections: { skipped } }) =>
-    skipped > 0
-      ? { message: `${skipped} virtual users were skipped`, values: valuesOf({ 'skipped virtual users': skipped }) }
-      : undefined,
-  ),
   // Its last ramp has no end.
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;

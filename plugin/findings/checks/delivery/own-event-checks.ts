@@ -1,4 +1,4 @@
-/** An event of the server's own: whether it came, and whether its ids and times tell what the options say. */
+/** Events of the server's own: whether they came, and whether their ids and times tell what the options say. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
@@ -7,7 +7,7 @@ import { idsOfOneReceiver, reachesAll, sameAudience, separateGroups } from '../.
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event-measured.ts';
 import type { Acknowledged } from '../../../run/receivers/publishers.ts';
-import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
 import { audienceValues, groupsText, reachedText, serverCount } from './adapter-checks.ts';
 
 type Find = (
@@ -18,6 +18,21 @@ type Find = (
 ) => Found;
 
 export const ownEvent: Check[] = [
+  check('EVENT_COUNTS_DIFFER', ({ eventCounts }) =>
+    eventCounts
+      .filter(({ most, missingAtLeast }) => most === 0 || missingAtLeast > 0)
+      .map(({ event, receivers, most, fewest, missingAtLeast }) => ({
+        message:
+          most === 0
+            ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
+            : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
+        ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
+        values: valuesOf({
+          ...{ 'connections counted': receivers, 'most copies': most },
+          ...{ 'fewest copies': fewest, 'missing copies': missingAtLeast },
+        }),
+      })),
+  ),
   checkOwn('DELIVERY_EVENT_MISSING', (own, { received, unexpected, frames, batches }, { sent, unsent }) => {
     const isNoneSent = sent.length === 0 && unsent.length > 0;
     if (received + unexpected > 0 || isNoneSent) return undefined;

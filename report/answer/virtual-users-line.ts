@@ -1,13 +1,13 @@
-/** HTTP requests and other engines' virtual users of a run, in one line. */
+/** What virtual users did beside their connections: HTTP requests, other engines and functions, a line each. */
 import type { Result } from '../../protocol/result/result.ts';
-import { counted, integer, total } from '../text/format.ts';
+import { breakdown, counted, integer, total } from '../text/format.ts';
 import type { Line } from './line.ts';
 
 export function httpLines({ http, otherUsers }: Result): Line[] {
   const requests = http ? [requestsText(http)] : [];
   if (!otherUsers) return requests.map((text) => ({ text }));
   const { started, failures } = otherUsers;
-  const failed = total(failures) > 0 ? `, ${integer(total(failures))} failed (${named(failures)})` : '';
+  const failed = total(failures) > 0 ? `, ${integer(total(failures))} failed (${breakdown(failures)})` : '';
   const users = `${counted(started, 'virtual user')} of other engines${failed}`;
   return [{ text: `beside the connections, ${[users, ...requests].join('; ')}; CPU and memory include them` }];
 }
@@ -17,25 +17,18 @@ const SHOWN_COUNTERS = 5;
 export function functionLines({ functions }: Result): Line[] {
   if (!functions) return [];
   const { received, dropped, failures, counters } = functions;
-  const failed = total(failures) > 0 ? `${integer(total(failures))} failed (${named(failures)})` : 'none failed';
+  const failed = total(failures) > 0 ? `${integer(total(failures))} failed (${breakdown(failures)})` : 'none failed';
   const calls = received > 0 ? [`functions got ${counted(received, 'event')}, ${failed}`] : [];
   if (dropped > 0) calls.push(`${integer(dropped)} came faster than functions could take them`);
   const shown = Object.fromEntries(Object.entries(counters).slice(0, SHOWN_COUNTERS));
   const more = Object.keys(counters).length - SHOWN_COUNTERS;
-  if (Object.keys(shown).length > 0) calls.push(`counters: ${named(shown)}${more > 0 ? `, and ${more} more` : ''}`);
+  if (Object.keys(shown).length > 0) calls.push(`counters: ${breakdown(shown)}${more > 0 ? `, and ${more} more` : ''}`);
   return [{ text: calls.join('; ') }];
 }
 
 function requestsText({ requests, responses, failures, pending }: NonNullable<Result['http']>): string {
   const parts = Object.entries(responses).map(([status, count]) => `${integer(count)} answered ${status}`);
-  if (total(failures) > 0) parts.push(`${integer(total(failures))} failed (${named(failures)})`);
+  if (total(failures) > 0) parts.push(`${integer(total(failures))} failed (${breakdown(failures)})`);
   if (pending > 0) parts.push(`${integer(pending)} open at the end`);
   return `${counted(requests, 'HTTP request')}: ${parts.join(', ')}`;
-}
-
-function named(counts: Record<string, number>): string {
-  return Object.entries(counts)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([name, count]) => `${name} ${integer(count)}`)
-    .join(', ');
 }

@@ -1,7 +1,7 @@
-/** HTTP requests and other engines' virtual users of a run: load beside the connections. */
+/** What virtual users do beside their connections: HTTP requests, functions, and users of other engines. */
 import { z } from 'zod';
 import { figure } from './figure.ts';
-import { byName, count, objectOrNull, rowsOf } from './shared-schemas.ts';
+import { byName, count, objectOrNull } from './shared-schemas.ts';
 
 export const httpSchema = z
   ._default(
@@ -30,22 +30,6 @@ export const functionsSchema = z
     null,
   )
   .describe('Functions of `config.processor`. Null if they received no event and counted nothing.');
-
-export const eventCountsSchema = z
-  ._default(
-    rowsOf({
-      event: z.string().describe('its name'),
-      seconds: z.number().describe('how long copies were counted'),
-      receivers: count.describe('connections that were open all the time'),
-      copies: count.describe('of all receivers'),
-      most: count.describe('copies of the connection that got most, against which the others are compared'),
-      fewest: count.describe('copies of the connection that got fewest'),
-      missingAtLeast: count.describe('fewer than `most` by more than copies under way can explain'),
-      missingAtMost: count.describe('fewer than `most`'),
-    }),
-    [],
-  )
-  .describe('Copies of the events in the option `counts`, which have no ids: which copies are missing is unknown.');
 
 export const otherUsersSchema = z
   ._default(
