@@ -149,6 +149,7 @@ function unknownStep(step: unknown, at: Path, steps: StepTable): Omit<Problem, '
   return {
     message: `unknown step "${key}"${meant}`,
     at: [...at, key],
+    isUnknownKey: true,
     ...(hint?.rewrite && { rewrite: hint.rewrite }),
   };
 }

@@ -214,7 +214,7 @@ class Adoption {
       if (!problem) return;
       const { message, at = [], unfilled } = problem;
       const change = this.#document.rewrite(problem);
-      if (change) this.changes.push({ ...change, why: reasonOf(message) });
+      if (change) this.changes.push({ ...change, why: reasonOf(problem, change) });
       else if (unfilled !== undefined && /^\$?\w+([.[]|$)/.test(unfilled))
         this.#declare(unfilled.split(/[.[]/)[0] as string, at);
       else this.#leaveOut(at, message);
@@ -375,9 +375,7 @@ function isEnd(step: unknown): boolean {
   return think !== undefined || disconnect !== undefined;
 }
 
-/** Returns why a name was changed: the change itself is the rest of the message. */
-function reasonOf(message: string): string {
-  const [, kind, hint = message] = /^unknown (option|step) ?(?:"[^"]*")?: (.*)/s.exec(message) ?? [];
-  if (kind && /^write (?!it )/.test(hint)) return `no ${kind} has that name`;
-  return hint.replace(/^remove it: /, '').replace(/: write .*/s, '');
+/** Returns why a name was changed; where another one replaces it, the change itself is the rest of the message. */
+function reasonOf({ message, at = [], isUnknownKey }: Problem, { after }: Change): string {
+  return isUnknownKey && Object.keys(after).length > 0 ? `nothing reads ${at.at(-1)}` : message;
 }
