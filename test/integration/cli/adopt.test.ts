@@ -90,7 +90,7 @@ scenarios:
 `,
   );
   assert.match(said, /line {2}12 {2}engine: "socketio-v3" → engine: "socketio-capacity"/);
-  assert.match(said, /line {2}18 {2}wait: 2 → think: 2: no step has that name/);
+  assert.match(said, /line {2}18 {2}wait: 2 → think: 2: nothing reads wait/);
   assert.match(said, /line {2}20 {2}think: 30: the users stay instead/);
   assert.deepEqual([settings.usersLeave, settings.load.connections], [false, 200]);
 });

@@ -1,0 +1,45 @@
+/** A scenario that is being changed into one that is measured: its document, what was changed, and what is left to the user. */
+import type { Path } from '../../../protocol/base/problems.ts';
+import type { Scenario, Script } from '../../script/script.ts';
+import { parseScenario } from '../scenario-argument.ts';
+import { type Change, ScenarioDocument } from './scenario-document.ts';
+
+export class Draft {
+  readonly document: ScenarioDocument;
+  /** Of the file that it becomes, for the paths in it. */
+  readonly path: string;
+  readonly changes: (Change & { why: string })[] = [];
+  /** What was left out, and what the user has to decide. */
+  readonly undecided: { line: number | undefined; why: string }[] = [];
+
+  /** @throws Error if the text is not YAML */
+  constructor(text: string, path: string) {
+    this.document = new ScenarioDocument(text);
+    this.path = path;
+  }
+
+  /** Variables of the environment that the scenario reads. */
+  get variables(): string[] {
+    const names = this.document.toString().matchAll(/\$(?:env|processEnvironment)\.(\w+)/g);
+    return [...new Set([...names].map(([, name = '']) => name))];
+  }
+
+  /** @throws as `parseScenario` */
+  read(): Promise<Script> {
+    return parseScenario(this.document.toString(), this.path);
+  }
+
+  set(path: Path, value: unknown, why: string): void {
+    const name = String(path.at(-1));
+    const before = this.document.valueAt(path);
+    const line = this.document.lineOf(path.slice(0, before === undefined ? -1 : undefined));
+    this.document.set(path, value);
+    this.changes.push({ line, before: before === undefined ? {} : { [name]: before }, after: { [name]: value }, why });
+  }
+
+  scenario(): { config: Record<string, unknown>; scenarios: Scenario[] } {
+    const [config, scenarios] = [['config'], ['scenarios']].map((path) => this.document.valueAt(path));
+    const list = Array.isArray(scenarios) ? scenarios : [];
+    return { config: Object(config), scenarios: list.map((one) => Object(one) as Scenario) };
+  }
+}

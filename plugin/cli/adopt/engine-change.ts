@@ -1,0 +1,102 @@
+/** Gives the scenarios of other Socket.IO engines this engine, with the options by which their clients connected. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Path } from '../../../protocol/base/problems.ts';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { connectionShape } from '../../script/options/connect-options.ts';
+import { ENGINE_PATH } from '../../script/options/rewrites.ts';
+import { ENGINE, PLUGIN, type Scenario } from '../../script/script.ts';
+import type { Draft } from './draft.ts';
+
+/** Artillery's own engine, and `artillery-engine-socketio-v3`. */
+const OTHER_ENGINES = ['socketio', 'socketio-v3'];
+/** A template of a variable, unlike one of the environment. */
+const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
+/** From this number on, a time is in milliseconds. */
+const MILLISECONDS_FROM = 1000;
+
+/** @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
+export function changeEngine(draft: Draft): void {
+  const { config, scenarios } = draft.scenario();
+  const engines = Object(config.engines) as Record<string, unknown>;
+  const isOther = (engine: unknown) => OTHER_ENGINES.includes(String(engine));
+  const places: Path[] = [
+    ...(isOther(config.engine) ? [['config', 'engine']] : []),
+    ...scenarios.flatMap((scenario, index) => {
+      const { engine = config.engine } = scenario;
+      const isOwn = isOther(scenario.engine) || (engine === undefined && hasSocketSteps(scenario));
+      return isOwn ? [['scenarios', index, 'engine']] : [];
+    }),
+  ];
+  for (const [index, scenario] of scenarios.entries()) {
+    if ((scenario.engine ?? config.engine) !== undefined || hasSocketSteps(scenario)) continue;
+    draft.set(['scenarios', index, 'engine'], 'http', 'Artillery sends HTTP requests without an engine');
+  }
+  for (const place of places)
+    draft.set(place, ENGINE, 'this engine keeps an account of every connection and every copy');
+  requireEngine(draft);
+  const old = OTHER_ENGINES.filter((engine) => engine in engines);
+  const before = Object.assign({}, ...old.map((engine) => engines[engine]).map(Object), Object(config['socketio-v3']));
+  const options = { ...before, ...Object(engines[ENGINE]) };
+  const known = { ...Object(config.socketio), ...options };
+  if (places.length > 0 && !('transports' in known || 'upgrade' in known))
+    options.transports = ['polling', 'websocket'];
+  // In the options of `socket.io-client`, it is the time to connect.
+  if (typeof known.timeout === 'number' && known.timeout >= MILLISECONDS_FROM) {
+    options.connectTimeout = `${known.timeout}ms`;
+    delete options.timeout;
+    draft.document.remove(['config', 'socketio', 'timeout']);
+  }
+  for (const place of [ENGINE_PATH, ['config', 'socketio']])
+    perUser(draft, place, place === ENGINE_PATH ? options : config.socketio);
+  const [first, ...others] = old;
+  if (first && !(ENGINE in engines)) draft.document.rename(['config', 'engines', first], ENGINE);
+  for (const engine of others) draft.document.remove(['config', 'engines', engine]);
+  draft.document.remove(['config', 'socketio-v3']);
+  if (!isDeepStrictEqual(engines[ENGINE], options)) {
+    const line = draft.document.lineOf(ENGINE_PATH);
+    if (!first || !isDeepStrictEqual(Object(engines[first]), options)) draft.document.set(ENGINE_PATH, options);
+    const why = 'the clients connect as before: polling first, unless the options say otherwise';
+    draft.changes.push({ line, before: first ? { [first]: engines[first] } : {}, after: { [ENGINE]: options }, why });
+  }
+  if (!(PLUGIN in Object(config.plugins))) draft.set(['config', 'plugins', PLUGIN], {}, 'the plugin measures the run');
+  if (config.ensure !== undefined && !('ensure' in Object(config.plugins))) {
+    draft.set(['config', 'plugins', 'ensure'], {}, 'Artillery checks config.ensure only with this plugin');
+  }
+}
+
+/** Options that differ between users belong to the scenario: Artillery fills those of `config` before there is a user. */
+function perUser(draft: Draft, place: Path, options: unknown): void {
+  const given = Object(options) as Record<string, unknown>;
+  const own = Object.keys(given).filter(
+    (key) => key in connectionShape && USER_TEMPLATE.test(JSON.stringify(given[key])),
+  );
+  const { config, scenarios } = draft.scenario();
+  for (const key of own) {
+    const { [key]: value } = given;
+    const line = draft.document.lineOf(['config']);
+    delete given[key];
+    draft.document.remove([...place, key]);
+    for (const [index, { engine = config.engine }] of scenarios.entries()) {
+      if (engine === ENGINE) draft.document.set(['scenarios', index, 'socketio', key], value);
+    }
+    const why = 'in config, Artillery fills templates before there are users';
+    draft.changes.push({
+      line,
+      before: { [key]: value },
+      after: { [`socketio.${key} of the scenarios`]: value },
+      why,
+    });
+  }
+}
+
+/** @throws CapacityError CONFIG_INVALID */
+function requireEngine(draft: Draft): void {
+  const { config, scenarios } = draft.scenario();
+  if (scenarios.some(({ engine = config.engine }) => engine === ENGINE)) return;
+  const message = `no scenario has the engine ${OTHER_ENGINES.join(' or ')}, or sends a Socket.IO event`;
+  throw new CapacityError('CONFIG_INVALID', message, 'for a server without a scenario: npx socketio-capacity init');
+}
+
+function hasSocketSteps({ flow }: Scenario): boolean {
+  return [flow ?? []].flat().some((step) => 'emit' in Object(step));
+}

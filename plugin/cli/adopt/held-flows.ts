@@ -1,0 +1,73 @@
+/** Lets the users of a scenario stay, so that memory is read while as many are connected. */
+import type { Path } from '../../../protocol/base/problems.ts';
+import { ENGINE } from '../../script/script.ts';
+import type { Settings } from '../../script/settings.ts';
+import type { Draft } from './draft.ts';
+
+/** More connections at once than a scenario had are held by default up to here. */
+const MAX_HELD = 10_000;
+const MANY_TIMES = 3;
+const PAUSE_SECONDS = 4;
+const MAX_PHASES = 10;
+
+/** @returns whether all users together are not many times the load */
+export function isHoldable({ load: { connections, connectionsAtOnce } }: Settings): boolean {
+  return connections <= MAX_HELD || connections <= MANY_TIMES * connectionsAtOnce;
+}
+
+/** Ends each flow by `hold`, and gives each level of connections a pause. */
+export function holdFlows(draft: Draft): void {
+  const { config, scenarios } = draft.scenario();
+  for (const [index, scenario] of scenarios.entries()) {
+    const { flow, engine = config.engine } = scenario;
+    const at: Path = ['scenarios', index, 'flow'];
+    if (engine !== ENGINE || !Array.isArray(flow) || flow.some((step) => 'hold' in Object(step))) continue;
+    if (isEndless(flow.at(-1))) {
+      const why = 'its last step never ends: write a `count`, or `every` and then hold: true';
+      draft.undecided.push({ line: draft.document.lineOf([...at, flow.length - 1]), why });
+      continue;
+    }
+    let length = flow.length;
+    // Staying replaces what comes after the last message.
+    for (; length > 0 && isEnd(flow[length - 1]); length--) {
+      const before = flow[length - 1] as Record<string, unknown>;
+      draft.changes.push({
+        line: draft.document.lineOf([...at, length - 1]),
+        ...{ before, after: {}, why: 'the users stay instead' },
+      });
+      draft.document.remove([...at, length - 1]);
+    }
+    draft.document.append(at, { hold: true });
+    draft.changes.push({
+      line: undefined,
+      ...{
+        before: {},
+        after: { hold: true },
+        why: 'stays until all is measured; --leave keeps the users coming and going',
+      },
+    });
+  }
+  const phases = [config.phases ?? []].flat();
+  if (phases.length > MAX_PHASES || phases.some((phase) => 'pause' in Object(phase))) return;
+  for (let index = phases.length; index > 0; index--) {
+    draft.document.append(['config', 'phases'], { pause: PAUSE_SECONDS }, index);
+  }
+  draft.changes.push({
+    line: draft.document.lineOf(['config', 'phases']),
+    ...{
+      before: {},
+      after: { pause: PAUSE_SECONDS },
+      why: 'after each phase: memory is read while the connections are idle',
+    },
+  });
+}
+
+function isEndless(step: unknown): boolean {
+  const { loop, count = -1, over, whileTrue } = Object(step);
+  return loop !== undefined && Number(count) === -1 && over === undefined && whileTrue === undefined;
+}
+
+function isEnd(step: unknown): boolean {
+  const { think, disconnect } = Object(step);
+  return think !== undefined || disconnect !== undefined;
+}
