@@ -1,9 +1,9 @@
 /** What virtual users do beside their connections: functions of their flows, other engines, and arrivals that Artillery skipped. */
 import { slug } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import { counted, total } from '../../../../report/text/format.ts';
+import { breakdown, counted, integer, total } from '../../../../report/text/format.ts';
 import { type Check, check } from '../../check.ts';
-import { byFrequency, listed } from './failure-causes.ts';
+import { byFrequency } from './failure-causes.ts';
 
 export const virtualUsers: Check[] = [
   check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
@@ -13,7 +13,8 @@ export const virtualUsers: Check[] = [
     if (failed + dropped === 0) return undefined;
     const [[name] = ['']] = byFrequency(failures);
     const said = failureExamples[`function_${slug(name)}`];
-    const words = failed > 0 ? [`failed for ${failed} of ${counted(received, 'event')}: ${listed(failures)}`] : [];
+    const words =
+      failed > 0 ? [`failed for ${integer(failed)} of ${counted(received, 'event')}: ${breakdown(failures)}`] : [];
     if (dropped > 0)
       words.push(`did not get ${counted(dropped, 'event')}, which came faster than they could take them`);
     return {
@@ -26,7 +27,7 @@ export const virtualUsers: Check[] = [
     if (!otherUsers || failed === 0) return undefined;
     const { started, failures } = otherUsers;
     return {
-      message: `${failed} of ${counted(started, 'virtual user')} of other engines failed: ${listed(failures)}`,
+      message: `${integer(failed)} of ${counted(started, 'virtual user')} of other engines failed: ${breakdown(failures)}`,
       values: valuesOf({ 'failed virtual users': failed, 'virtual users of other engines': started, ...failures }),
     };
   }),
