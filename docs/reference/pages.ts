@@ -8,8 +8,6 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { helpOf } from '../../plugin/cli/command.ts';
 import { createProgram } from '../../plugin/cli/program.ts';
-import { LIMITS, TARGET_CHECKS, WARNINGS } from '../../plugin/doctor/doctor-checks.ts';
-import { CAUSES } from '../../plugin/findings/causes.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus-text.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
@@ -24,7 +22,7 @@ import {
 } from '../../plugin/script/options/plugin-options.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { METRICS } from '../../plugin/virtual-user/user-metrics.ts';
-import { ERROR_CODES } from '../../protocol/codes/error-codes.ts';
+import { type Code, ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
 import { FINDINGS, type FindingDefinition } from '../../protocol/codes/finding-codes.ts';
@@ -32,13 +30,12 @@ import { resultSchema } from '../../protocol/result/result.ts';
 import { EVENT_HELP, EVENTS } from '../../protocol/wire/events.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
 import { environmentSchema as serverEnvironment } from '../../server/config.ts';
-import { REQUEST_ARGUMENTS } from '../../server/control/control.ts';
 import { SERIES as SERVER_SERIES } from '../../server/control/metrics.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { environmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
 import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { defaultOf, describedKeys, keysOf, type Node, nodeOf, valuesOf } from './schema.ts';
+import { defaultOf, describedKeys, keysOf, type Node, nodeOf, shallow, valuesOf } from './schema.ts';
 import { catalogue, code, escaped, OPTION, optionRows, section, seriesTable, table } from './tables.ts';
 
 export const MARK = '<!-- npm run docs:reference writes what follows -->';
@@ -98,22 +95,18 @@ function metrics(): string[] {
 }
 
 function errors(): string[] {
-  const codes = (all: Record<string, { meaning: string; remedy: string }>) => {
+  const rowsOf = (all: Record<string, Code>) => {
     const alike = Map.groupBy(Object.entries(all), ([, { meaning, remedy }]) => `${meaning}|${remedy}`);
-    const rows = [...alike.values()].map((group) => {
+    return [...alike.values()].map((group) => {
       const { meaning = '', remedy = '' } = group[0]?.[1] ?? {};
       return [group.map(([name]) => code(name)).join(', '), meaning, remedy];
     });
-    return table(['code', 'meaning', 'what to do'], rows);
   };
   const effectOf = ({ invalidates, fails }: FindingDefinition) =>
     [fails && 'failed', invalidates.includes('run') ? 'INVALID' : invalidates.join(', ')].filter(Boolean).join('; ');
   const findings = Object.entries(FINDINGS).map(([name, definition]) => [
     ...[code(name), effectOf(definition), definition.meaning, definition.remedy],
   ]);
-  const edges = Object.entries(CAUSES).flatMap(([cause, all = []]) =>
-    all.map(({ effects, evidence = 'not later' }) => [code(cause), effects.map(code).join(', '), evidence]),
-  );
   return [
     section(
       'Exit codes',
@@ -122,19 +115,21 @@ function errors(): string[] {
     ),
     section(
       'Findings',
-      'The codes in `findings`. The effect `failed` means that the deployment misses an expectation. Figures named there must not be used, and the run is SUSPECT. Without an effect, a finding informs.',
+      'The effect `failed`: the deployment misses an expectation. Figures: they must not be used, and the run is SUSPECT. None: for information. The message of a finding has its numbers and a more specific fix.',
       table(['code', 'effect', 'meaning', 'what to do'], findings),
     ),
     section(
-      'Causes',
-      'The first finding is the cause of the others if they are in the same run and the evidence is present. Reports show them below the cause.',
-      table(['cause', 'explains', 'evidence'], edges),
+      'Errors',
+      'Commands and runs stop with these, before any load. The message says what to do.',
+      table(
+        ['code', 'meaning'],
+        rowsOf(ERROR_CODES).map((row) => row.slice(0, 2)),
+      ),
     ),
-    section('Errors', 'Commands and runs stop with these, before any load.', codes(ERROR_CODES)),
     section(
       'Failures of virtual users',
       'The metrics `errors.<code>`, and keys of `connections.failures`.',
-      codes(FAILURE_CODES),
+      table(['code', 'meaning', 'what to do'], rowsOf(FAILURE_CODES)),
     ),
   ];
 }
@@ -143,8 +138,6 @@ function errors(): string[] {
 const COMMON_EXIT_CODES = ['2', '11', '130'];
 
 function cli(): string[] {
-  const checks = { limit: LIMITS, warning: WARNINGS, 'check of a target': TARGET_CHECKS };
-  const doctor = Object.entries(checks).map(([kind, all]) => table([kind, 'what is checked'], catalogue(all)));
   return commandsOf(createProgram(), '').map(([name, command]) => {
     const given = command.options.filter(({ long }) => long !== '--json');
     const rows = [
@@ -165,7 +158,6 @@ function cli(): string[] {
       escaped(command.description()),
       table(['argument or option', 'default', 'meaning'], rows),
       ...(exitCodes.length > 1 ? [`Exit codes: ${exitCodes.join('; ')}.`] : []),
-      ...(name === 'doctor' ? doctor : []),
     );
   });
 }
@@ -179,13 +171,16 @@ function commandsOf(command: Command, name: string): [string, Command][] {
   return visible.flatMap((subcommand) => commandsOf(subcommand, `${name} ${subcommand.name()}`.trim()));
 }
 
+/** A longer enumeration stands in the JSON Schema only. */
+const MAX_VALUES = 6;
+
 function result(): string[] {
   const seen = new Set<string>();
   const node = nodeOf(resultSchema);
   const keyTable = (keys: ReturnType<typeof keysOf>, known: Set<string>) =>
     table(
       ['key', 'meaning'],
-      describedKeys(keys, known).map((row) => [row.paths, `${row.text}${shapeOf(row.node)}`]),
+      describedKeys(keys.map(shallow), known).map((row) => [row.paths, `${row.text}${shapeOf(row.node)}`]),
     );
   const sections = keysOf(node).flatMap(({ path, node: { description }, children }) =>
     children.length === 0 ? [] : [section(code(path), description ?? '', keyTable(children, seen))],
@@ -215,20 +210,16 @@ function result(): string[] {
   ];
 }
 
-/** Returns the values of an enumeration, or a link to the shape's section. */
+/** Returns the values of a short enumeration, or a link to the shape's section. */
 function shapeOf(node: Node): string {
-  const inner = node.anyOf?.find(({ $ref, enum: values }) => $ref ?? values) ?? node;
-  return inner.$ref || inner.enum ? ` (${valuesOf(inner)})` : '';
+  const { $ref, enum: values = [] } = node.anyOf?.find(({ $ref, enum: values }) => $ref ?? values) ?? node;
+  return $ref || (values.length > 0 && values.length <= MAX_VALUES) ? ` (${valuesOf({ $ref, enum: values })})` : '';
 }
 
 function server(): string[] {
   const seen = new Set<string>();
   const adapters = Object.values(ADAPTERS).map(({ environment }) => environment);
   const variables = [serverEnvironment, ...new Set(adapters)].flatMap((schema) => optionRows(nodeOf(schema), seen));
-  const requests = Object.entries(REQUEST_ARGUMENTS).map(([name, schema]) => {
-    const keys = keysOf(nodeOf(schema)).map(({ path }) => code(path.replace(/^\[\]\./, '')));
-    return [code(name), keys.join(', '), schema.description ?? ''];
-  });
   const switches = tunings().map(([, { variable, byDefault, help }]) => [
     ...[code(variable), byDefault ? '`on`' : '`off`', help],
   ]);
@@ -239,11 +230,6 @@ function server(): string[] {
   return [
     section('`instrument(io, options)`', table(['option', 'default', 'meaning'], instrumentRows())),
     section('Events', 'In the main namespace.', table(['event', 'content'], catalogue(eventHelp))),
-    section(
-      'Control',
-      'Requests in the namespace `/capacity` of the control port, by a WebSocket with the header `Authorization: Bearer <token>`; acknowledged by `{ok: true, value}` or `{ok: false, code, message}`.',
-      table(['request', 'keys', 'what it does'], requests),
-    ),
     section(
       'Series',
       'At `/metrics` of the control port; all have the label `worker`.',

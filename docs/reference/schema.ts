@@ -65,6 +65,13 @@ export function keysOf(node: Node, at = ''): Key[] {
   return [...new Map(all.toReversed().map((key) => [key.path.replaceAll('[]', ''), key])).values()].toReversed();
 }
 
+/** Returns a key whose own keys are named but not described, if its description covers them. */
+export function shallow(key: Key): Key {
+  const { node, children } = key;
+  const named = children.map((child) => ({ ...child, node: {}, children: [] }));
+  return { ...key, children: node.description === undefined ? children.map(shallow) : named };
+}
+
 /** From this number on, keys already described share a row. */
 const MIN_SHARED_ROW = 2;
 

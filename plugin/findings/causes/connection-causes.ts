@@ -26,7 +26,6 @@ export const CONNECTION_CAUSES: Causes = {
   MESSAGES_TOO_LARGE: [
     {
       effects: ['CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
-      evidence: 'as many connections ended by it as failed or were lost',
       holds: ({ result: { connections } }) =>
         sum(tooLarge(connections.ends).map(({ count }) => count)) >=
         Math.max(total(connections.lost), total(connections.failures)),
@@ -38,12 +37,10 @@ export const CONNECTION_CAUSES: Causes = {
   CONNECTIONS_FAILED: [
     {
       effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
-      evidence: 'as many failed as are missing',
       holds: ({ result: { connections } }) => connections.peak + connections.failed >= connections.target,
     },
     {
       effects: ['CLIENTS_REFUSED'],
-      evidence: 'connections failed with the same code and the same words, apart from numbers',
       holds: ({ result: { connections }, measurements: { observations } }) => {
         const refusals = observations.of('clientsRefused');
         const isSame = ({ cause = '', words = '' }: Observed['clientsRefused']) =>
@@ -56,13 +53,11 @@ export const CONNECTION_CAUSES: Causes = {
   CONNECTIONS_DROPPED: [
     {
       effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
-      evidence: 'as many failed or were lost as are missing',
       holds: ({ result: { connections } }) =>
         connections.peak + connections.failed + total(connections.lost) >= connections.target,
     },
     {
       effects: ['BROADCASTS_NOT_SENT'],
-      evidence: 'the connections that were to publish them ended for the same reason',
       holds: publishersWereLost,
     },
     OF_NO_CONNECTION,
@@ -73,7 +68,6 @@ export const CONNECTION_CAUSES: Causes = {
   ACKS_CARRY_ERRORS: [
     {
       effects: ['NOBODY_JOINED', 'DELIVERY_EVENT_MISSING'],
-      evidence: 'every acknowledgement carries an error',
       holds: ({ result, measurements }) => {
         const { acks, errors } = acksOf(result, measurements);
         return total(errors) === acks;
@@ -82,25 +76,18 @@ export const CONNECTION_CAUSES: Causes = {
   ],
   NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
   DELIVERY_EVENT_MISSING: [OF_NONE_RECEIVED],
-  IDS_NOT_SHARED: [
-    ofMissing('of which one copy came', (_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts)),
-  ],
+  IDS_NOT_SHARED: [ofMissing((_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts))],
   IDS_NOT_COUNTED: [OF_NONE_RECEIVED],
   IDS_CHANGED: [{ effects: ['COPIES_LOST', 'COPIES_DUPLICATED', 'AUDIENCE_DIFFERS'] }],
   JOINS_LATE: [{ effects: ['COPIES_LOST'] }],
-  ADAPTER_MISSING: [
-    { effects: ['MEMBERS_DISAGREE'] },
-    ofMissing('that reached the connections of one process, on open connections', (_, batches) =>
-      batches.filter(isOnOpenOnly),
-    ),
-  ],
+  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE'] }, ofMissing((_, batches) => batches.filter(isOnOpenOnly))],
   ADAPTER_INTERRUPTED: [
-    ofMissing('between those that reached everybody, on open connections', ({ measurements }, batches) =>
+    ofMissing(({ measurements }, batches) =>
       (interruptionOf(measurements, batches)?.during ?? []).filter(isOnOpenOnly),
     ),
   ],
   AUDIENCE_DIFFERS: [
-    ofMissing('that reached the same connections as others', ({ measurements }, batches) =>
+    ofMissing(({ measurements }, batches) =>
       separateGroups(measurements, batches).length > 0
         ? batches.filter(isOnOpenOnly)
         : sameAudience(measurements, batches),

@@ -59,7 +59,6 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      evidence: 'every failed or lost connection timed out, or a gateway answered for the server',
       holds: ({ result }) => allGoneBy(isOfSlowServer, result),
     },
   ],
@@ -67,8 +66,6 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
     {
       effects: ['COPIES_LOST', 'ADAPTER_INTERRUPTED'],
-      evidence:
-        'copies are missing on open connections only, on at least as many as a worker holds, and only since its output waited',
       holds: (counts) => lostSinceRedisWaited(counts) && lostByWholeWorker(counts),
     },
   ],
@@ -80,34 +77,26 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_DELAYED', 'TAIL_CUT'] },
     {
       effects: ['DEPLOYMENT_CHANGED'],
-      evidence: 'only processes of the server, or those that ended, changed',
       holds: onlyEndedChanged,
     },
     {
       effects: ['WORKERS_DISAGREE'],
-      evidence: 'the counts differ by no more connections than were cut off or refused',
       holds: differByThoseCutOff,
     },
     {
       effects: ['CONNECTIONS_DROPPED'],
-      evidence: 'a process beside Redis ended, and every lost connection was cut off',
       holds: (counts) => endedWithConnections(counts) && allLostWereCutOff(counts),
     },
     {
       effects: ['CONNECTIONS_FAILED', 'CLIENTS_REFUSED'],
-      evidence:
-        'a process beside Redis ended, and every failure is a cut or refused connection, an answer of a gateway, or a time-out',
       holds: (counts) => endedWithConnections(counts) && allFailuresAreCuts(counts),
     },
     {
       effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NOBODY_JOINED'],
-      evidence: 'every lost or failed connection is explained',
       holds: onlyCuts,
     },
     {
       effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
-      evidence:
-        'what is missing was on connections that were cut off, or was sent later, and if only Redis ended, nearly as many connections as a worker holds miss it',
       holds: lostSinceEnd,
     },
     UNANSWERED_ON_LOST,
@@ -117,19 +106,16 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['RATE_NOT_REACHED', 'DEPLOYMENT_CHANGED'] },
     {
       effects: ['MESSAGES_UNACKNOWLEDGED'],
-      evidence: 'the process did not go on',
       holds: ({ measurements }) => measurements.haltedProcesses().some(({ untilUs }) => untilUs === undefined),
     },
     { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
     { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', 'TARGET_NOT_REACHED', 'RUN_INCOMPLETE'],
-      evidence: 'every lost or failed connection timed out',
       holds: ({ result }) => allGoneBy(isTimeOut, result),
     },
     {
       effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
-      evidence: 'what open connections miss was sent while the process stood still, or at most 5 s before',
       holds: lostWhileHalted,
     },
   ],
@@ -140,23 +126,18 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['BROADCASTS_NOT_SENT'] },
     {
       effects: ['CONNECTIONS_DROPPED'],
-      evidence: 'a part beside Redis changed, and every lost connection was cut off',
       holds: (counts) => carriesConnections(counts) && allLostWereCutOff(counts),
     },
     {
       effects: ['CONNECTIONS_FAILED'],
-      evidence: 'a part beside Redis changed, and every failure is a cut or refused connection, or a time-out',
       holds: (counts) => carriesConnections(counts) && allFailuresAreCuts(counts),
     },
     {
       effects: ['TARGET_NOT_REACHED'],
-      evidence: 'a part beside Redis changed, and every lost or failed connection is explained',
       holds: (counts) => carriesConnections(counts) && onlyCuts(counts),
     },
     {
       effects: ['COPIES_LOST', ...APART],
-      evidence:
-        'what is missing was on connections that were cut off, or was sent after the part was last unchanged, and if only Redis changed, at least as many connections as a worker holds miss it',
       holds: (counts) => lostSinceChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),
     },
   ],
@@ -164,14 +145,11 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
     {
       effects: ['BROADCASTS_UNCONFIRMED', 'PROBE_INCOMPLETE'],
-      evidence: 'a worker stood still for 10 s or longer in the same window',
       holds: ({ cause, effect }) =>
         cause.window === effect.window && standstillSeconds(cause) >= UNANSWERED_STANDSTILL_SECONDS,
     },
     {
       effects: ['CONNECTIONS_DROPPED'],
-      evidence:
-        'every lost connection missed a ping, and the standstill was longer than the ping timeout of the handshake',
       holds: missedPingsInIt,
     },
   ],
@@ -180,7 +158,6 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'] },
     {
       effects: ['WORKERS_DISAGREE'],
-      evidence: 'statistics are old or of other workers, or as many connections are on unknown workers',
       holds: differByUnknownWorkers,
     },
   ],

@@ -12,8 +12,7 @@ export interface Evidence extends Counts {
 
 export interface Edge {
   effects: readonly FindingCode[];
-  /** Condition beside the order in time, as the reference states it. */
-  evidence?: string;
+  /** Condition beside the order in time. */
   holds?(evidence: Evidence): boolean;
 }
 
@@ -25,32 +24,26 @@ export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING', 'ADAPTER_INTERRUPTE
 
 export const LOST_WITH_CONNECTIONS: Edge = {
   effects: ['COPIES_LOST'],
-  evidence: 'every lost copy is one of a lost connection',
   holds: onlyOnLostConnections,
 };
 
 /** Without connections, nothing can be received or measured. */
 export const OF_NO_CONNECTION: Edge = {
   effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
-  evidence: 'no connection opened, or all were lost',
   holds: ({ result: { connections } }) => connections.peak === 0 || total(connections.lost) >= connections.opened,
 };
 
 export const UNANSWERED_ON_LOST: Edge = {
   effects: ['MESSAGES_UNACKNOWLEDGED'],
-  evidence: 'every message without an acknowledgement was on a lost connection',
   holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
 };
 
 /** @returns the edge of a cause that is found by the copies that are missing @param rows broadcasts in which it is */
-export function ofMissing(what: string, rows: (counts: Counts, batches: Batch[]) => Batch[]): Edge {
+export function ofMissing(rows: (counts: Counts, batches: Batch[]) => Batch[]): Edge {
   return {
     effects: ['COPIES_LOST'],
-    evidence: `nine in ten of the missing copies are of broadcasts ${what}`,
     holds: (counts) => areMostMissing(rows(counts, counts.result.delivery?.batches ?? []), counts),
   };
 }
 
-export const OF_NONE_RECEIVED = ofMissing('that nobody received', (_, batches) =>
-  batches.filter((batch) => batch.received === 0),
-);
+export const OF_NONE_RECEIVED = ofMissing((_, batches) => batches.filter((batch) => batch.received === 0));

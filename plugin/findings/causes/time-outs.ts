@@ -26,8 +26,6 @@ function shortestTimeoutMs({ environment: { settings } }: Measured): number {
 
 /** Time-outs after the session is open, when a client waits for the application. */
 const OF_APPLICATION = /^(timeout_namespace|(ack|response|wait)_timeout)$/;
-export const NOT_UNANSWERED =
-  'they did not wait for the application alone, while others connected within a quarter of a time-out';
 const FAST_SHARE = 0.25;
 
 /** Returns whether only the answer of the application is missing: sessions opened, and others connected fast. */
