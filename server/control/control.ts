@@ -21,33 +21,25 @@ export type ControlRequests = {
 
 const room = z.string().min(1);
 export const REQUEST_ARGUMENTS = {
-  broadcast: z
-    .tuple([
-      z.strictObject({
-        room,
-        bytes: z.number().int().min(0).max(MAX_BROADCAST_BYTES),
-        binary: z.boolean().optional(),
-        seq: z.number().int().positive(),
-        atUs: z.number().optional(),
-        count: z.literal(false).optional(),
-      }),
-    ])
-    .describe(
-      'counts the members on all workers, waits for `atUs` (at most a second), and sends; `count: false` skips the count',
-    ),
-  members: z.tuple([room]).describe('members of a room on all workers'),
-  servers: z.tuple([]).describe('servers that the cluster adapter counts, itself included'),
-  gc: z.tuple([]).describe('collects all garbage, then answers'),
-  stats: z.tuple([]).describe('name, memory, CPU, event loop, connections, versions, and options of the server'),
-  resources: z.tuple([]).describe('PSS, open files, control groups, CPUs, and the machine; takes some milliseconds'),
-  batches: z.tuple([]).describe('batches of events since the previous request, and the time in their handler'),
-  eventLoop: z.tuple([z.boolean()]).describe('begins or ends recording how late the event loop is, second by second'),
-  profile: z
-    .tuple([z.enum(['start', 'take', 'end']), profileKindSchema])
-    .describe(
-      'profiles heap or CPU of the process; only with `profile: true`, and while a client is connected to the control port',
-    ),
-  time: z.tuple([]).describe('the worker’s monotonic clock'),
+  broadcast: z.tuple([
+    z.strictObject({
+      room,
+      bytes: z.number().int().min(0).max(MAX_BROADCAST_BYTES),
+      binary: z.boolean().optional(),
+      seq: z.number().int().positive(),
+      atUs: z.number().optional(),
+      count: z.literal(false).optional(),
+    }),
+  ]),
+  members: z.tuple([room]),
+  servers: z.tuple([]),
+  gc: z.tuple([]),
+  stats: z.tuple([]),
+  resources: z.tuple([]),
+  batches: z.tuple([]),
+  eventLoop: z.tuple([z.boolean()]),
+  profile: z.tuple([z.enum(['start', 'take', 'end']), profileKindSchema]),
+  time: z.tuple([]),
 } satisfies Record<ControlRequest, z.ZodType>;
 
 /** Serves the requests in the control namespace of `controlIo`. A request without a reply function is malformed. */
