@@ -1,4 +1,4 @@
-/** A finding is the cause of another one only if the run's own counts do not refute it. */
+/** The run's own counts can refute that one finding causes another. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
@@ -36,7 +36,7 @@ const lost =
   (causes: Record<string, number>): Change =>
   ({ connections }) =>
     Object.assign(connections, { lost: causes });
-/** Of the run's clock, which is that of the samples, too. */
+/** Time on the run's clock, which the samples share. */
 const ends =
   (seconds: number, layer = 'worker'): Change =>
   (_, measured) => {
@@ -61,7 +61,7 @@ const changed =
     const parts = names.map((name) => ({ name, layer: LAYERS[name] ?? 'worker' }));
     observations.note('partsChanged', { when: WHEN, parts, since });
   };
-/** Broadcast 6, which was sent at 91.2 s. */
+/** Broadcast 6 was sent at 91.2 s. */
 const missing =
   (open: number, closed = 0): Change =>
   ({ delivery }) => {
@@ -71,7 +71,7 @@ const missing =
     Object.assign(batch, losses, { received: batch.expected - open - closed });
     Object.assign(delivery, losses, { received: delivery.expected - open - closed });
   };
-/** Of 5,000 connections, 2,500 on each worker. */
+/** 5,000 connections, 2,500 on each worker. */
 const lostBy = (losers: number): Change =>
   set('delivery', {
     losses: { members: 5000, losers, gotNothing: 0, ...{ fewest: 1, median: 1, most: 1, broadcasts: 12 } },
@@ -83,7 +83,7 @@ const silentHost: Change = (_, { observations }) => observations.note('hostLost'
 const redisSilent: Change = (_, { observations }) =>
   observations.note('redisSilent', { when: WHEN, name: 'Redis', failure: 'gone' });
 
-/** Ten connections wait for a free place for six seconds, at a full machine. */
+/** Ten connections wait six seconds for a free slot on a saturated machine. */
 const limited =
   (slowestMs: number, others: number): Change =>
   (result, measured) => {
@@ -98,7 +98,7 @@ const limited =
     Object.assign(result.connections, { overTime: { ...overTime, ...quiet, slowestMs: slowest } });
     Object.assign(result.connections, { achievedRatePerSec: 4, configuredRatePerSec: 7 });
   };
-/** Times that the server took for the handshake, and for the namespace. */
+/** Server-side times of the handshake and of the namespace connect. */
 const stages = (upgrade: number, namespace: number) =>
   set('connections', { stagesMs: { upgrade: summaryOf(60, upgrade), namespace: summaryOf(60, namespace) } });
 const machineFull: Change = ({ machine, generator }) => {
@@ -111,7 +111,7 @@ const unpublished =
     measured.unsent = [{ seq: 1, message: 'its publisher had ended', publisherEnd }];
   };
 
-/** Of those that could not connect, beside others that did within 100 ms. */
+/** Some connections time out while others succeed within 100 ms. */
 const timedOut =
   (cause: string, delayMaxMs = 10): Change =>
   (result, measured) => {
@@ -123,12 +123,12 @@ const redisWaits =
   (t: number): Change =>
   ({ samples }) =>
     void samples.push({ t, connections: 0, redisServer: { outputBufferBytes: 1e8 } });
-/** Ledgers were full for some broadcasts: those are known to be missing as a whole. */
+/** Full ledgers dropped some broadcasts as a whole. */
 const ledgerFull: Change = (_, measured) => {
   measured.ownEvent = { ...newOwnEvent('said', '$.0', 'server', false), published: 20, seen: 20, skipped: 3 };
 };
 
-/** Ten connections failed, after the server had refused the run's own clients. */
+/** Ten connections failed after the server had refused the run's own clients. */
 const refusedWith =
   (cause: string, words: string): Change =>
   ({ connections }, { observations }) => {
@@ -141,7 +141,7 @@ const mostFailed: Change = (result, measured) => {
   measured.observations.note('plateauMoved', { from: 2000, to: 1999 });
 };
 
-/** The server stood still until all copies arrived together, and one broadcast was never confirmed. */
+/** The server stalled until all copies arrived together; one broadcast was never confirmed. */
 const stalledFor =
   (seconds: number): Change =>
   ({ delivery }, measured) => {
@@ -154,7 +154,7 @@ const stalledFor =
     measured.unknown.push({ ...order, seq: 6, message: 'no confirmation within 15.0 s' });
     measured.samplesBeganAtUs = 0;
   };
-/** All 60 were lost, with a code of the application, before anything was sent. */
+/** The application closed all 60 connections with a code before any broadcast. */
 const nobodyLeft =
   (count: number): Change =>
   (result, measured) => {
@@ -205,15 +205,15 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
     ...(['GENERATOR_LATE', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
     [timedOut('timeout_namespace', 5000)],
   ],
-  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', true, 'nobody was left to receive it', [nobodyLeft(60)]],
+  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', true, 'no connection was left to receive it', [nobodyLeft(60)]],
   ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', false, 'a connection was left', [nobodyLeft(59)]],
   ['CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', true, "the run's own were lost like all others", [nobodyLeft(60)]],
   [
-    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', true, 'the server said the same to both'] as const),
+    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', true, 'the server gave both the same reason'] as const),
     [refusedWith('http_503', 'in maintenance, Retry-After: 20')],
   ],
   [
-    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', false, 'the server said something else'] as const),
+    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', false, 'the server gave another reason'] as const),
     [refusedWith('http_503', 'no tenant')],
   ],
   ['CONNECTIONS_FAILED', 'PLATEAUS_UNUSABLE', true, 'as many failed as are missing', [mostFailed]],
@@ -236,9 +236,9 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
     ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', true, 'nginx changed, and few connections miss them'] as const),
     [changed(['nginx'], 90), missing(3), lostBy(3)],
   ],
-  ['IDS_NOT_COUNTED', 'COPIES_LOST', false, 'others received the broadcast', [ledgerFull, missing(3)]],
-  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'connects waited for a place', [limited(6000, 0)]],
-  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'others opened meanwhile', [limited(6000, 2)]],
+  ['IDS_NOT_COUNTED', 'COPIES_LOST', false, 'other connections received the broadcast', [ledgerFull, missing(3)]],
+  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'connects waited for a slot', [limited(6000, 0)]],
+  ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'other connections opened meanwhile', [limited(6000, 2)]],
   [
     ...(['MACHINE_SATURATED', 'RATE_NOT_REACHED', false, 'only the answer of the namespace took long'] as const),
     [limited(6000, 2), stages(1, 3400)],
@@ -259,15 +259,15 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['GENERATOR_SILENT', 'COPIES_LOST', false, 'other clients miss copies', [silentHost, missing(3)]],
 ];
 
-describe('the causal graph', () => {
+describe('a finding and its possible cause', () => {
   for (const [cause, effect, holds, what, changes] of CASES) {
-    it(`${holds ? 'has' : 'does not have'} ${effect} below ${cause} if ${what}`, () => {
+    it(`${cause} ${holds ? 'explains' : 'does not explain'} ${effect} if ${what}`, () => {
       assert.equal(explains(cause, effect, ...changes), holds);
     });
   }
 });
 
-it('a process that ended is reported once, and explains what its absence does', () => {
+it('reports a process that ended once, with the consequences that it explains', () => {
   const findings = found(ends(70), changed([SERVER_PROCESSES]), lost(CUT));
   assert.deepEqual(
     findings.map(({ code, explains }) => [code, explains]),
@@ -282,7 +282,7 @@ it('a process that ended is reported once, and explains what its absence does', 
   );
 });
 
-it('memory that was not measured is not in doubt because connections failed', () => {
+it('failed connections cast no doubt on memory that was not measured', () => {
   const withoutMemory: Change = ({ memory }) => Object.assign(memory, { perConnection: null });
   const codes = found(mostFailed, withoutMemory).map(({ code }) => code);
   assert.deepEqual(
@@ -292,14 +292,14 @@ it('memory that was not measured is not in doubt because connections failed', ()
   assert.ok(codes.includes('CONNECTIONS_FAILED'));
 });
 
-it('a consequence has the fix of its cause', () => {
+it('a consequence carries the fix of its cause', () => {
   const findings = found(ends(91), missing(3));
   const fixes = ['PROCESS_ENDED', 'COPIES_LOST'].map((code) => findings.find((one) => one.code === code)?.fix);
   assert.match(fixes[0] ?? '', /see its log for what ended it/);
   assert.equal(fixes[1], fixes[0]);
 });
 
-it('a process that ended leaves no doubt about which connections lost copies', () => {
+it('a process that ended settles which connections lost copies', () => {
   const [result, measured] = [perfectResult(), measurements()];
   for (const change of [ends(91), missing(3)]) change(result, measured);
   const invalidatedBy = (...codes: FindingCode[]) =>
@@ -312,7 +312,7 @@ it('a process that ended leaves no doubt about which connections lost copies', (
   assert.deepEqual(invalidatedBy('PROCESS_ENDED', 'AUDIENCE_DIFFERS'), []);
 });
 
-it('broadcasts stay unconfirmed while a worker stands still for long', () => {
+it('broadcasts stay unconfirmed while a worker is stalled', () => {
   const stall = { window: 'broadcasts', values: standstill(41) };
   const effects = [finding('BROADCASTS_UNCONFIRMED', '', { window: 'broadcasts' }), finding('PROBE_INCOMPLETE')];
   const [cause] = withCauses([finding('WORKER_STALLED', '', stall), ...effects], perfectResult(), measurements());
@@ -326,20 +326,20 @@ describe('a worker on another host', () => {
       measured.silentWorkers = [{ worker: 'w1', isRefused, connections: 10 }];
     };
 
-  it('restarted if its counters say so, with the time and its connections', () => {
+  it('counts as restarted if its counters reset, with the time and its connections', () => {
     const [first] = found(restarts(70, 20), lost(CUT));
     assert.deepEqual([first?.code, first?.subject], ['PROCESS_ENDED', 'w1']);
     assertNames(first?.message, ['w1 restarted at 70.0 s', '20 connections', 'process 11 became 12']);
     assert.ok(first?.explains.includes('CONNECTIONS_DROPPED'));
   });
 
-  it('ended if its control port refuses connections and clients were cut off', () => {
+  it('counts as ended if its control port refuses connections and clients were cut off', () => {
     const [first] = found(silent(true), lost(CUT));
     assert.equal(first?.code, 'PROCESS_ENDED');
     assertNames(first.message, ['w1 ended', '10 connections']);
   });
 
-  it('may live if only its control port refuses connections, or if it does not answer', () => {
+  it('may be alive if only its control port refuses connections, or if it does not answer', () => {
     const codes = (...changes: Change[]) => found(...changes).map(({ code }) => code);
     assert.deepEqual(codes(silent(true)), ['DEPLOYMENT_CHANGED']);
     assert.deepEqual(codes(silent(false), lost(CUT)), ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED']);

@@ -1,4 +1,4 @@
-/** Connections that fail, are lost, come back or are missing, and counts of the same connections that differ. */
+/** Failed, lost, returning and missing connections, and contradictory counts of them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLargeText } from '../../../plugin/fleet/client/failure.ts';
@@ -21,10 +21,10 @@ const closed: Changes = {
 };
 const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
-describe('connections that are lost', () => {
+describe('lost connections', () => {
   const samples = [0, 600, 598, 310, 294, 0].map((connections, t) => ({ t, connections }));
   const stages = Object.entries({ ramp: 0, hold: 3, disconnect: 4.5 }).map(([name, t]) => ({ name, t }));
-  /** @param notBack of those that the fault dropped */
+  /** @param notBack dropped connections that did not return, by cause */
   const faulty = (notBack: Record<string, number>, back: number) => {
     const curve = [{ ms: 100, connected: 500 + back, attempts: 0, returns: 0 }];
     return idleAnd({ fault: plannedFault({ notBack, back, curve }) });
@@ -40,7 +40,7 @@ describe('connections that are lost', () => {
     measured: { peakConnections: 590 },
   };
   const DROPPED = 'CONNECTIONS_DROPPED';
-  /** @param rampSeconds in which they had come */
+  /** @param rampSeconds length of the ramp */
   const aged = (rampSeconds: number, ...seconds: number[]): Changes => {
     const ages = seconds.flatMap((one) =>
       Array.from({ length: 20 }, (): EndKind['samples'][number] => [one * 1000, 0, 0, 0]),
@@ -51,7 +51,7 @@ describe('connections that are lost', () => {
     return { ...idleAnd({ samples, stages }), snapshot: { ends: [rare, usual] }, measured: { ramps } };
   };
 
-  describe('after the same silence', () => {
+  describe('that closed after the same silence', () => {
     const announced = { maxPayloadBytes: 1e6, pingIntervalMs: 25_000, pingTimeoutMs: 20_000 };
     const silent = (ageSeconds: number, received = 0) => {
       const { snapshot, ...others } = aged(8, ageSeconds, ageSeconds, ageSeconds);
@@ -60,20 +60,20 @@ describe('connections that are lost', () => {
       return run({ ...others, snapshot: { ...snapshot, ends } }).reasons.find(({ code }) => code === DROPPED);
     };
 
-    it('ended by an idle time-out that is shorter than the ping interval', () => {
+    it('point to an idle timeout shorter than the ping interval', () => {
       const { message = '', fix, values } = silent(3) ?? {};
       assert.match(message, /nothing was sent on them, and the server pings only every 25 s: an idle time-out of 3 s/);
       assert.match(fix ?? '', /above the ping interval of 25 s \(of a proxy: nginx `proxy_read_timeout`/);
       assert.ok(values?.some(({ name, unit }) => name === 'ping interval' && unit === 's'));
     });
 
-    it('did not end by an idle time-out where events came, or pings', () => {
+    it('do not point to an idle timeout where events or pings came', () => {
       for (const found of [silent(3, 5), silent(60)])
         assert.doesNotMatch(`${found?.message} ${found?.fix}`, /proxy_read/);
     });
   });
 
-  describe('because no ping came', () => {
+  describe('without a ping', () => {
     const announced = { maxPayloadBytes: 1e6, pingIntervalMs: 1000, pingTimeoutMs: 500 };
     const deaf: Changes = {
       accounts: { alive: 570, ended: { 'ping timeout': 30 } },
@@ -93,14 +93,14 @@ describe('connections that are lost', () => {
     };
     const RULE = /the server pings every 1 s, and its clients give up when a ping is 0\.5 s late/;
 
-    it('name the ping cycle, and the event loop of the server where its CPU shows that it was blocked', () => {
+    it('point to the ping cycle, and to a blocked event loop if the CPU of the server shows it', () => {
       const { code, message = '', fix } = lossOf(100, 10).reasons[0] ?? {};
       assert.deepEqual([code, RULE.test(message)], [DROPPED, true]);
       assert.match(message, /event loop of the server stood still, whose processes used up to 100 % of a core/);
       assert.match(fix ?? '', /blocks the event loop of the server for over 0\.5 s/);
     });
 
-    it('name the way of the pings where the CPU of the server was idle', () => {
+    it('point to the network path of the pings if the CPU of the server was idle', () => {
       const { message, fix } = lossOf(3, 10).reasons[0] ?? {};
       assert.match(
         message ?? '',
@@ -109,7 +109,7 @@ describe('connections that are lost', () => {
       assert.match(fix ?? '', /a proxy that buffers/);
     });
 
-    it('make the run INVALID where a generator that was late by the ping timeout can be the cause', () => {
+    it('make the run INVALID if a generator late by the ping timeout can be the cause', () => {
       const { reasons, verdict, outcome } = lossOf(3, 700);
       assert.deepEqual([reasons[0]?.code, reasons[0]?.explains.includes(DROPPED)], ['GENERATOR_LATE', true]);
       assert.deepEqual([verdict.status, outcome.status], ['INVALID', 'UNKNOWN']);
@@ -142,28 +142,28 @@ describe('connections that are lost', () => {
     ],
     ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, 'they ended 5.0 to 5.1 s after they had connected']],
     ['at the same age, to a tenth of a second', aged(4, 0.9, 0.95, 1), [DROPPED, 'they ended 0.9 to 1.0 s']],
-    ['at one moment, at the ages that they have', aged(4, 5, 6, 7, 8), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
-    ['at one moment, long after they all came', aged(1, 30, 30.5, 31), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
-    ['as namespaces of connections that stay', namespaces, [DROPPED, '75 virtual users']],
+    ['at one moment, at different ages', aged(4, 5, 6, 7, 8), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
+    ['at one moment, long after they all connected', aged(1, 30, 30.5, 31), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
+    ['namespaces on connections that stay open', namespaces, [DROPPED, '75 virtual users']],
     [
-      'some of them by a fault',
+      'partly closed by a fault',
       faulty({ ...closing, 'transport close': 200 }, 293),
       [DROPPED, '306 of 600', 200],
       ['NOT_BACK', 207],
     ],
-    ['all of them by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
-    ['as namespaces, while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
-    ['with processes of the fleet that a stop has ended', stopped, ['RUN_INCOMPLETE']],
-    ['by virtual users that close them', closed],
+    ['all closed by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
+    ['namespaces, while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
+    ['with fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
+    ['closed by their virtual users', closed],
     [
-      'apart from those that were never made',
+      'counted apart from failed connects',
       neverMade,
       ['CONNECTIONS_FAILED', '10 of 600', 'http_502 10'],
       [DROPPED, '30 of 590'],
     ],
   ]);
 
-  it('have no second time beside that of the process that ended', () => {
+  it('have no time of their own beside that of the process that ended', () => {
     const process = { pid: 9, layer: 'worker', command: 'node app.mjs', atUs: 2.2e6, openFiles: 5, limit: 1024 };
     const measured = { samplesBeganAtUs: 0, endedProcesses: () => [process] };
     const { findings } = run({ ...idleAnd({ samples, stages }), measured });
@@ -172,9 +172,9 @@ describe('connections that are lost', () => {
     assert.doesNotMatch(lost?.message ?? 'most ended', /most ended/);
   });
 
-  describe('with what they have in common', () => {
+  describe('with a common cause', () => {
     const BY_SERVER = 'io server disconnect';
-    /** @param kind of ends, each a second after the one before, with as many messages */
+    /** @param kind of closes, one second apart, each with its number of messages */
     const common = (kind: Partial<EndKind>, sent: number[], endedInterval: number[] = []): Changes => {
       const ends = [
         endKind({ count: 600, samples: sent.map((count, index) => [4000 + 1000 * index, count, 0, 9]), ...kind }),
@@ -188,37 +188,37 @@ describe('connections that are lost', () => {
     };
     const CASES: [what: string, changes: Changes, message: RegExp, fix: RegExp][] = [
       [
-        'a close frame of the application after the same number of messages',
+        'close frame of the application after the same number of messages',
         common({ cause: 'closed_4008', words: 'slow down' }, [16, 16, 16, 16, 16]),
         /"slow down"\), after 16 messages each/,
         /^send fewer messages/,
       ],
       [
-        'a close after the few messages of a flow',
+        'close after the few messages of a flow',
         common({ cause: 'closed_4001' }, [2, 2, 2, 2, 2]),
         /600 with 4001/,
         /^see where the application closes/,
       ],
       [
-        'a cut after the same number of messages',
+        'cut after the same number of messages',
         common({ cause: 'closed_1006' }, [16, 16, 16, 16, 16]),
         /600 with 1006/,
         /the process of the server ended/,
       ],
       [
-        'a close frame after different numbers of messages',
+        'close frame after different numbers of messages',
         common({ cause: 'closed_1008' }, [16, 17, 16, 16, 16]),
         /600 with 1008 \(a violation of a policy of the server\)/,
         /^see what the server requires/,
       ],
       [
-        'a disconnect by the application after the same number of messages',
+        'disconnect by the application after the same number of messages',
         common({ reason: BY_SERVER }, [16, 16, 16, 16, 16]),
         /the application itself closed 600 of 600 connections, after 16 messages each/,
         /^send fewer messages/,
       ],
       [
-        'a disconnect of all at one moment',
+        'disconnect of all at one moment',
         common({ reason: BY_SERVER }, [0, 0, 0, 0, 0], [...Array(17).fill(0), 600]),
         /all of them from 17\.0 to 18\.0 s of the run, 4\.0 to 8\.0 s after they had connected/,
         /io\.disconnectSockets/,
@@ -233,14 +233,14 @@ describe('connections that are lost', () => {
     }
   });
 
-  it('have no number of open connections where all were lost', () => {
+  it('do not report open connections where all were lost', () => {
     const messageOf = (alive: number) =>
       run({ accounts: { alive, ended: { 'transport close': 600 - alive } } }).reasons[0]?.message ?? '';
     assert.doesNotMatch(messageOf(0), /were open/);
     assert.match(messageOf(1), /; 1 were open at the end of the broadcasts/);
   });
 
-  describe('with a login that expired', () => {
+  describe('with an expired login', () => {
     const ended = { alive: 0, ended: { 'io server disconnect': 600 } };
     const said = (event: string, text: string): Changes => ({
       accounts: ended,
@@ -259,7 +259,7 @@ describe('connections that are lost', () => {
       [said('kick', '"idle"'), false],
     ];
     for (const [index, [changes, isExpired]] of cases.entries()) {
-      it(`renew it: ${isExpired}, case ${index + 1}`, () => {
+      it(`case ${index + 1} ${isExpired ? 'suggests' : 'does not suggest'} to renew the login`, () => {
         const { message, fix } = run(changes).reasons.find(({ code }) => code === DROPPED) ?? {};
         assert.equal(/^the login expired during the run: /.test(fix ?? ''), isExpired, fix);
         if (changes === refused) assert.match(message ?? '', /the reconnect failed: jwt expired$/);
@@ -267,7 +267,7 @@ describe('connections that are lost', () => {
     }
   });
 
-  it('have no moment in which most of them ended where that is less than half', () => {
+  it('report no common moment if less than half of them closed in it', () => {
     const messageOf = (...connections: number[]) => {
       const gradual = connections.map((count, t) => ({ t, connections: count }));
       return run(idleAnd({ samples: gradual, stages })).reasons[0]?.message ?? '';
@@ -276,7 +276,7 @@ describe('connections that are lost', () => {
     assert.match(messageOf(600, 440, 400, 294), /most ended between 0\.0 and 1\.0 s, in stage `ramp`/);
   });
 
-  it('are in one row with those that never opened and those closed by their virtual users', () => {
+  it('share a row with failed connects and with those closed by virtual users', () => {
     const figuresOf = (changes: Changes) => {
       const { asked, notOpened, opened, held, lost, closed, failed } = run(changes).connections;
       return [asked, notOpened, opened, held, lost, closed, failed];
@@ -290,7 +290,7 @@ describe('connections that are lost', () => {
   });
 });
 
-describe('connections that come back', () => {
+describe('reconnecting connections', () => {
   const awayUs = encoded([...Array<number>(300).fill(1_000_000), ...Array<number>(5).fill(4_000_000)]);
   const returns = { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0, retries: 12, awayUs };
   const back: Changes = { accounts: { returned: 305 }, snapshot: { returns } };
@@ -302,18 +302,18 @@ describe('connections that come back', () => {
 
   testRuns([
     [
-      'have times and sessions, or are lost',
+      'reported with times and sessions, or as lost',
       someAway,
       [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
     ],
-    ['more often than the planned fault dropped them', faulty(300), [...DROPPED, '5 times']],
-    ['as often as the planned fault dropped them', faulty(305)],
-    ['as the engine counts them', back, DROPPED],
-    ['other than the engine counts them', otherCount, ['ACCOUNTS_MISMATCH', 304, 305], DROPPED],
-    ['of which one has no fate', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
+    ['more reconnects than the planned fault dropped', faulty(300), [...DROPPED, '5 times']],
+    ['as many reconnects as the planned fault dropped', faulty(305)],
+    ['as many reconnects as the engine counts', back, DROPPED],
+    ['fewer reconnects than the engine counts', otherCount, ['ACCOUNTS_MISMATCH', 304, 305], DROPPED],
+    ['one dropped connection without an outcome', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
   ]);
 
-  it('are no other connections', () => {
+  it('are not counted as new connections', () => {
     const { reconnection, opened } = run(back).connections;
     const { awayMs, ...counts } = reconnection ?? {};
     assert.deepEqual(counts, { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0 });
@@ -328,28 +328,20 @@ describe('a run', () => {
   });
 
   testRuns([
-    ['with a peak below the target', peak(583), ['TARGET_NOT_REACHED', '583 of 600']],
+    ['peak below the target', peak(583), ['TARGET_NOT_REACHED', '583 of 600']],
+    ['peak between two readings', { ...peak(40), accounts: { peak: 583 } }, ['TARGET_NOT_REACHED', '583 of 600']],
+    ['peak of virtual users that leave by themselves', peak(40, { expectedAtOnce: null })],
+    ['peak of a stopped run', peak(40, { aborted }), ['RUN_INCOMPLETE']],
+    ['one requested connection missing from the counts', { accounts: { asked: 601 } }, ['ACCOUNTS_MISMATCH', 601, 600]],
+    ['no connection opened', { ...peak(0), accounts: { asked: 0, alive: 0 } }, ['RUN_INCOMPLETE', 600]],
+    ['peak of zero in a stopped run', peak(0, { aborted }), ['RUN_INCOMPLETE']],
+    ['arrivals that Artillery skipped', { measured: { skippedUsers: 6 } }, ['USERS_SKIPPED', 6]],
     [
-      'with a peak between two readings',
-      { ...peak(40), accounts: { peak: 583 } },
-      ['TARGET_NOT_REACHED', '583 of 600'],
-    ],
-    ['with a peak of virtual users that leave by themselves', peak(40, { expectedAtOnce: null })],
-    ['with a peak until it was stopped', peak(40, { aborted }), ['RUN_INCOMPLETE']],
-    [
-      'that lost count of a connection that it asked for',
-      { accounts: { asked: 601 } },
-      ['ACCOUNTS_MISMATCH', 601, 600],
-    ],
-    ['of which no connection was opened', { ...peak(0), accounts: { asked: 0, alive: 0 } }, ['RUN_INCOMPLETE', 600]],
-    ['with a peak of zero until it was stopped', peak(0, { aborted }), ['RUN_INCOMPLETE']],
-    ['with arrivals that Artillery skipped', { measured: { skippedUsers: 6 } }, ['USERS_SKIPPED', 6]],
-    [
-      'with acknowledgements that carry errors',
+      'acknowledgements that carry errors',
       { snapshot: { acks: 9, ackErrors: { '{"error":"no"}': 3, '{}': 1 } } },
       ['ACKS_CARRY_ERRORS', '4 of 9 acknowledgements', 'most often {"error":"no"}, 3 times'],
     ],
-    ['with acknowledgements of nothing', { snapshot: { unknownAcks: 5 } }, ['MESSAGES_DISAGREE', 5]],
+    ['acknowledgements without a message', { snapshot: { unknownAcks: 5 } }, ['MESSAGES_DISAGREE', 5]],
   ]);
 });
 
@@ -364,16 +356,16 @@ describe('two counts of the same connections', () => {
   const quiet = { processes: fleetProcesses([600], { answers: false }), connected: 300 };
 
   testRuns([
-    ['of engine and fleet', { snapshot: { connected: 599 } }, ['ACCOUNTS_MISMATCH', 600, 599]],
-    ['of engine and fleet, taken while connections opened', { snapshot: { connected: 599, still: false } }],
-    ['of engine and fleet, of which a process did not answer', { snapshot: quiet }, ['GENERATOR_SILENT', 'pid 100']],
-    ['of engine and connect times', timed(599), ['ACCOUNTS_MISMATCH', 600, 599]],
-    ['of all hosts', hosts('a', 'b')],
-    ['of all hosts, without one', hosts('a'), ['ACCOUNTS_MISMATCH', 'a 300']],
+    ['engine and fleet', { snapshot: { connected: 599 } }, ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['engine and fleet, counted while connections opened', { snapshot: { connected: 599, still: false } }],
+    ['engine and fleet, with a process that did not answer', { snapshot: quiet }, ['GENERATOR_SILENT', 'pid 100']],
+    ['engine and connect times', timed(599), ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['all hosts', hosts('a', 'b')],
+    ['all hosts but one', hosts('a'), ['ACCOUNTS_MISMATCH', 'a 300']],
   ]);
 });
 
-describe('workers', () => {
+describe('worker names', () => {
   const one = [{ worker: 'w0', pid: 1, instance: 'a' }];
   const two = [...one, { worker: 'w1', pid: 2, instance: 'b' }];
   const held = (
@@ -387,16 +379,16 @@ describe('workers', () => {
     return { perWorker: connections.perWorker, codes };
   };
 
-  it('that joins name and no control knows invalidate the run', () => {
+  it('in joins but unknown to control invalidate the run', () => {
     const perWorker = { w0: 300, w1: 300 };
     assert.deepEqual(held(perWorker, {}), { perWorker, codes: ['WORKER_URLS_WRONG'] });
   });
 
-  it('are not made up of the session ids of other servers', () => {
+  it('are not taken from session ids of other servers', () => {
     assert.deepEqual(held({}, { w0: 590, x7: 4, q: 6 }), { perWorker: { w0: 590 }, codes: [] });
   });
 
-  it('are counted as far as they are known of all connections, also of restored sessions, which do not join again', () => {
+  it('are counted over all connections, including restored sessions without a second join', () => {
     const counted = (named: Record<string, number>, workersAtStart: typeof one, sessions = {}) =>
       held(named, sessions, { workersAtStart, recovered: 200 }).perWorker;
     assert.deepEqual(counted({ w0: 19 }, one), { w0: 600 }, 'the only worker has all of them');
@@ -416,19 +408,23 @@ describe('transports', () => {
   const failures = ['10 of 600', 'http_400 9', 'timeout_open 1'];
 
   testRuns([
-    ['of which all upgraded', carried(0, 600, 0)],
-    ['that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
-    ['that did not upgrade', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
-    ['that the server has not answered', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600', 'has not answered']],
+    ['all upgraded', carried(0, 600, 0)],
+    ['counts that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['not upgraded', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
     [
-      'that the server did not offer',
+      'upgrade without an answer from the server',
+      carried(0, 0, 600),
+      ['NOT_UPGRADED', '600 of 600', 'has not answered'],
+    ],
+    [
+      'upgrade not offered by the server',
       carried(0, 0, 600, { upgradeFailures: { no_upgrade: 600 } }),
       ['NOT_UPGRADED', '600 of 600', '`upgrades: []`'],
     ],
-    ['of clients that only poll', carried(0, 0, 600, { transports: 'polling' })],
+    ['polling only', carried(0, 0, 600, { transports: 'polling' })],
   ]);
 
-  it('are figures, but not of another engine', () => {
+  it('are figures of this engine only', () => {
     assert.deepEqual(run(carried(0, 600, 0)).connections.transports, {
       ...{ configured: 'default', websocket: 0, upgraded: 600, polling: 0, upgradeFailures: {} },
     });
@@ -444,25 +440,21 @@ describe('functions and users of other engines', () => {
   const otherUsers = { started: 9, ended: 9, failures: { econnreset: 1 } };
   testRuns([
     [
-      'are named if calls failed, with the first error',
+      'failed calls, with the first error',
       { result: { functions }, snapshot: { failureExamples: { function_check: 'price -2' } } },
       ['FUNCTION_FAILED', 'failed for 2 of 9 events: check 2', 'the first: price -2'],
     ],
     [
-      'are named if events came too fast',
+      'events that came too fast',
       { result: { functions: { ...functions, failures: {}, dropped: 7 } } },
       ['FUNCTION_FAILED', '7 events'],
     ],
     [
-      'get different numbers of copies, or none',
+      'users with different numbers of copies, or none',
       { result: { eventCounts: [{ ...counts, missingAtLeast: 7 }, { ...counts, most: 0, fewest: 0 }, counts] } },
       ['EVENT_COUNTS_DIFFER', '90 to 100 copies', 'at least 7', 'no copy of `price`'],
     ],
-    [
-      'are named if they failed',
-      { result: { otherUsers } },
-      ['OTHER_USERS_FAILED', '1 of 9 virtual users', 'econnreset 1'],
-    ],
-    ['have requests that are not in one column', { result: { http } }, ['ACCOUNTS_MISMATCH', 'HTTP requests: 5']],
+    ['failed users', { result: { otherUsers } }, ['OTHER_USERS_FAILED', '1 of 9 virtual users', 'econnreset 1']],
+    ['requests missing from every column', { result: { http } }, ['ACCOUNTS_MISMATCH', 'HTTP requests: 5']],
   ]);
 });

@@ -1,4 +1,4 @@
-/** Connections of several engines: their counts, rate, and times. */
+/** Connections of several engines: counts, rate and times. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
@@ -32,7 +32,7 @@ describe('connections of several engines', () => {
     }),
   );
 
-  it('add up their retries, disconnects, failures and workers, and keep the first example of each failure', () => {
+  it('sum their retries, disconnects, failures and workers, and keep the first example of each failure', () => {
     const { retries, disconnects, failures, failed, failureExamples, perWorker } = figures;
     assert.deepEqual([retries, disconnects], [3, { ping: 5, transport: 1 }]);
     assert.deepEqual([failed, failures], [7, { http_401: 3, closed: 4 }]);
@@ -40,23 +40,23 @@ describe('connections of several engines', () => {
     assert.deepEqual(perWorker, { w0: 4, w1: 4 });
   });
 
-  it('have one distribution of connect times, and one of each stage that was measured', () => {
+  it('share one distribution of connect times, and one for each measured stage', () => {
     assert.deepEqual([connectMs?.count, Math.round(connectMs?.p50 ?? 0)], [3, 3]);
     assert.deepEqual([Object.keys(stagesMs), stagesMs.tcp?.count], [['tcp'], 1]);
   });
 
-  it('have the rate that was reached beside the one asked for', () => {
+  it('report the achieved rate beside the configured one', () => {
     const { achievedRatePerSec, rampSeconds, configuredRatePerSec, peak } = figures;
     assert.deepEqual([achievedRatePerSec, rampSeconds, configuredRatePerSec, peak], [100, 0.3, 100, 3]);
   });
 
-  it('have no times and no rate where nothing was opened', () => {
+  it('have no times and no rate if none was opened', () => {
     const nothing = connectionFigures(measurements({ snapshots: [snapshot()] }));
     assert.deepEqual([nothing.connectMs, nothing.achievedRatePerSec, nothing.rampSeconds], [null, null, null]);
   });
 });
 
-/** Connections that a process opened, by tenths of a second. */
+/** Connections that a process opened, in tenths of a second. */
 const openings = (counts: number[], startedAtUs = 0) => ({
   openings: { startedAtUs, intervalUs: 100_000, counts },
 });
@@ -81,19 +81,25 @@ const nothing = [ramp(2, 100, { endedAtUs: 2_000_000 }), ramp(2, 100, { beganAtU
 describe('the achieved rate', () => {
   const CASES: [what: string, opened: typeof STEADY, ramps: Ramp[], perSec?: number, seconds?: number][] = [
     ['is the configured one where the ramp was steady', STEADY, [ramp(2, 100)], 50, 2],
-    ['has a freeze in it: 1.5 s of nothing, and then all that waited', FROZEN, [ramp(10, 500)], 50, 10],
-    ['is what is left without the connections that waited', REFUSED, [ramp(10, 500)], 42, 10],
-    // 101 connections, the last ones 6 s after the first, and the time of one connection.
+    ['includes a freeze: 1.5 s without a connection, then the whole backlog', FROZEN, [ramp(10, 500)], 50, 10],
+    ['excludes connections that failed while they waited', REFUSED, [ramp(10, 500)], 42, 10],
+    // 101 connections, the last one 6 s after the first, plus the time of one connection.
     ['is lower where a freeze held up the end of the ramp', HELD_UP, [ramp(2.02, 101)], 101 / 6.06, 6.06],
-    ['is not above the configured one, however fast they came', [openings([60, 40])], [ramp(2, 100)], 50, 2],
-    ['leaves pauses out, and what comes back after the last ramp', TWO_RAMPS, two, 100, 2],
-    // 40 connections from 1.0 s to 1.6 s, and the time of one.
-    ['adds up processes that began at different times', [early, late], [ramp(0.4, 40)], 65, 40 / 65],
-    ['does so whichever comes first', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
-    ['counts one that was open before its phase was heard of', STEADY, [ramp(2, 100, { beganAtUs: 150_000 })], 50, 2],
-    ['counts a ramp in which nothing was opened', STEADY, nothing, 25, 4],
-    ['is unknown where nothing was opened', [openings([])], [ramp(2, 100)]],
-    ['is unknown where no ramp begun', [openings([7])], []],
+    ['never exceeds the configured one, however fast connections opened', [openings([60, 40])], [ramp(2, 100)], 50, 2],
+    ['excludes pauses and reconnects after the last ramp', TWO_RAMPS, two, 100, 2],
+    // 40 connections from 1.0 s to 1.6 s, plus the time of one.
+    ['adds up processes that started at different times', [early, late], [ramp(0.4, 40)], 65, 40 / 65],
+    ['adds up processes in any order', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
+    [
+      'counts a connection that opened before its phase was announced',
+      STEADY,
+      [ramp(2, 100, { beganAtUs: 150_000 })],
+      50,
+      2,
+    ],
+    ['includes a ramp in which no connection opened', STEADY, nothing, 25, 4],
+    ['is unknown if no connection opened', [openings([])], [ramp(2, 100)]],
+    ['is unknown if no ramp began', [openings([7])], []],
   ];
   for (const [what, opened, ramps, perSec, seconds] of CASES) {
     it(what, () => {
@@ -101,14 +107,14 @@ describe('the achieved rate', () => {
     });
   }
 
-  it('counts a connection once where a ramp lasts longer than the pause after it', () => {
+  it('counts a connection once if a ramp lasts longer than the pause after it', () => {
     const queued = openings(Array.from({ length: 150 }, (_, index) => (index % 5 === 0 ? 2 : 0)));
     const ramps = [ramp(3, 30, { endedAtUs: 9_500_000 }), ramp(3, 30, { beganAtUs: 6_000_000, endedAtUs: 18_000_000 })];
     const { perSec = 0, seconds = 0 } = achievedRate([queued], ramps) ?? {};
     assert.ok(perSec > 3.9 && perSec < 4.2 && seconds > 14, `${perSec}/s in ${seconds} s`);
   });
 
-  it('is not above the configured one where connections come again', () => {
+  it('never exceeds the configured one if connections reconnect', () => {
     const rate = achievedRate([openings([...times(20, 5), 30])], [ramp(2, 100)]);
     assert.ok((rate?.perSec ?? 99) <= 50);
   });
@@ -118,8 +124,8 @@ const overTimeOf = (changes: Parameters<typeof measurements>[0]) => connectionFi
 const TIMINGS = { namespaceUs: 1 };
 const SECOND = 1_000_000;
 
-describe('connecting over time', () => {
-  it('adds up the fleets from the start of the samples on', () => {
+describe('connects over time', () => {
+  it('are summed over the fleets from the start of the samples', () => {
     const [one, two] = [new Connecting(0), new Connecting(0)];
     one.opened(TIMINGS, SECOND / 2, 9000);
     one.opened(TIMINGS, 2.1 * SECOND, 2000);
@@ -133,7 +139,7 @@ describe('connecting over time', () => {
     });
   });
 
-  it('has all series on one grid, also where only drops go on for long', () => {
+  it('share one grid of intervals, also if only drops go on for long', () => {
     const series = new Connecting(0);
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.overTime.ended.record(300.5 * SECOND);
@@ -143,7 +149,7 @@ describe('connecting over time', () => {
     assert.deepEqual([figures?.t[figures.opened.indexOf(1)], figures?.t[figures.ended.indexOf(1)]], [10, 300]);
   });
 
-  it('stays short, however long the run is', () => {
+  it('fit into 200 intervals, however long the run is', () => {
     const series = new Connecting(0);
     for (let second = 0; second < 5000; second++) series.opened(TIMINGS, second * SECOND, second === 77 ? 9000 : 1000);
     const { opened, slowestUs } = series.snapshot().connecting;
@@ -152,7 +158,7 @@ describe('connecting over time', () => {
     assert.deepEqual([sum, Math.max(...slowestUs.counts)], [5000, 9000]);
   });
 
-  it('is not known of a run that has not ended, and of engines that do not tell', () => {
+  it('are unknown for an unfinished run, and for engines that do not report them', () => {
     assert.equal(overTimeOf({ samplesBeganAtUs: 0 }), null);
     assert.equal(overTimeOf({ snapshots: [snapshot()] }), null);
   });

@@ -1,4 +1,4 @@
-/** Reasons by single copies, and by broadcasts that leave late. */
+/** Findings about single copies and about broadcasts sent late. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
@@ -11,7 +11,7 @@ import { assertNames, type Change, deliveryReasons, testCases, WORKER } from '..
 
 type Case = [what: string, Partial<FrozenBroadcast>, Partial<ReceiptTotals>, code?: string, ...details: string[]];
 
-/** Of a run with one broadcast to two members. */
+/** Findings of a run with one broadcast to two members. */
 function reasons(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>, uncertaintyUs = 0) {
   const measured = measurements({
     sent: [sent(1, 3)],
@@ -25,39 +25,39 @@ function reasons(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>
 
 describe('a copy of a broadcast', () => {
   for (const [what, row, receipts, code, ...details] of [
-    ['that comes once', {}, {}],
-    ['that comes twice', { duplicates: 1 }, { received: 3, duplicates: 1 }, 'COPIES_DUPLICATED', '1 copies came twice'],
-    ['that comes after the drain', {}, { received: 3, late: 1 }, 'WRONG_COPIES', 'drain'],
-    ['outside of the room', { notMember: 1 }, { received: 3 }, 'WRONG_COPIES', 'room'],
-    ['of a broadcast that nobody sent', {}, { received: 3, neverOrdered: 1 }, 'WRONG_COPIES', 'number'],
+    ['received once', {}, {}],
+    ['received twice', { duplicates: 1 }, { received: 3, duplicates: 1 }, 'COPIES_DUPLICATED', '1 copies came twice'],
+    ['received after the drain', {}, { received: 3, late: 1 }, 'WRONG_COPIES', 'drain'],
+    ['outside the room', { notMember: 1 }, { received: 3 }, 'WRONG_COPIES', 'room'],
+    ['of a broadcast that was never sent', {}, { received: 3, neverOrdered: 1 }, 'WRONG_COPIES', 'number'],
     ['of a broadcast whose row is open', {}, { received: 3, open: 1 }, 'WRONG_COPIES', 'number'],
-    ['that cannot be read', {}, { unreadable: 1 }, 'WRONG_COPIES', 'no payload'],
-    ['of another length', { wrongSize: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
+    ['unreadable', {}, { unreadable: 1 }, 'WRONG_COPIES', 'no payload'],
+    ['with another length', { wrongSize: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
     ['with other characters', { wrongContent: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
     ['in no column', {}, { received: 3 }, 'ACCOUNTS_MISMATCH', '3', '2'],
   ] as Case[]) {
-    it(`${what}: ${code ?? 'nothing'}`, () => {
+    it(`${what}: reports ${code ?? 'nothing'}`, () => {
       const found = reasons(row, receipts);
       assert.deepEqual(column(found, 'code'), code ? [code] : []);
       assertNames(found[0]?.message, details);
     });
   }
 
-  it('that comes twice to every receiver: the server emits twice', () => {
+  it('duplicated for every receiver means that the server emits twice', () => {
     const [found, ...others] = reasons({ duplicates: 2 }, { received: 4, duplicates: 2 });
     assert.deepEqual([found?.code, others], ['COPIES_DUPLICATED', []]);
     assertNames(found?.message, ['every copy of 1 broadcast came twice, to everybody: the server emits twice']);
     assert.doesNotMatch(found?.fix ?? '', /own room/);
   });
 
-  it('that comes twice beside broadcasts of another publisher: the room is shared', () => {
+  it("duplicated beside another publisher's broadcasts means that the room is shared", () => {
     const found = reasons({ duplicates: 2 }, { received: 5, duplicates: 2, neverOrdered: 1 });
     const duplicated = found.find(({ code }) => code === 'COPIES_DUPLICATED');
     assert.equal(duplicated?.message, '2 copies came twice, beside 2 first ones');
     assert.equal(duplicated?.fix, undefined, 'that of the catalogue: a room of its own');
   });
 
-  it('may come before its send by no more than the clocks may be wrong', () => {
+  it('may arrive before it was sent only within the clock uncertainty', () => {
     const codes = (earlyByUs: number, uncertaintyUs = 0) =>
       reasons({ early: 1, earlyByUs }, {}, uncertaintyUs).map(({ code }) => code);
     assert.deepEqual(codes(900), []);
@@ -66,7 +66,7 @@ describe('a copy of a broadcast', () => {
   });
 });
 
-/** The last `late` of them leave so much later than planned. */
+/** The last `late` broadcasts are sent `lateMs` after their planned time. */
 function broadcasts(count: number, late: number, lateMs: number, intervalMs = 50): SentBroadcast[] {
   return Array.from({ length: count }, (_, index) => {
     const intendedAtUs = index * intervalMs * 1000;
@@ -90,19 +90,19 @@ const ofTwo: Change = (_, measured) => {
 };
 const severalEach = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: one.seq > 18 ? 20 : 1 }));
 
-describe('broadcasts that leave later than planned', () => {
+describe('broadcasts sent later than planned', () => {
   testCases([
     ['in bursts', of(broadcasts(3000, 807, 744, 2)), 'BROADCASTS_LATE', '807 of 3000', '50.0 ms', '744 ms', '2.00 ms'],
-    ['a tenth of them', of(broadcasts(200, 20, 744))],
+    ['a tenth of all', of(broadcasts(200, 20, 744))],
     ['more than a tenth', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
-    ['one, which is no burst', of(broadcasts(3, 1, 744))],
+    ['one of three, which is no burst', of(broadcasts(3, 1, 744))],
     ['the only one', of(broadcasts(1, 1, 744))],
     ['both', of(broadcasts(2, 2, 744)), 'BROADCASTS_LATE', '2 of 2'],
     ['nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
     ['nearer to the next one', of(broadcasts(20, 10, 260, 500)), 'BROADCASTS_LATE', '10 of 20'],
-    ['though they were ordered in time', of(inTime, ofTwo), 'BROADCASTS_LATE', '10 of 20', '460 ms', 'all workers'],
-    ['in rows that stand for several', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
-    ['by a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
+    ['ordered in time', of(inTime, ofTwo), 'BROADCASTS_LATE', '10 of 20', '460 ms', 'all workers'],
+    ['rows that stand for several broadcasts', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
+    ['a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
     ['during a planned fault', of(half, (_, measured) => Object.assign(measured, { fault }))],
   ]);
 });

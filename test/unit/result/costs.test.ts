@@ -1,4 +1,4 @@
-/** What connections cost in memory, at rest and in service, and what they add up to. */
+/** Memory per connection, at rest and in service, and the parts that add up to it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
@@ -26,7 +26,7 @@ function figures(changes: Partial<Measurements> = {}, ...samples: Record<string,
   return memoryFigures(measurements({ plateaus, peakConnections: 200, ...changes }), { layers: LAYERS, samples: rows });
 }
 
-it('a connection costs the slope of a line through the plateaus, of layers that all of them have', () => {
+it('memory per connection is the slope through the plateaus, for layers that all plateaus have', () => {
   const { perConnectionBytes } = figures({}, { worker: { pssBytes: 3e6 } });
   assert.deepEqual(Object.keys(perConnectionBytes), ['workerPss', 'systemUsed']);
   const { slope, r2, naive } = perConnectionBytes.workerPss ?? {};
@@ -35,7 +35,7 @@ it('a connection costs the slope of a line through the plateaus, of layers that 
   assert.deepEqual(figures({ plateaus: plateaus.slice(0, 1) }).perConnectionBytes, {}, 'of a baseline alone');
 });
 
-it('peaks are the highest of plateaus, of after the broadcasts, and of the series where it has a figure', () => {
+it('peaks are the highest of plateaus, of the time after the broadcasts, and of the series where it has a figure', () => {
   const afterBroadcasts = { workerPss: 2.1e6, systemUsed: 5.5e6 };
   const first = { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } };
   const second = { worker: { rssBytes: 3e6 }, system: {} };
@@ -45,7 +45,7 @@ it('peaks are the highest of plateaus, of after the broadcasts, and of the serie
   assert.deepEqual(figures({ afterBroadcasts }, first, second).peakBytes, ofSeries);
 });
 
-it("no peak is that of a machine that is not the workers'; Redis reports its own, wherever it runs", () => {
+it('a peak excludes a machine without workers; Redis reports its own on any machine', () => {
   const samples = { system: { usedBytes: 9e9 }, redisServer: { usedMemoryBytes: 5e6 } };
   const peaks = (sharedHost: boolean) => {
     const { systemUsed, redisUsedMemory } = figures({ sharedHost }, samples).peakBytes;
@@ -55,7 +55,7 @@ it("no peak is that of a machine that is not the workers'; Redis reports its own
   assert.deepEqual(peaks(false), [5e6, 5e6]);
 });
 
-it('compares the residual with the baseline, for layers that both have', () => {
+it('the residual is compared with the baseline for layers that both have', () => {
   const { residualBytes } = figures({ afterDisconnect: { workerPss: 1.5e6, systemUsed: 4e6, other: 1 } });
   assert.deepEqual(residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
 });
@@ -72,10 +72,10 @@ const noting = <K extends ObservedKind>(kind: K, fact: Observed[K]) => {
 const elsewhere = { snapshots: [snapshot({ perWorker: { w1: 3 } })] };
 for (const [what, changes, follows] of [
   ['the workers count differently', noting('cpuStill', { when: { at: 'left' }, connections: 1 }), false],
-  ['are on workers whose memory nobody reads', elsewhere, false],
+  ['are on workers whose memory is unknown', elsewhere, false],
   ['moved for other reasons', noting('plateauMoved', { from: 2, to: 1 }), true],
 ] as const) {
-  it(`memory ${follows ? 'follows' : 'does not follow'} from connections that ${what}`, () => {
+  it(`memory ${follows ? 'follows' : 'does not follow'} connections that ${what}`, () => {
     const result = perfectResult();
     const { memory } = result;
     result.memory = doubtMiscounted(memory, measurements({ workersAtStart: [worker], ...changes }));
@@ -89,7 +89,7 @@ for (const [what, changes, follows] of [
 const MB = 1024 * 1024;
 const STAGES = Object.entries({ baseline: 0, ramp: 1, hold: 10, broadcasts: 20, drain: 30, disconnect: 35 });
 
-/** 10 KB at rest for each connection, and garbage of the same size on top before each collection. */
+/** 10 KB at rest for each connection, plus as much garbage before each collection. */
 const busy = [0, 1000, 2000, 3000, 4000].map((connections) => ({
   connections,
   layers: { workerPss: 100 * MB + connections * 10_240 },
@@ -105,7 +105,7 @@ function inSeconds(pssMb: Record<number, object>) {
 }
 
 describe('memory in service', () => {
-  it('has the slope of readings before the collections, beside the slope at rest', () => {
+  it('has the slope before the collections, beside the slope at rest', () => {
     const { perConnectionBytes, inService } = inSeconds({});
     assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
     const { slope, low95, high95 } = inService?.perConnectionBytes.workerPss ?? {};
@@ -126,19 +126,19 @@ describe('memory in service', () => {
     assert.deepEqual([40, 40_000].map(doubtOf), [undefined, 'curved']);
   });
 
-  it('has the peak of hold, broadcasts and drain, and of no other stage', () => {
+  it('takes its peak from hold, broadcasts and drain only', () => {
     const peak = (t: number) => inSeconds({ [t]: { pssBytes: 900 * MB } }).inService?.peakBytes.workerPss;
     assert.deepEqual([5, 10, 25, 34, 35].map(peak), [undefined, 900 * MB, 900 * MB, 900 * MB, undefined]);
   });
 });
 
-it('a peak is the highest sample, derived from RSS or read', () => {
+it('a peak is the highest sample, whether derived from RSS or read', () => {
   const derived = inSeconds({ 25: { derivedPssBytes: 900 * MB }, 26: { pssBytes: 800 * MB } });
   const read = inSeconds({ 25: { derivedPssBytes: 800 * MB }, 26: { pssBytes: 900 * MB } });
   assert.deepEqual([derived.peakBytes.workerPss, read.peakBytes.workerPss], [900 * MB, 900 * MB]);
 });
 
-it('no capacity comes from a line that may not be quoted, nor from a machine that moved by itself', () => {
+it('capacity is never derived from a doubtful line, or from a machine whose memory moved by itself', () => {
   const result = perfectResult();
   const withDoubt = (layer: string) => {
     const slopes = { ...result.memory.perConnectionBytes };

@@ -1,31 +1,30 @@
-/** What a connect costs, of applications whose costs, timers and failures are known. */
+/** CPU per connect of applications with known costs, timers and failures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import type { CpuWindow } from '../../../plugin/run/measurements/measured-windows.ts';
 import { cpuLines } from '../../../report/answer/cpu-line.ts';
-/** A tenth of a core. */
 import { parts, ramp, type Windows, window, workerOf } from '../../helpers/cpu-windows.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-/** Nothing before the first connection, and a tenth of a core in the hold. */
+/** No CPU before the first connection, and a tenth of a core in the hold. */
 const STEADY = { unloaded: parts(0, ...Array<number>(10).fill(0)), idle: parts(0, ...Array<number>(10).fill(100_000)) };
 
-/** An application of which all is known, in milliseconds of CPU. */
+/** Simulated application, in milliseconds of CPU. */
 interface App {
   connectMs: number;
-  /** Of each idle connection, in a second. */
+  /** CPU of each idle connection per second. */
   heldMs?: number;
-  /** Its timer blocks so long, so often, and begins a part of that time after the run. */
+  /** Timer that blocks for `ms` every `everyMs`; `phase` is its offset as a part of the period. */
   timer?: { ms: number; everyMs: number; phase: number };
-  /** It ends all but some of the connections at once. */
+  /** Share of the connections that stay open. */
   keeps?: number;
   failed?: number;
   holdSeconds?: number;
   rampSeconds?: number;
 }
 
-/** CPU as the run reads it: before the first connection, in two ramps of ten connects per second, and in the hold. */
+/** CPU readings: before the first connection, in two ramps of ten connects per second, and in the hold. */
 function runOf({
   connectMs,
   heldMs = 0,
@@ -61,23 +60,23 @@ function runOf({
   return { unloaded: idle(holdSeconds / 5), ramps: [climb(), climb()], idle: idle(holdSeconds) };
 }
 
-describe('CPU by connect', () => {
+describe('the interval of CPU per connect', () => {
   const timers = [0, 0.3, 0.7].map((phase) => ({ ms: 30, everyMs: 100, phase }));
   const blocks = [0, 0.2, 0.4, 0.6, 0.8].map((phase) => ({ ms: 1500, everyMs: 5000, phase }));
   const APPS: [what: string, app: App, isKnown?: boolean][] = [
     ['an application without timers', { connectMs: 1.5 }, true],
-    ['idle connections that cost', { connectMs: 20, heldMs: 1 }, true],
-    ['an application that keeps one connection of all', { connectMs: 15, keeps: 1 / 60 }, true],
-    ['an application that keeps none', { connectMs: 15, keeps: 0 }, true],
+    ['idle connections that use CPU', { connectMs: 20, heldMs: 1 }, true],
+    ['an application that keeps one connection in sixty', { connectMs: 15, keeps: 1 / 60 }, true],
+    ['an application that keeps no connection', { connectMs: 15, keeps: 0 }, true],
     ...timers.map((timer): [string, App] => [`a timer at ${timer.phase} of its period`, { connectMs: 1.5, timer }]),
     ...blocks.flatMap((timer): [string, App, boolean][] => [
       [`a timer that blocks, at ${timer.phase} of its period`, { connectMs: 1.5, timer, holdSeconds: 2 }, false],
-      [`such a timer in long ramps`, { connectMs: 1.5, timer, holdSeconds: 2, rampSeconds: 40 }, false],
+      ['a timer that blocks in long ramps', { connectMs: 1.5, timer, holdSeconds: 2, rampSeconds: 40 }, false],
     ]),
     ['as many failed attempts as connects', { connectMs: 15, failed: 60 }, false],
   ];
   for (const [what, app, isKnown] of APPS) {
-    it(`has the truth in its interval with ${what}`, () => {
+    it(`contains the true value with ${what}`, () => {
       const { rampSecondsPerThousandConnects: found, intervals } = workerOf(runOf(app));
       const { low95, high95 } = intervals?.rampSecondsPerThousandConnects ?? {};
       assert.ok(low95 !== undefined && high95 !== undefined, 'an interval');
@@ -86,14 +85,14 @@ describe('CPU by connect', () => {
     });
   }
 
-  it('has a wider interval below with a few failed attempts, which cost as well', () => {
+  it('has a lower bound that falls with failed attempts, which use CPU as well', () => {
     const interval = (failed: number) =>
       workerOf({ ...STEADY, ramps: [ramp(125_000, 0, failed)] }).intervals?.rampSecondsPerThousandConnects;
     assert.equal(interval(40)?.high95, interval(0)?.high95);
     assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
   });
 
-  it('is never bounded by more than the CPU that was used meanwhile', () => {
+  it('is never above the CPU used meanwhile', () => {
     for (const timer of blocks) {
       const run = runOf({ connectMs: 1.5, timer, holdSeconds: 2 });
       const usedMs =
@@ -102,12 +101,12 @@ describe('CPU by connect', () => {
           0,
         ) ?? 0;
       const { high95 = 0 } = workerOf(run).intervals?.rampSecondsPerThousandConnects ?? {};
-      // Of 60 connects, with the resolution of the kernel.
+      // 60 connects, with the resolution of the kernel.
       assert.ok(high95 <= (usedMs / 1000 + 20) / 60, `${high95}`);
     }
   });
 
-  it('is said with a wide margin, and the connects that would narrow it', () => {
+  it('is printed with a wide margin, and with the number of connects that would narrow it', () => {
     const lineOf = (high95: number, failed = 0) => {
       const result = perfectResult();
       Object.assign(result.connections, { opened: 60, failed });
@@ -124,7 +123,7 @@ describe('CPU by connect', () => {
     assert.doesNotMatch(lineOf(2.4), /narrow/);
   });
 
-  it('is said as a bound, with what would narrow it', () => {
+  it('is printed as a bound, with the number of connects that would narrow it', () => {
     const result = perfectResult();
     Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));
     assert.match(

@@ -1,4 +1,4 @@
-/** CPU of known costs before a known background, and how sure the figures are. */
+/** CPU of known costs on a known background, with the uncertainty of the figures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { machineFigures } from '../../../plugin/result/assemble-machine.ts';
@@ -13,10 +13,10 @@ import { perfectResult } from '../../helpers/results.ts';
 
 /** A tenth of a core. */
 const STEADY = parts(0, ...Array<number>(10).fill(100_000));
-/** The same on average, now nothing, now a fifth. */
+/** A tenth of a core on average, alternating between nothing and a fifth. */
 const RESTLESS = parts(0, ...STEADY.map((_, index) => (index % 2 === 0 ? 0 : 200_000)));
 const NOTHING = parts(0, ...Array<number>(10).fill(0));
-/** Beside the tenth of a core, 25 µs for each message. */
+/** A tenth of a core, plus 25 µs for each message. */
 const BROADCASTS = parts(2000, ...Array<number>(5).fill(150_000));
 
 const FIGURES = {
@@ -27,7 +27,7 @@ const FIGURES = {
   message: 'clientMicrosecondsPerMessage',
 } as const;
 
-/** A figure, and by how much it may be wrong; null: it is absent, or its interval is not known. */
+/** A figure and its margin of error; null: the figure or its interval is unknown. */
 type Case = [what: string, cpu: Windows, value: number | null, margin?: number | null];
 
 function check(figure: keyof typeof FIGURES, cases: Case[]): void {
@@ -49,15 +49,15 @@ function check(figure: keyof typeof FIGURES, cases: Case[]): void {
 const ALL = { unloaded: NOTHING, ramps: [ramp(125_000)], idle: STEADY, broadcasts: BROADCASTS };
 
 check('connect', [
-  ['is without the background, in a ramp half of it', ALL, 0.3],
+  ['excludes the background, in a ramp half of it', ALL, 0.3],
   // 1,000 of 2,000 connections: 500 wait in the first ramp, 1,500 in the second.
   [
-    'is without what earlier ramps cost',
+    'excludes CPU that earlier ramps caused',
     { ...ALL, ramps: [ramp(100_000), ramp(150_000, 1000)], idle: STEADY.map((one) => ({ ...one, held: 2000 })) },
     0.3,
   ],
-  ['is without what runs before the first connection, too', { ...ALL, unloaded: STEADY, ramps: [ramp(175_000)] }, 0.3],
-  ['is absent where there is less than before', { ...ALL, unloaded: STEADY, ramps: [ramp(0)] }, null],
+  ['excludes CPU used before the first connection', { ...ALL, unloaded: STEADY, ramps: [ramp(175_000)] }, 0.3],
+  ['is absent if the ramp used less CPU than the background', { ...ALL, unloaded: STEADY, ramps: [ramp(0)] }, null],
 ]);
 
 it('CPU by connect has no lower bound if the background CPU is unknown', () => {
@@ -67,44 +67,58 @@ it('CPU by connect has no lower bound if the background CPU is unknown', () => {
 });
 
 check('idle', [
-  ['is known to a tick where it is steady', ALL, 10, 0.1],
+  ['has an interval of one tick if it is steady', ALL, 10, 0.1],
   // t(9) = 2.262, deviation 10.54 %, over the root of ten.
-  ['is as unsure as its parts differ', { idle: RESTLESS }, 10, 7.541],
+  ['has an interval from the spread of its parts', { idle: RESTLESS }, 10, 7.541],
   // t(3) = 3.182, deviation 0.8165 %, over the root of four; a tick in eight seconds is 0.125 %.
-  ['is so with few parts', { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 1.305],
-  ['is known to a tick in all of it', { idle: [200, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 0.25],
-  ['has no interval in one piece', { idle: parts(0, 100_000) }, 10, null],
-  ['is absent where its parts differ more than it is large', { idle: parts(0, 0, 0, 0, 300_000) }, null],
-  ['is absent where there is none', { ramps: [ramp(0)], idle: NOTHING }, null],
-  ['is absent where nobody waited', { ramps: [ramp(125_000)] }, null],
+  [
+    'has an interval from the spread of few parts',
+    { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) },
+    10,
+    1.305,
+  ],
+  ['has an interval of one tick over all of it', { idle: [200, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 0.25],
+  ['has no interval if it is a single part', { idle: parts(0, 100_000) }, 10, null],
+  ['is absent if its spread exceeds its value', { idle: parts(0, 0, 0, 0, 300_000) }, null],
+  ['is absent if no CPU was used', { ramps: [ramp(0)], idle: NOTHING }, null],
+  ['is absent if no connection was idle', { ramps: [ramp(125_000)] }, null],
 ]);
 
 const before = (us: number) => Array.from({ length: 10 }, () => window(0.5, 0, us));
 check('connections', [
   // 10 % less 4 %; a tick in 10 s, and one in 5 s.
-  ['is above the time before', { unloaded: before(20_000), idle: STEADY }, 6, Math.hypot(0.1, 0.2)],
-  ['is absent where the noise is as large', { unloaded: before(20_000), idle: RESTLESS }, null],
-  ['is absent where there is none', { unloaded: before(50_000), idle: STEADY }, null],
-  ['is absent where nobody looked before', { idle: STEADY }, null],
+  ['is the excess over the time before', { unloaded: before(20_000), idle: STEADY }, 6, Math.hypot(0.1, 0.2)],
+  ['is absent if the noise is as large', { unloaded: before(20_000), idle: RESTLESS }, null],
+  ['is absent if it does not exceed the time before', { unloaded: before(50_000), idle: STEADY }, null],
+  ['is absent if the time before was not measured', { idle: STEADY }, null],
 ]);
 
 const FOUR = parts(1000, 8e4, 1e5, 1e5, 12e4);
 const LATE = [800, 1000, 1200, 1000, 1000].map((units) => window(1, units, units * 100));
 check('copy', [
-  // 250,000 µs of 10,000 messages: a tick, twice, since the mean of the background is known to a tick as well.
-  ['is without the background', ALL, 25, Math.SQRT2],
-  ['is without the messages of clients, which go on', { messages: parts(1000, 1e5, 1e5), broadcasts: BROADCASTS }, 25],
+  // 250,000 µs of 10,000 messages: one tick for them, and one for the mean of the background.
+  ['excludes the background', ALL, 25, Math.SQRT2],
+  ['excludes the messages of clients, which go on', { messages: parts(1000, 1e5, 1e5), broadcasts: BROADCASTS }, 25],
   // Student's t of four degrees, 2.776, times the deviation, 15.81 µs, over the root of five; and a tick of 10 ms.
-  ['is as unsure as its parts differ', { broadcasts: parts(1000, 8e4, 9e4, 1e5, 11e4, 12e4) }, 100, 19.734],
+  ['has an interval from the spread of its parts', { broadcasts: parts(1000, 8e4, 9e4, 1e5, 11e4, 12e4) }, 100, 19.734],
   // t(9) = 2.262 times the deviation, 105.4 ms, over the root of ten, for five seconds: 377 ms; and ticks.
-  ['includes the background’s', { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) }, 900, 75.4583],
-  ['takes no copy for missing that arrives in the next part', { broadcasts: LATE }, 100, 2],
-  ['has no interval of four broadcasts', { broadcasts: FOUR }, 100, null],
-  ['has no interval of five of which one got nothing', { broadcasts: [window(1, 0, 0), ...FOUR] }, 100, null],
-  ['is absent where the noise is as large', { idle: RESTLESS, broadcasts: BROADCASTS }, null],
-  ['is absent where its parts differ more', { broadcasts: parts(1000, 0, 0, 1e4, 0, 3e4) }, null],
-  ['is absent where the background does', { idle: RESTLESS, broadcasts: parts(1000, 12e4, 12e4) }, null],
-  ['is absent where it is less than nothing', { idle: STEADY, broadcasts: parts(1000, 9e4, 9e4) }, null],
+  [
+    'includes the uncertainty of the background',
+    { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) },
+    900,
+    75.4583,
+  ],
+  ['does not count a copy as missing if it arrives in the next part', { broadcasts: LATE }, 100, 2],
+  ['has no interval for four broadcasts', { broadcasts: FOUR }, 100, null],
+  ['has no interval for five broadcasts, one without copies', { broadcasts: [window(1, 0, 0), ...FOUR] }, 100, null],
+  ['is absent if the noise is as large', { idle: RESTLESS, broadcasts: BROADCASTS }, null],
+  ['is absent if the spread of its parts is larger', { broadcasts: parts(1000, 0, 0, 1e4, 0, 3e4) }, null],
+  [
+    'is absent if the spread of the background is larger',
+    { idle: RESTLESS, broadcasts: parts(1000, 12e4, 12e4) },
+    null,
+  ],
+  ['is absent if it is negative', { idle: STEADY, broadcasts: parts(1000, 9e4, 9e4) }, null],
   ['is absent without copies', { broadcasts: [window(4, 0, 1)] }, null],
 ]);
 
@@ -112,23 +126,25 @@ const TIMED = parts(1000, ...Array<number>(5).fill(150_000));
 const ONLY_TIMER = Array<number>(5).fill(100_000);
 check('message', [
   // All CPU of the hold: t(3) = 3.182, deviation 8.165 µs.
-  ['is as unsure as its parts differ', { messages: parts(1000, 9e4, 1e5, 11e4, 1e5) }, 100, 13.2306],
-  ['is absent where clients send none', ALL, null],
-  // 150 ms a second, of which a timer takes 100; t(4) = 2.776 does not matter, as all parts are the same.
-  ['is without what a timer takes while none are sent', { messages: TIMED, idle: STEADY }, 50],
-  ['is without what a timer takes before the first connection', { messages: TIMED, unloaded: STEADY }, 50],
+  ['has an interval from the spread of its parts', { messages: parts(1000, 9e4, 1e5, 11e4, 1e5) }, 100, 13.2306],
+  ['is absent if clients send no messages', ALL, null],
+  // 150 ms a second, of which a timer takes 100. All parts are equal, so t(4) does not matter.
+  ['excludes a timer that runs while no messages are sent', { messages: TIMED, idle: STEADY }, 50],
+  ['excludes a timer that runs before the first connection', { messages: TIMED, unloaded: STEADY }, 50],
   [
-    'is absent where a timer of the application does the work',
+    'is absent if a timer of the application does the work',
     { messages: parts(1000, ...ONLY_TIMER), idle: STEADY },
     null,
   ],
-  ['is absent where it is within the noise of the timer', { messages: TIMED, idle: RESTLESS }, null],
+  ['is absent if it is within the noise of the timer', { messages: TIMED, idle: RESTLESS }, null],
 ]);
 
-check('idle', [['is that without messages', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, 10, 0.1]]);
+check('idle', [
+  ['equals the figure without messages', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, 10, 0.1],
+]);
 
-it('the background is taken off each part for its own length', () => {
-  // The last one has the drain: nine seconds of a tenth of a core.
+it('the background is subtracted from each part in proportion to its length', () => {
+  // The last part includes the drain: nine seconds of a tenth of a core.
   const broadcasts = [...BROADCASTS, window(10, 2000, 1_050_000)];
   const { broadcastMicrosecondsPerMessage, intervals } = workerOf({ idle: STEADY, broadcasts });
   assert.equal(broadcastMicrosecondsPerMessage, 25);
@@ -145,25 +161,25 @@ for (const [what, windows, known] of [
     { ramps: RAMPS.map((one) => ({ ...one, parts: lacking(one.parts) })) },
     ['idle', 'connections', 'copy'],
   ],
-  ['a part of the hold does', { idle: lacking(STEADY) }, []],
-  ['a part of the broadcasts does', { broadcasts: lacking(BROADCASTS) }, ['connect', 'idle', 'connections']],
-  ['it is not read any more at the end', { broadcasts: BROADCASTS.map(without) }, []],
+  ['a part of the hold lacks it', { idle: lacking(STEADY) }, []],
+  ['a part of the broadcasts lacks it', { broadcasts: lacking(BROADCASTS) }, ['connect', 'idle', 'connections']],
+  ['it is missing at the end', { broadcasts: BROADCASTS.map(without) }, []],
 ] as const) {
-  it(`CPU is known of a layer as far as its windows are: ${what}`, () => {
+  it(`CPU of a layer is known as far as its windows are: ${what}`, () => {
     const worker = workerOf({ ...ALL, ramps: RAMPS, ...windows });
     const found = Object.entries(FIGURES).flatMap(([name, key]) => (worker[key] === null ? [] : [name]));
     assert.deepEqual(found, known);
   });
 }
 
-it("there is no CPU of the whole machine where the workers run on another: it would be the generator's", () => {
+it('CPU of the whole machine is absent if the workers run on another one', () => {
   const ramps = [{ ...ramp(0), cpuUs: { worker: 500_000, system: 900_000 } }];
   const cpu = { unloaded: [], ramps, idle: [], messages: [], broadcasts: [] };
   const layers = (sharedHost: boolean) => Object.keys(cpuFigures(measurements({ cpu, sharedHost }), LAYERS)).sort();
   assert.deepEqual([layers(false), layers(true)], [['worker'], ['system', 'worker']]);
 });
 
-it("the machine is as idle as in the ramp that left least, and swapped since the sampler's start", () => {
+it('the machine reports the lowest idle CPU of the ramps, and its swapping since the sampler started', () => {
   const ramps = [1_200_000, 1_960_000, 1_000_000].map((us) => ({
     ...ramp(0),
     ...{ seconds: 1, cpuUs: { system: us } },
@@ -178,7 +194,7 @@ it("the machine is as idle as in the ramp that left least, and swapped since the
   assert.equal(machineFigures(measurements(), { swapped: () => undefined }, 2).swappedInBytes, null);
 });
 
-describe('CPU that cannot be', () => {
+describe('CPU beyond what the machine has', () => {
   const resources = [{ machine: { kernel: 'k', cores: 2 } }, { machine: { kernel: 'k', cores: 2 } }] as never;
   const of = (workerUs: number) =>
     measurements({
@@ -192,7 +208,7 @@ describe('CPU that cannot be', () => {
       },
     });
 
-  it('is left out, with the reason: two workers of one machine have its cores once', () => {
+  it('is left out with the reason; the cores of two workers on one machine count once', () => {
     const wrong = of(1_193e6);
     assert.deepEqual(cpuFigures(wrong, LAYERS), {});
     const [found] = impossibleCpu(wrong);
@@ -207,13 +223,13 @@ describe('CPU that cannot be', () => {
     assert.deepEqual(impossibleCpu(late), []);
   });
 
-  it('is not what ended children of the generator had used before', () => {
+  it('excludes CPU that ended children of the generator had used before', () => {
     const reaped = of(0);
     for (const ramp of reaped.cpu.ramps) ramp.cpuUs = { artillery: 1_193e6 };
     assert.deepEqual(impossibleCpu(reaped), []);
   });
 
-  it('is a lower bound in a layer with processes that could not be read', () => {
+  it('is a lower bound in a layer with unreadable processes', () => {
     const { worker } = cpuFigures(of(20e6), LAYERS, new Set(['worker']));
     const result = perfectResult();
     Object.assign(result.cpu.worker ?? {}, worker);

@@ -1,4 +1,4 @@
-/** Broadcasts that took far longer than the others. */
+/** Broadcasts that took far longer than the rest. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
@@ -10,7 +10,7 @@ import { assertNames, type Change, verdictOf } from '../../helpers/verdict.ts';
 
 const EVERY_SECONDS = 0.3;
 
-/** @param timesMs of each broadcast to its first and last of four receivers @param servers processes of the server */
+/** @param timesMs from each broadcast to its first and last of four receivers @param servers processes of the server */
 function judged(timesMs: [first: number, last: number][], servers = 1, change: Change = () => {}) {
   const { findings } = verdictOf((result: Result, measured: Measurements) => {
     if (!result.delivery) return;
@@ -37,26 +37,26 @@ function judged(timesMs: [first: number, last: number][], servers = 1, change: C
 
 const usual = (count: number) => Array.from({ length: count }, (): [number, number] => [2, 4]);
 
-describe('broadcasts that took longer than the others', () => {
-  it('are counted if they did so for everybody', () => {
+describe('broadcasts that took longer than the rest', () => {
+  it('are counted if they were late for every connection', () => {
     const found = judged([...usual(4), [2001, 2003], ...usual(5), [2000, 2004], ...usual(4)]);
     assert.equal(found?.message, '2 of 15 broadcasts took 2.0 s for everybody; the others took 4 ms (median)');
     assert.equal(found?.about, 'application');
   });
 
-  it('are a pause for a part of the connections if their copies came together', () => {
+  it('are a pause of some connections if their copies came together', () => {
     const paused = [4000, 3700, 3400].map((last): [number, number] => [2, last]);
     const found = judged([...usual(4), ...paused, ...usual(6)], 2);
     assertNames(found?.message, ['2 of 4 connections got nothing for 4.0 s', '3 broadcasts all at once at 5.2 s']);
     assertNames(found?.fix, ['one of the 2 processes', 'Redis']);
   });
 
-  it('are none if all take long, or nothing took half a second', () => {
+  it('are not reported if all take long, or none took half a second', () => {
     assert.equal(judged(Array.from({ length: 9 }, () => [900, 2000])), undefined);
     assert.equal(judged([...usual(8), [400, 450]]), undefined);
   });
 
-  describe('where every one waits', () => {
+  describe('broadcasts that all wait', () => {
     const even = Array.from({ length: 9 }, (_, index): [number, number] => [1998 + index, 2010]);
     const trip: Change = ({ connections }) => Object.assign(connections.stagesMs, { namespace: summaryOf(4, 2) });
 
@@ -66,7 +66,7 @@ describe('broadcasts that took longer than the others', () => {
       assert.deepEqual([found?.invalidates, found?.fails], [[], null]);
     });
 
-    it('are none if load can be the cause', () => {
+    it('are not reported if load can be the cause', () => {
       const busy =
         (generator: number, percent: number): Change =>
         (result, measured) => {

@@ -24,11 +24,11 @@ function deliveryOf(changes: Changes, options: object = {}) {
   return deliveryFigures(measured, batchRows(measured), hookConfig(options));
 }
 
-/** Two members lost it. */
+/** Lost by two members. */
 const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
 
-test('distinguishes broadcasts that missed the same connections from lost copies', () => {
-  /** By who received them, in two processes; of ten members each, so many did not. */
+test('tells broadcasts that missed the same connections from lost copies', () => {
+  /** Receiver sets in two processes, and the number of their ten members that missed each broadcast. */
   const found = (...all: [receivers: number, missed: number][]) => {
     const frozen = all.flatMap(([receivers, missed], index) => [
       frozenBroadcast(index + 1, Array(10).fill(1000), { receivers: 5 }),
@@ -45,7 +45,7 @@ test('distinguishes broadcasts that missed the same connections from lost copies
   assert.equal(found([7, 0], [7, 0]), null);
 });
 
-test('names the workers whose broadcasts never reached another worker', () => {
+test('lists the workers whose broadcasts never reached another worker', () => {
   const of = (senders: string[], perWorker: Record<string, number>) => {
     const all = senders.map((worker, index) => ({ ...sent(index + 1, 10), worker }));
     const frozen = senders.map((worker, index) => {
@@ -67,13 +67,13 @@ test('names the workers whose broadcasts never reached another worker', () => {
 describe('a broadcast', () => {
   const batchOf = (changes: Changes) => batchRows(measurements(changes))[0];
 
-  it('has the times of the receivers of all processes, and no percentile that they are too few for', () => {
+  it('has times from the receivers of all processes, and only percentiles that enough receivers support', () => {
     const frozen = [frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])];
     const { firstMs, p50Ms, p99Ms, lastMs, sendDelayMs } = batchOf({ sent: [sent(1, 6)], frozen }) ?? {};
     assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), p99Ms, lastMs, sendDelayMs], [0.5, 2, null, 9, 0.005]);
   });
 
-  it('is due when it was meant to be sent, whatever its latencies count from', () => {
+  it('is due at its intended time, whatever its latencies are measured from', () => {
     const frozen = [frozenBroadcast(1, [1000, 9000])];
     const due = (changes: object) => batchOf({ sent: [{ ...sent(1, 2), ...changes }], frozen })?.dueToLastMs;
     assert.equal(due({}), 9);
@@ -82,7 +82,7 @@ describe('a broadcast', () => {
     assert.equal(batchOf({ sent: [sent(1, 2)] })?.dueToLastMs, null);
   });
 
-  it('has no percentile above its last receipt, and its time is that of the samples', () => {
+  it('has no percentile above its last receipt, and its time is on the clock of the samples', () => {
     const frozen = [frozenBroadcast(1, Array<number>(200).fill(123_457))];
     const { p50Ms, p99Ms, lastMs, t } = batchOf({ sent: [sent(1, 200)], frozen, samplesBeganAtUs: -5_000_000 }) ?? {};
     assert.deepEqual([p50Ms, p99Ms, lastMs, t], [123.457, 123.457, 123.457, 5.001]);
@@ -103,7 +103,7 @@ describe('a broadcast', () => {
 });
 
 describe('all broadcasts', () => {
-  it('cross-foot over several fleet processes, in their order', () => {
+  it('add up over several fleet processes, in their order', () => {
     const total = deliveryOf({
       sent: [sent(2, 6), sent(1, 6)],
       frozen: [
@@ -120,7 +120,7 @@ describe('all broadcasts', () => {
     assert.deepEqual([total.duplicates, total.unexpected, total.coverage], [2, 1, 0.8]);
   });
 
-  it('are complete with the last receiver of all processes, and late by their send delay', () => {
+  it('are complete at the last receiver of all processes, with their send delay', () => {
     const { completionMs, sendDelayMs } = latencyOf({
       sent: [sent(1, 5), { ...sent(2, 5), sentAtUs: 2000 + 4000 }],
       frozen: [frozenBroadcast(1, [1000, 8000]), frozenBroadcast(1, [2000]), frozenBroadcast(2, [20_000])],
@@ -129,21 +129,21 @@ describe('all broadcasts', () => {
     assert.deepEqual([sendDelayMs?.count, sendDelayMs?.max], [2, 4]);
   });
 
-  it('keep receivers on the publishing worker apart from the others', () => {
+  it('separate receivers on the publishing worker from those on other workers', () => {
     const latencyUs = { local: encoded([1000, 2000]), cross: encoded([30_000]) };
     const { oneWayMs, localMs, crossWorkerMs } = latencyOf({ frozen: [frozenBroadcast(1, [1], { latencyUs })] });
     assert.deepEqual([oneWayMs?.count, localMs?.count, crossWorkerMs?.count], [3, 2, 1]);
     assert.equal(Math.round(crossWorkerMs?.p50 ?? 0), 30);
   });
 
-  it('have round trips halved', () => {
+  it('halve round trips', () => {
     const { single, underLoad } = latencyOf({
       roundTripsUs: { single: [2000, 4001], underLoad: [10_000] },
     }).roundTripHalfMs;
     assert.deepEqual([single?.count, underLoad?.count, Math.round(underLoad?.p50 ?? 0)], [2, 1, 5]);
   });
 
-  it('have clocks at the times of the broadcasts, with the drift between the first and the last', () => {
+  it('list clocks at the times of the broadcasts, with the drift between the first and the last', () => {
     const [remote, same] = [new ClockLine(false), new ClockLine(true)];
     const [offsetsUs, uncertaintiesUs] = [
       [0, 100.4, 200.4, 300.4, 2400.4],
@@ -163,7 +163,7 @@ describe('all broadcasts', () => {
     ]);
   });
 
-  it('have intervals that are as much wider as the clocks may be wrong', () => {
+  it('widen their intervals by the clock uncertainty', () => {
     const frozen = Array.from({ length: 10 }, (_, index) => frozenBroadcast(index + 1, [1000 + 100 * index]));
     const line = new ClockLine(false);
     line.add({ atUs: 0, offsetUs: 1e9, uncertaintyUs: 200 });
@@ -178,7 +178,7 @@ describe('all broadcasts', () => {
   });
 });
 
-test('expects each broadcast to many rooms at the members of its own room', () => {
+test('a broadcast to one of many rooms is expected at the members of that room', () => {
   const toRoom = (seq: number, room: number) => ({ ...sent(seq, 0), room: `capacity:${room}` });
   const measured = {
     ...{ expectedAtOnce: 3, receiversRoom: 'capacity:0', sent: [toRoom(1, 0), toRoom(2, 1)] },
@@ -190,41 +190,41 @@ test('expects each broadcast to many rooms at the members of its own room', () =
   assert.deepEqual(column(batches, 'room'), ['capacity:0', 'capacity:1']);
 });
 
-describe('the sentinel', () => {
-  /** Of w0; it gets each broadcast 5 ms after it was sent. */
-  const seen = (seqs: number[], changes: object = {}) => ({
+describe('the reference receiver', () => {
+  /** Reference receiver on w0; it gets each broadcast 5 ms after it was sent. */
+  const receiverOf = (seqs: number[], changes: object = {}) => ({
     ...{ worker: 'w0', joinedAtUs: 1, leftAtUs: undefined },
     receivedAtUs: new Map(seqs.map((seq) => [seq, sent(seq, 0).sentAtUs + 5000])),
     ...changes,
   });
-  // 1 by its own worker: the others' p99 is 3 ms after it. 2 by another one. 3 by its own: it is behind all.
+  // 1 by its own worker: p99 of the other receivers is 3 ms later. 2 by another worker. 3 by its own: it is the last.
   const broadcasts = {
     sent: [sent(1, 4), { ...sent(2, 4), worker: 'w1' }, sent(3, 4)],
     frozen: [frozenBroadcast(1, [2000, 8000]), frozenBroadcast(2, [9000, 9000]), frozenBroadcast(3, [1000, 2000])],
   };
   const figures = (changes: object) => latencyOf({ ...broadcasts, ...changes });
 
-  it('is one receiver, and the others are compared where its worker published, and it got the broadcast', () => {
-    const { sentinelMs, behindSentinelMs } = figures({ sentinel: seen([1, 2, 3]) });
+  it('is one receiver, compared with the rest where its own worker published and it got the broadcast', () => {
+    const { sentinelMs, behindSentinelMs } = figures({ sentinel: receiverOf([1, 2, 3]) });
     assert.deepEqual([sentinelMs?.count, Math.round(sentinelMs?.p50 ?? 0)], [3, 5]);
     const { count, min, max } = behindSentinelMs ?? {};
     assert.deepEqual([count, min, Math.round(max ?? 0)], [2, 0, 3]);
-    const missed = figures({ sentinel: seen([2, 3]) });
+    const missed = figures({ sentinel: receiverOf([2, 3]) });
     assert.deepEqual([missed.sentinelMs?.count, missed.behindSentinelMs?.count], [2, 1]);
   });
 
-  it('has no lag if its worker has no other receivers, and is absent if there was none', () => {
+  it('has no lag if its worker has no other receivers, and no figures if there was none', () => {
     const latencyUs = { local: encoded([]), cross: encoded([9000]) };
     const frozen = [frozenBroadcast(1, [9000], { latencyUs })];
-    const { sentinelMs, behindSentinelMs } = figures({ frozen, sentinel: seen([1]) });
+    const { sentinelMs, behindSentinelMs } = figures({ frozen, sentinel: receiverOf([1]) });
     assert.deepEqual([sentinelMs?.count, behindSentinelMs], [1, null]);
     const without = figures({});
     assert.deepEqual([without.sentinelMs, without.behindSentinelMs], [null, null]);
   });
 
-  it("is taken off the server's count from its join on, and still at the moment in which it leaves", () => {
+  it("is subtracted from the server's count from its join until it leaves", () => {
     const members = (changes: object) =>
-      column(batchRows(measurements({ ...broadcasts, sentinel: seen([], changes) })), 'serverMembers');
+      column(batchRows(measurements({ ...broadcasts, sentinel: receiverOf([], changes) })), 'serverMembers');
     assert.deepEqual(members({}), [2, 2, 2], 'of 4, without the probe');
     const { sentAtUs } = sent(2, 4);
     assert.deepEqual(members({ leftAtUs: sentAtUs }), [2, 2, 3]);
@@ -234,7 +234,7 @@ describe('the sentinel', () => {
   });
 });
 
-it('counts copies of open rows as never ordered only where the run has finalized its own', () => {
+it('copies of open rows count as never ordered only if the run has finalized its own', () => {
   const snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, neverOrdered: 2, open: 5 } })];
   assert.equal(deliveryOf({ snapshots }).neverOrdered, 2);
   assert.equal(deliveryOf({ snapshots, frozen: [frozenBroadcast(1, [1000])] }).neverOrdered, 7);

@@ -14,18 +14,18 @@ const SIMULATIONS = 60;
 interface Server {
   perConnection?: number;
   perSecond?: number;
-  /** MB that a cache takes within the first three waves. */
+  /** Size in MB of a cache that fills within the first three waves. */
   cacheMb?: number;
-  /** MB that one wave leaves fragmented. */
+  /** Fragmentation in MB after one wave. */
   fragmentedMb?: number;
-  /** Bytes for each connection of a wave that are freed only after the next one. */
+  /** Bytes per connection of a wave that are freed only after the next wave. */
   lateBytes?: number;
-  /** Deviation in MB of each reading, and of what is added from wave to wave and stays. */
+  /** Standard deviation in MB: of each reading, and of the growth from wave to wave. */
   readingMb: number;
   stayingMb: number;
 }
 
-/** As scenarios/waves.yml makes them. */
+/** Waves of scenarios/waves.yml. */
 const UNEVEN = [...'LSSLLSSL'].map((size): [number, number] => (size === 'L' ? [10_000, 55] : [2500, 100]));
 const EVEN = UNEVEN.map((): [number, number] => [10_000, 60]);
 
@@ -52,7 +52,7 @@ function readings(normal: () => number, server: Server, waves: [number, number][
   });
 }
 
-/** @returns what of a hundred simulations: intervals that contain the truth, and what they name */
+/** @returns percentages over all simulations: intervals that contain the truth, and causes that they show */
 function simulated(server: Server, waves = UNEVEN) {
   const normal = normals(11);
   const drifts = Array.from({ length: SIMULATIONS }, () => driftOf(readings(normal, server, waves), 'waves'));
@@ -81,30 +81,30 @@ const SERVERS: Record<string, Omit<Server, 'readingMb' | 'stayingMb'>> = {
   fragmentation: { fragmentedMb: 8 },
 };
 
-describe('what waves of different sizes and rests tell', () => {
+describe('waves of different sizes and rests', () => {
   for (const [noise, deviations] of Object.entries(NOISES)) {
     for (const [name, server] of Object.entries(SERVERS)) {
-      it(`of ${name}, with noise ${noise}`, () => {
+      it(`show the truth for ${name}, with noise ${noise}`, () => {
         const { perConnection = 0, perSecond = 0 } = server;
         const found = simulated({ ...server, ...deviations });
-        const told = JSON.stringify(found);
-        // 95 % of them, less what 60 simulations may deviate by.
-        assert.ok(found.perConnection >= 90 && found.perSecond >= 90, told);
+        const shownText = JSON.stringify(found);
+        // 95 %, less the deviation of 60 simulations.
+        assert.ok(found.perConnection >= 90 && found.perSecond >= 90, shownText);
         const named = (percent: number, truth: number) => (truth > 0 ? percent >= 90 : percent <= 7);
-        assert.ok(named(found.namesConnections, perConnection) && named(found.namesTime, perSecond), told);
+        assert.ok(named(found.namesConnections, perConnection) && named(found.namesTime, perSecond), shownText);
       });
     }
   }
 });
 
-it('memory that a wave frees after its reading seldom counts as a leak', () => {
+it('memory freed only after the reading of its wave seldom counts as a leak', () => {
   const { namesConnections, namesTime, untold } = simulated({ lateBytes: 400, readingMb: 0.02, stayingMb: 0.5 });
   assert.ok(namesConnections <= 12 && namesTime + untold === 0, `${namesConnections} %`);
 });
 
-describe('waves of one size at equal distances', () => {
+describe('waves of one size at equal intervals', () => {
   for (const server of [{ perConnection: 6000 }, { perSecond: 100_000 }]) {
-    it(`show that memory rises by ${Object.keys(server)}, and not why`, () => {
+    it(`show that memory rises by ${Object.keys(server)}, but not why`, () => {
       const { untold } = simulated({ ...server, readingMb: 0.3, stayingMb: 0.1 }, EVEN);
       assert.ok(untold >= 95, `${untold} %`);
     });
@@ -121,7 +121,7 @@ describe('waves of one size at equal distances', () => {
   });
 });
 
-it('says since when memory no longer grows', () => {
+it('reports the time from which memory no longer grows', () => {
   const normal = normals(5);
   const found = driftOf(
     readings(normal, { cacheMb: 400, readingMb: 0.01, stayingMb: 0.01 }, [...UNEVEN, ...UNEVEN]),
@@ -132,24 +132,24 @@ it('says since when memory no longer grows', () => {
 
 const KB = 1024;
 
-describe('"no leak" is said only with a bound below what one connection costs', () => {
-  const without = (noLeakAbove: number) => ({ ...drift(0, 1), leaks: false, noLeakAbove });
+describe('a leak is ruled out only with a bound below the cost of one connection', () => {
+  const noLeak = (noLeakAbove: number) => ({ ...drift(0, 1), leaks: false, noLeakAbove });
   const tell = (connections: number, bytes: number) => ({ connections, bytes });
   for (const [what, given, perStep, leaks, wouldTell] of [
-    ['a bound of 64 B', without(64), 5000, false, null],
-    ['a bound that is just the cost', without(12 * KB), 40, false, null],
-    ['a bound of 81.6 KB in waves of 40', without(81.6 * KB), 40, null, tell(280, (81.6 * KB * 40) / 280)],
-    ['a bound of 12 MB in waves of 7', without(12_000 * KB), 7, null, tell(7000, 12 * KB)],
+    ['a bound of 64 B', noLeak(64), 5000, false, null],
+    ['a bound that equals the cost', noLeak(12 * KB), 40, false, null],
+    ['a bound of 81.6 KB in waves of 40', noLeak(81.6 * KB), 40, null, tell(280, (81.6 * KB * 40) / 280)],
+    ['a bound of 12 MB in waves of 7', noLeak(12_000 * KB), 7, null, tell(7000, 12 * KB)],
     ['a leak, however wide its interval', drift(100 * KB, 90 * KB), 40, true, null],
     ['two readings', { ...drift(0, 1), leaks: null, noLeakAbove: null }, 40, null, null],
   ] as const) {
-    it(`${what}: ${leaks === null ? 'cannot tell' : leaks ? 'a leak' : 'no leak'}`, () => {
+    it(`${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
       const found = resolved(given, 12 * KB, perStep);
       assert.deepEqual([found.leaks, found.wouldTell], [leaks, wouldTell]);
     });
   }
 
-  it('proves no leak by memory of a process whose garbage is not collected, until it grows beyond all garbage', () => {
+  it('an uncollected process proves no leak until its memory exceeds all garbage', () => {
     const after = (size: number, collected: boolean) => {
       const readings = new BoundedSeries<MomentReading>(100, (older) => older);
       for (let wave = 1; wave <= 6; wave++) {
@@ -167,7 +167,7 @@ describe('"no leak" is said only with a bound below what one connection costs', 
     assert.deepEqual(leaks(after(connections, false)), [true, true], `${connections}`);
   });
 
-  /** Six waves of `size`; the heap takes `costBytes` of each connection at the peak, and moves by 30 KB after the waves. */
+  /** Six waves of `size`; each connection takes `costBytes` of the heap, which moves by 30 KB after the waves. */
   function figuresOf(size: number, costBytes: number, inspectors?: Measurements['inspectors']) {
     const gone = (wave: number) => size * (wave + 1);
     const moments = Array.from({ length: 6 }, (_, wave) => ({
@@ -192,8 +192,8 @@ describe('"no leak" is said only with a bound below what one connection costs', 
     return overTimeFigures({ overTime: overTime as never, uncollected: [], inspectors })?.drift ?? {};
   }
 
-  it('measures against the cost of a connection in that run', () => {
-    // The least rise of a heap that counts, 512 KB, is 2.1 KB for each of 250 connections.
+  it('a leak is judged against the cost of a connection in that run', () => {
+    // The smallest heap growth that counts, 512 KB, is 2.1 KB for each of 250 connections.
     const [large, small] = [figuresOf(50, 40_000), figuresOf(50, 1500)];
     assert.equal(large.workerHeapUsed?.leaks, false);
     assert.equal(small.workerHeapUsed?.leaks, null);
@@ -201,21 +201,21 @@ describe('"no leak" is said only with a bound below what one connection costs', 
     assert.ok(small.redisUsedMemory?.leaks, 'a leak of 5,000 bytes is a leak in both');
   });
 
-  it('does not take free pages of a JVM or Go for a leak', () => {
+  it('free pages of a JVM or Go are not a leak', () => {
     for (const runtime of ['v8', 'jvm', 'go'] as const) {
       const { workerRss } = figuresOf(100, 40_000, { size: 1, longestPauseMs: 1, runtime });
       assert.equal(workerRss?.leaks === true, runtime === 'v8');
     }
   });
 
-  it('keeps its promise: waves of the size that it names do show a leak of that size', () => {
+  it('waves of the suggested size show a leak of the promised size', () => {
     const { connections = 0 } = figuresOf(5, 40_000).workerHeapUsed?.wouldTell ?? {};
     assert.ok(connections > 5, `${connections}`);
     assert.equal(figuresOf(connections, 40_000).workerHeapUsed?.leaks, false);
   });
 });
 
-describe('leaks, bound and interval', () => {
+describe('leak, bound and interval', () => {
   it('agree for any readings', () => {
     const normal = normals(7);
     for (let run = 0; run < 400; run++) {
@@ -225,14 +225,14 @@ describe('leaks, bound and interval', () => {
       const server = { perConnection, perSecond, readingMb, stayingMb };
       const found = driftOf(readings(normal, server, run % 2 ? UNEVEN : UNEVEN.slice(0, 4)), 'waves');
       const { leaks, low95, high95, noLeakAbove, perSecond: inTime } = found as Drift;
-      const said = JSON.stringify(found);
-      if (leaks) assert.ok((low95 ?? 0) > 0 || (inTime?.low95 ?? 0) > 0, said);
-      assert.ok((noLeakAbove ?? 0) >= (high95 ?? Infinity), said);
-      assert.ok(!inTime || inTime.noLeakAbove >= inTime.high95, said);
+      const valuesText = JSON.stringify(found);
+      if (leaks) assert.ok((low95 ?? 0) > 0 || (inTime?.low95 ?? 0) > 0, valuesText);
+      assert.ok((noLeakAbove ?? 0) >= (high95 ?? Infinity), valuesText);
+      assert.ok(!inTime || inTime.noLeakAbove >= inTime.high95, valuesText);
     }
   });
 
-  it('are exact for a figure that stands still', () => {
+  it('are exact for a constant figure', () => {
     const still = [0, 100, 200, 250].map((gone, index) => ({ t: index * 10, gone, bytes: 4_055_820 }));
     const { low95, high95, perSecond } = driftOf(still, 'waves') as Drift;
     assert.deepEqual([low95, high95, perSecond?.low95, perSecond?.high95], [0, 0, 0, 0]);
@@ -241,12 +241,22 @@ describe('leaks, bound and interval', () => {
   /** Readings of real servers after each wave. */
   const WAVES = [8, 18, 28, 38].map((t, index) => ({ t, gone: [100, 200, 250, 350][index] as number }));
   for (const [server, layer, bytes, leaks] of [
-    ['that keeps a key of Redis for each', 'redisUsedMemory', [1_252_520, 1_466_344, 1_572_744, 1_787_592], true],
-    ['that keeps 2 KB of its heap for each', 'workerKept', [14_046_433, 14_321_524, 14_447_033, 14_703_036], true],
-    ['that keeps nothing', 'workerKept', [13_825_825, 13_890_841, 13_913_041, 13_964_996], false],
-    ['without child processes', 'workerChildrenPss', [0, 0, 0, 0], undefined],
+    [
+      'server that keeps a key of Redis for each',
+      'redisUsedMemory',
+      [1_252_520, 1_466_344, 1_572_744, 1_787_592],
+      true,
+    ],
+    [
+      'server that keeps 2 KB of its heap for each',
+      'workerKept',
+      [14_046_433, 14_321_524, 14_447_033, 14_703_036],
+      true,
+    ],
+    ['server that keeps nothing', 'workerKept', [13_825_825, 13_890_841, 13_913_041, 13_964_996], false],
+    ['server without child processes', 'workerChildrenPss', [0, 0, 0, 0], undefined],
   ] as const) {
-    it(`of a server ${server}: ${leaks ? 'a leak' : leaks === false ? 'none' : 'no figure'}`, () => {
+    it(`${server}: ${leaks ? 'a leak' : leaks === false ? 'no leak' : 'no figure'}`, () => {
       const series = new BoundedSeries<MomentReading>(100, (older) => older);
       for (const [index, moment] of WAVES.entries())
         series.add({ ...moment, connections: 0, layers: { [layer]: bytes[index] as number }, counts: {} });

@@ -1,4 +1,4 @@
-/** A process of the server that ended: what follows from it, and what does not. */
+/** Consequences of a server process that ended. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
@@ -37,7 +37,7 @@ function judged(
   });
 }
 
-describe('a process that stood still', () => {
+describe('a stalled process', () => {
   const halted = (untilUs: number | undefined) =>
     verdictOf((result, measured) => {
       const { pid, layer, command } = APP;
@@ -48,7 +48,7 @@ describe('a process that stood still', () => {
       Object.assign(result.delivery ?? {}, { frames: 55_000, received: 55_000, lostConnected: 5000 });
     });
 
-  it('explains copies that were sent meanwhile', () => {
+  it('explains copies that were sent during the stall', () => {
     const { findings, codes, outcome } = halted(undefined);
     assert.deepEqual([codes, outcome.status], [['PROCESS_HALTED'], 'FAILED']);
     assert.equal(
@@ -58,14 +58,14 @@ describe('a process that stood still', () => {
     assertNames(findings[0]?.fix, ['SIGSTOP']);
   });
 
-  it('does not explain copies that were sent after it went on', () => {
+  it('does not explain copies that were sent after it resumed', () => {
     const { codes } = halted(91_600_000);
     assert.ok(codes.includes('COPIES_LOST') && codes.includes('PROCESS_HALTED'), codes.join());
   });
 });
 
 describe('a process of the server that ended', () => {
-  it('explains lost and refused connections, and an early end of the run, whose own counts hold', () => {
+  it('explains lost and refused connections, and an early end of the run, while the counts add up', () => {
     const lost = { 'transport close': 59 };
     const { findings, status } = judged([APP], lost, { ECONNREFUSED: 3 });
     assert.deepEqual(
@@ -76,7 +76,7 @@ describe('a process of the server that ended', () => {
     assert.equal(status, 'SUSPECT', 'not INVALID');
   });
 
-  it('was shut down in order if its connections were closed with frames', () => {
+  it('counts as shut down in order if its connections closed with frames', () => {
     const ends = [{ ...END, reason: 'transport close', cause: 'closed_1005', count: 30 }];
     const [found] = judged([APP], { 'transport close': 30 }, {}, ends).findings;
     assertNames(found?.message, ['shut down in order']);
@@ -85,7 +85,7 @@ describe('a process of the server that ended', () => {
     assert.doesNotMatch(judged([APP], { 'transport close': 31 }, {}, crashed).findings[0]?.message ?? '', /in order/);
   });
 
-  it('is named with the limit of its heap', () => {
+  it('is reported with the limit of its heap', () => {
     const limited = { ...APP, command: 'node --max-old-space-size=60 app.mjs' };
     const [found] = judged([limited], { 'transport close': 18 }).findings;
     assertNames(found?.message, ['60 MB']);
@@ -99,7 +99,7 @@ describe('a process of the server that ended', () => {
       measured.observations.note('warmUpFailed', { error: 'ECONNRESET', connections: 50 });
     });
 
-  it('before the load is named with the files that it may have open, if the connections can have filled them', () => {
+  it('is reported with its limit of open files if the connections can have filled it before the load', () => {
     const [few] = beforeLoad({ openFiles: 22, limit: 120 }).findings;
     assertNames(few?.message, ['it may have 120 files open, and had 22 just before']);
     assert.match(few?.fix ?? '', /EMFILE/);
@@ -107,7 +107,7 @@ describe('a process of the server that ended', () => {
     assert.doesNotMatch(`${many?.message} ${many?.fix}`, /files/);
   });
 
-  it('before the load is named with the connections that the run had opened by then', () => {
+  it('is reported with the connections that the run had opened before the load', () => {
     const { findings } = beforeLoad({});
     assert.equal(findings[0]?.window, undefined, 'no stage of the load');
     assertNames(findings[0]?.message, ['ended before the load, when the run had opened up to 50 short connections']);
@@ -119,7 +119,7 @@ describe('a process of the server that ended', () => {
     assert.equal(status, 'INVALID');
   });
 
-  it('is named with its replacements, and with its open files if it was near the limit', () => {
+  it('is reported with its replacements, and with its open files if it was near the limit', () => {
     const again = { ...APP, pid: 9, atUs: 9_000_000, openFiles: 118, limit: 120 };
     const [found] = judged([APP, again], { 'transport close': 100 }).findings;
     assertNames(found?.message, ['process 7', 'at 4.2 s, then process 9 at 8.0 s with 100 connections in all']);
@@ -127,7 +127,7 @@ describe('a process of the server that ended', () => {
     assert.match(found?.fix ?? '', /ulimit -n/);
   });
 
-  it('has files that are no connections, if it had more of them than connections could take', () => {
+  it('is reported with files other than connections if the connections cannot account for all', () => {
     const full = { ...APP, openFiles: 178, limit: 200 };
     const [found] = verdictOf((result, measured) => {
       result.connections.peak = 0;

@@ -1,4 +1,4 @@
-/** What a planned fault cost, and what the verdict makes of it. */
+/** Effects of a planned fault, and the verdict about them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
@@ -21,7 +21,7 @@ const BEFORE = [{ worker: 'w0', pid: 1, instance: 'a' }, W1];
 const AFTER = [{ worker: 'w0', pid: 9, instance: 'c' }, W1];
 const LATER = [{ worker: 'w0', pid: 10, instance: 'd' }, W1];
 
-/** Of ten connections, six dropped, and five came back: after 1, 2, 3, 4 and 5 s. */
+/** Ten connections: six dropped, and five returned after 1, 2, 3, 4 and 5 s. */
 function counts(changes: Partial<FaultCounts> = {}): FaultCounts {
   const series = (at: number[]) => {
     const intervals = Array<number>(510).fill(0);
@@ -51,7 +51,7 @@ function row(t: number, cpu: Record<string, number>): SampleRow {
   return { t, connections: 1, ...Object.fromEntries(layers) } as SampleRow;
 }
 
-/** Broadcasts 1 and 2 before the fault, 3 to 6 meanwhile, of which 4 was not sent, and 7 after it. */
+/** Broadcasts 1 and 2 are before the fault, 3 to 6 during it (4 was not sent), 7 is after it. */
 function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {}) {
   const measured: Measurements = measurements({
     fault: { ...FAULT, ...fault },
@@ -75,19 +75,19 @@ function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {
 }
 
 describe('a planned fault', () => {
-  it('has what became of the connections, and when', () => {
+  it('counts stayed, dropped and returned connections with their times', () => {
     const { connections, stayed, dropped, back, notBack, backMs, overMs, backoff } = run().figures;
     assert.deepEqual([connections, stayed, dropped, back, notBack], [10, 4, 6, 5, { 'gave up': 1 }]);
-    // Of the six that dropped, three are the half; the sixth never came.
+    // Half of the six dropped connections returned within 3 s; the sixth never returned.
     assert.ok(Math.abs((backMs.p50 ?? 0) - 3000) < 10, String(backMs.p50));
     assert.deepEqual([backMs.p99, backMs.all, overMs], [null, null, 3.5]);
     assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
   });
 
-  it('has the peaks of its own window, and a curve that ends at the open connections', () => {
+  it('has the peaks of its window, and a curve that ends at the open connections', () => {
     const { peakAttemptsPerSec, peakReturnsPerSec, peakCpuPercent, attempts, drops, returns, curve } = run().figures;
     assert.deepEqual([attempts, drops, returns], [7, 6, 5]);
-    // At 1, 1.5 and 1.9 s; 2.01 s is more than a second after the first.
+    // Attempts at 1, 1.5 and 1.9 s; the next at 2.01 s is more than a second after the first.
     assert.deepEqual([peakAttemptsPerSec, peakReturnsPerSec], [3, 1]);
     assert.deepEqual(peakCpuPercent, { worker: 60, system: 70 });
     assert.deepEqual(curve[0], { ms: 100, connected: 4, attempts: 0, returns: 0 });
@@ -95,8 +95,8 @@ describe('a planned fault', () => {
     assert.equal(curve.at(-1)?.connected, 9);
   });
 
-  it('has who missed what of the broadcasts meanwhile', () => {
-    // 3: four of ten got it, one did not although it was a member; 5: six, and one that was joining; 6: eight.
+  it('counts the receivers that missed broadcasts during the fault', () => {
+    // Broadcast 3: four of ten received it, one member lost it. 5: six, and one that was joining. 6: eight.
     assert.deepEqual(run().figures.broadcasts, {
       ...{ sent: 3, notSent: 1, unknown: 0, due: 30, received: 19, resent: 0 },
       ...{ lost: 1, absent: 10, missed: 11 },
@@ -105,7 +105,7 @@ describe('a planned fault', () => {
 });
 
 describe('the verdict of a planned fault', () => {
-  it('has no doubt about planned effects', () => {
+  it('casts no doubt on planned effects', () => {
     const doubts = /PROCESS_ENDED|DEPLOYMENT_CHANGED|BROADCASTS_NOT_SENT|ACCOUNTS_MISMATCH|CONNECTIONS_DROPPED/;
     assert.doesNotMatch(run().codes.join(), doubts);
   });
@@ -115,7 +115,7 @@ describe('the verdict of a planned fault', () => {
     'before it': { workers: { before: LATER, after: AFTER } },
     'after it': { workers: { before: BEFORE, after: LATER } },
   })) {
-    it(`notices a worker that restarts ${what}`, () => {
+    it(`reports a worker that restarts ${what}`, () => {
       const found = run(fault).findings.find(({ code }) => code === 'PROCESS_ENDED');
       assertNames(found?.message, ['restarted' in fault ? 'w1' : 'w0']);
     });
@@ -123,8 +123,8 @@ describe('the verdict of a planned fault', () => {
 
   for (const [what, wrong] of Object.entries({
     'a connection that neither stayed nor dropped': { connections: 11 },
-    'one that dropped and has no fate': { back: 4 },
-    'one that is open and never came back': { back: 6, notBack: {} },
+    'a dropped connection without an outcome': { back: 4 },
+    'an open connection that never reconnected': { back: 6, notBack: {} },
   })) {
     it(`is INVALID with ${what}`, () => {
       const { codes, status } = run({}, wrong);

@@ -7,7 +7,7 @@ import { measurements } from '../../helpers/measurements.ts';
 
 const KB = 1024;
 const MB = KB * KB;
-/** Kept by each connection of the measured server, as forced collections show. */
+/** Bytes that each connection of the measured server keeps, by forced collections. */
 const TRUE_BYTES = 13.1 * KB;
 
 const line = (low: number, high: number) => ({
@@ -15,7 +15,7 @@ const line = (low: number, high: number) => ({
 });
 const upTo = (connections: number) => [0, connections / 2, connections].map((x) => ({ x, y: 0 }));
 
-describe('the interval of memory whose garbage is not collected', () => {
+describe('the interval of memory with uncollected garbage', () => {
   for (const [low, high, connections] of [
     [0, 2.4, 100],
     [1.2, 8.9, 200],
@@ -27,17 +27,17 @@ describe('the interval of memory whose garbage is not collected', () => {
     });
   }
 
-  it('is that of the noise where connections are many', () => {
+  it('is that of the noise if connections are many', () => {
     const { low95, high95 } = allowingForGarbage(line(12, 14), upTo(100_000), 1);
     assert.deepEqual([Math.round((low95 ?? 0) / KB), Math.round((high95 ?? 0) / KB)], [12, 14]);
   });
 
-  it('allows for each process', () => {
+  it('allows garbage for each process', () => {
     const { high95 } = allowingForGarbage(line(12, 14), upTo(4096), 4);
     assert.equal(high95, 14 * KB + (4 * 4 * MB) / 4096);
   });
 
-  it('is wider for the workers’ RSS, and not for their proxy', () => {
+  it('is wider for RSS of the workers, but not for RSS of the proxy', () => {
     const plateaus = [0, 100, 200].map((connections) => ({
       connections,
       layers: {

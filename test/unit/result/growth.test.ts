@@ -10,10 +10,13 @@ const STAGES = Object.entries({ baseline: 0, ramp: 5, hold: 40, broadcasts: 50, 
 
 const GO = { size: 1, longestPauseMs: 1, runtime: 'go' } as const;
 
-/** Growth of pages by 0.5 MB a second: 20 MB of the 40 until the hold. */
+/** Steady growth by 0.5 MB a second, 20 MB until the hold. */
 const STEADY = (seconds: number) => 0.5 * seconds;
 
-/** Workers that cost `costMb` until the hold. @param mbAt idle memory above that, by seconds; @param leftMb of it after a collection */
+/**
+ * Workers that cost `costMb` until the hold. @param mbAt growth of idle memory by seconds; @param leftMb growth after a
+ * collection
+ */
 function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40, changes = {}) {
   const samples = Array.from({ length: 65 }, (_, t) => ({
     t,
@@ -35,24 +38,24 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
   return [...growingFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
 }
 
-describe('memory that grows at unchanged connections', () => {
-  /** MB by seconds of the hold and what a collection leaves of it; MB that the connections cost. */
+describe('memory growth at unchanged connections', () => {
+  /** Growth in MB by seconds of the hold, growth after a collection, and MB that the connections cost. */
   const CASES: [what: string, mbAt: (seconds: number) => number, leftMb?: number, costMb?: number][] = [
-    ['is noise of the process where it is little', (seconds) => 0.1 * seconds, 0.9, 0.5],
-    ['is garbage where a collection takes it back', (seconds) => 3 * seconds, 1],
-    ['is nothing where it is little beside what the connections cost', (seconds) => 0.1 * seconds, 2.5],
-    ['is not seen where idle memory goes up and down', (seconds) => 3 * (seconds % 3), 12.5],
-    ['is not known without broadcasts, which end with a collection', (seconds) => 0.5 * seconds],
+    ['is noise of the process if it is small', (seconds) => 0.1 * seconds, 0.9, 0.5],
+    ['is garbage if a collection frees it', (seconds) => 3 * seconds, 1],
+    ['is not reported if it is small beside the cost of connections', (seconds) => 0.1 * seconds, 2.5],
+    ['is not reported if idle memory goes up and down', (seconds) => 3 * (seconds % 3), 12.5],
+    ['is unknown without broadcasts, which end with a collection', (seconds) => 0.5 * seconds],
   ];
   for (const [what, mbAt, leftMb, costMb] of CASES) {
     it(what, () => assert.deepEqual(growing(mbAt, leftMb, costMb), []));
   }
 
-  it('is a leak where a collection does not take it back', () => {
+  it('is a leak if a collection does not free it', () => {
     assert.deepEqual(growing(STEADY, 12.5), ['workerPss', 'workerRss']);
   });
 
-  it('needs growth of what the workers keep, or of more pages than V8’s threads leave free', () => {
+  it('must show in what the workers keep, or in more pages than V8’s threads leave free', () => {
     const grownBy = (pagesMb: number, keptMb: number, mallocMb: number) => {
       const layersOf = (pages: number, keptBytes: number, malloc: number) => ({
         ...{ workerRss: (100 + pages) * MB, workerPss: (60 + pages) * MB },
@@ -73,12 +76,12 @@ describe('memory that grows at unchanged connections', () => {
     assert.deepEqual(grownBy(12.5, 0.1, 0.1), pages);
   });
 
-  it('is none in the pages of a JVM or Go, which keep garbage after a collection', () => {
+  it('is not reported for pages of a JVM or Go, which keep garbage after a collection', () => {
     assert.deepEqual(growing(STEADY, 12.5, 40, { inspectors: GO }), []);
   });
 });
 
-/** MB in V8's heap and outside of it, at rest; the process has 60 MB more. */
+/** MB in V8's heap and outside it, at rest; the process has 60 MB more. */
 function layers(heap: number, external: number, unreturned = 0) {
   const workerRss = (60 + heap + external + unreturned) * MB;
   return {
@@ -95,15 +98,15 @@ describe('memory that connections take only later', () => {
   const plateaus = plateausOf(layers(10, 1), layers(15, 6), layers(20, 11));
   const workers = (count: number) => Array(count).fill({ worker: 'w0' }) as Measurements['workersAtStart'];
 
-  /** After the broadcasts; in which figures it is. */
+  /** Layers after the broadcasts, and the figures that grow. */
   const CASES: [what: string, after: ReturnType<typeof layers> | undefined, figures: string[], changes?: object][] = [
-    ['is growth of the figures that it is in', layers(20.5, 28), ['workerRss', 'workerExternal']],
-    ['is so of the heap, where the process had pages', layers(26, 11, -10), ['workerHeapUsed']],
-    ['is none where it is little beside what connections cost', layers(22, 12), []],
-    ['is none where broadcasts leave pages', layers(20, 11, 15), []],
-    ['is none of less than 1 MB a worker', layers(24.5, 11), [], { workersAtStart: workers(5) }],
-    ['is not known where nobody collects the garbage', layers(20, 28), [], { control: false }],
-    ['is not known without broadcasts', undefined, []],
+    ['is growth of the figures that contain it', layers(20.5, 28), ['workerRss', 'workerExternal']],
+    ['is growth of the heap, even if the process had free pages', layers(26, 11, -10), ['workerHeapUsed']],
+    ['is not reported if it is small beside the cost of connections', layers(22, 12), []],
+    ['is not reported if broadcasts leave pages', layers(20, 11, 15), []],
+    ['is not reported below 1 MB a worker', layers(24.5, 11), [], { workersAtStart: workers(5) }],
+    ['is unknown without forced collections', layers(20, 28), [], { control: false }],
+    ['is unknown without broadcasts', undefined, []],
   ];
   for (const [what, afterBroadcasts, figures, changes] of CASES) {
     it(what, () => {
@@ -113,7 +116,7 @@ describe('memory that connections take only later', () => {
   }
 });
 
-describe('the interval of memory per connection in doubt', () => {
+describe('the interval of doubtful memory per connection', () => {
   // 200 connections: 20 MB, 100 KB each.
   const KB = 1024;
   const plateaus = plateausOf(layers(10, 0), layers(20, 0), layers(30, 0));
@@ -130,17 +133,17 @@ describe('the interval of memory per connection in doubt', () => {
     return [low95, high95].map((bytes) => Math.round((bytes ?? 0) / KB));
   };
   const CASES: [what: string, interval: number[], expected: number[]][] = [
-    ['spans what there was after the broadcasts', spanned('grows', { busy: 40 }), [95, 154]],
-    ['spans what they gave back when they left', spanned('grows', { busy: 30, gone: 25 }), [26, 105]],
-    ['spans both', spanned('grows', { busy: 40, gone: 25 }), [26, 154]],
-    ['is that of the line where nothing else is known', spanned('grows', {}), [95, 105]],
-    ['knows of a curve already', spanned('curved', { busy: 40, gone: 25 }), [95, 105]],
+    ['includes memory after the broadcasts', spanned('grows', { busy: 40 }), [95, 154]],
+    ['includes memory freed at the disconnect', spanned('grows', { busy: 30, gone: 25 }), [26, 105]],
+    ['includes both', spanned('grows', { busy: 40, gone: 25 }), [26, 154]],
+    ['is that of the line if nothing else is known', spanned('grows', {}), [95, 105]],
+    ['already includes a curve', spanned('curved', { busy: 40, gone: 25 }), [95, 105]],
     ['is that of the line without a doubt', spanned(undefined, { busy: 40, gone: 25 }), [95, 105]],
   ];
   for (const [what, interval, expected] of CASES) it(what, () => assert.deepEqual(interval, expected));
 });
 
-describe('memory of workers that does not follow their connections', () => {
+describe('worker memory', () => {
   const honest = {
     control: true,
     workersAtStart: [],
@@ -158,18 +161,18 @@ describe('memory of workers that does not follow their connections', () => {
   };
   const LATE = { afterBroadcasts: layers(50, 11, -20) };
   const CASES: [what: string, changes: object, doubt?: 'freed' | 'kept'][] = [
-    ['follows, whatever pages the process keeps', {}],
-    ['follows as far as it is known', { afterBroadcasts: undefined, afterDisconnect: undefined }],
-    ['was freed while all of them stayed', { afterBroadcasts: layers(45, 1, 15) }, 'freed'],
-    ['was freed by no more than 10 %', { afterBroadcasts: layers(50, 6, 5) }],
-    ['was freed of native memory, as only the process knows', LATE, 'freed'],
-    ['was not freed where RSS alone fell, by pages of V8’s threads', FEW],
+    ['follows the connections, whatever pages the process keeps', {}],
+    ['follows the connections as far as it is known', { afterBroadcasts: undefined, afterDisconnect: undefined }],
+    ['was freed while all connections stayed', { afterBroadcasts: layers(45, 1, 15) }, 'freed'],
+    ['was freed by at most 10 %', { afterBroadcasts: layers(50, 6, 5) }],
+    ['was freed outside the heap, as only the process shows', LATE, 'freed'],
+    ['was not freed if only RSS fell, by pages of V8’s threads', FEW],
     ['was freed by Go after a collection, as only its pages show', { ...LATE, inspectors: GO }],
-    ['was still in the heap after all had left', { afterDisconnect: layers(45, 1) }, 'kept'],
-    ['was still outside of it', { afterDisconnect: layers(10, 40) }, 'kept'],
-    ['was still there by no more than half', { afterDisconnect: layers(34, 1) }],
-    ['is not judged where nobody collects the garbage', { control: false, afterDisconnect: layers(40, 1) }],
-    ['is not judged where a few megabytes decide', small],
+    ['was still in the heap after all disconnected', { afterDisconnect: layers(45, 1) }, 'kept'],
+    ['was still outside the heap after all disconnected', { afterDisconnect: layers(10, 40) }, 'kept'],
+    ['was kept by at most half after all disconnected', { afterDisconnect: layers(34, 1) }],
+    ['is not judged without forced collections', { control: false, afterDisconnect: layers(40, 1) }],
+    ['is not judged if a few megabytes decide', small],
   ];
   for (const [what, changes, doubt] of CASES) {
     it(`${what}: ${doubt ?? 'no doubt'}`, () => assert.equal(heldDoubt({ ...honest, ...changes }), doubt));

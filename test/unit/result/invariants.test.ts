@@ -37,10 +37,10 @@ const run = (at: (n: number) => LayerBytes, control = true) =>
 const changed = (change: (n: number) => LayerBytes) => (n: number) => ({ ...honest(n), ...change(n) });
 const only = (figure: string, at: (n: number) => number) => (n: number) => ({ [figure]: at(n) });
 
-/** What a source reports; the figures that are left out, and what the reason says. */
+/** Reported layers, the figures that are left out, and the stated reason. */
 const CASES: [what: string, at: (n: number) => LayerBytes, figures: string[], text: RegExp][] = [
   [
-    'RSS that never changes',
+    'constant RSS',
     changed(() => ({ workerRss: 80 * MB })),
     ['workerRss'],
     /workerRss was 83,886,080 bytes in all 15 readings, from 0 to 800 connections/,
@@ -59,13 +59,13 @@ const CASES: [what: string, at: (n: number) => LayerBytes, figures: string[], te
     /1 Node processes have at least 20.0 MB/,
   ],
   [
-    'a heap that stands still while connections arrive',
+    'a heap that is constant while connections arrive',
     changed((n) => ({ workerHeapUsed: 20 * MB, workerKept: 22 * MB + n })),
     ['workerHeapUsed', 'workerKept'],
     /workerHeapUsed was 20,971,520 bytes/,
   ],
   [
-    'a heap that is larger than its process',
+    'a heap larger than its process',
     changed((n) => ({ workerHeapUsed: 100 * MB + 13_000 * n })),
     ['workerHeapUsed', 'workerKept', 'workerRss', 'workerPss'],
     /workerHeapUsed was 100.0 MB, and workerRss, which contains it, 80.0 MB/,
@@ -79,9 +79,9 @@ const CASES: [what: string, at: (n: number) => LayerBytes, figures: string[], te
   ['negative memory', changed((n) => ({ redisUsedMemory: -5 * n })), ['redisUsedMemory'], /was -4,000 bytes/],
 ];
 
-describe('memory that cannot be true', () => {
+describe('impossible memory readings', () => {
   for (const [what, at, figures, text] of CASES) {
-    it(`leaves out ${what}, with one reason`, () => {
+    it(`are left out with one reason: ${what}`, () => {
       const measured = run(at);
       const found = violationsOf(measured);
       assert.equal(found.length, 1, JSON.stringify(found));
@@ -95,7 +95,7 @@ describe('memory that cannot be true', () => {
     });
   }
 
-  it('accepts RSS of a process that never changes: its few connections fitted into pages that it had', () => {
+  it('exclude constant RSS whose few connections fitted into free pages', () => {
     const own = ['/proc of its processes', 'ps'].map((source) => {
       const measured = run(
         only('workerRss', () => 80 * MB),
@@ -115,7 +115,7 @@ describe('memory that cannot be true', () => {
     }
   });
 
-  it('accepts a Go server of 12 MB, and a JVM whose heap grows into pages that it had', () => {
+  it('exclude a Go server of 12 MB, and a JVM whose heap grows into free pages', () => {
     for (const runtime of ['go', 'jvm'] as const) {
       const measured = run(
         (n) => ({ ...honest(n), workerRss: 12 * MB + 100 * n, workerPss: 12 * MB + 100 * n }),
@@ -126,7 +126,7 @@ describe('memory that cannot be true', () => {
     }
   });
 
-  it('accepts a heap that grows while the process gives back pages, and doubts the pages alone', () => {
+  it('exclude a heap that grows while the process frees pages, which are in doubt', () => {
     for (const [startMb, control] of [
       [180, true],
       [300, false],
@@ -142,7 +142,7 @@ describe('memory that cannot be true', () => {
     }
   });
 
-  it('that is impossible invalidates memory alone, and CPU that is impossible CPU alone', () => {
+  it('invalidate memory alone, and impossible CPU invalidates CPU alone', () => {
     const found = violationsOf(run(only('workerRss', () => 80 * MB)));
     assert.deepEqual(
       found.map(({ invalidates }) => invalidates),
@@ -150,7 +150,7 @@ describe('memory that cannot be true', () => {
     );
   });
 
-  it('finds no leak and no absence of one in RSS that never changes over waves', () => {
+  it('show neither a leak nor its absence if RSS is constant over waves', () => {
     const overTime = newOverTime({ collect: false }, true);
     const at = (t: number, connections: number, gone: number) => ({
       t,
@@ -172,16 +172,16 @@ describe('memory that cannot be true', () => {
   for (const [what, at, control] of [
     ['an honest server', honest, true],
     ['an honest server without collections', honest, false],
-    ['a page that is renewed rarely, as long as it changes', page, false],
+    ['a page that changes rarely', page, false],
     ['a small process that is not Node', only('workerRss', (n) => 2 * MB + 3000 * n), true],
-    ['RSS that grows less than the heap, in free pages', changed((n) => ({ workerRss: 80 * MB + 10_000 * n })), true],
+    ['RSS that grows less than the heap, into free pages', changed((n) => ({ workerRss: 80 * MB + 10_000 * n })), true],
   ] as const) {
-    it(`accepts ${what}`, () => assert.deepEqual(violationsOf(run(at, control)), []));
+    it(`exclude ${what}`, () => assert.deepEqual(violationsOf(run(at, control)), []));
   }
 
   testCases([
     [
-      'in the verdict',
+      'RSS in the verdict',
       (_, measured) => Object.assign(measured, run(only('workerRss', () => 80 * MB))),
       'READINGS_IMPOSSIBLE',
       'workerRss',

@@ -13,7 +13,7 @@ import { measurements } from '../../helpers/measurements.ts';
 import { perfectMessages, summaryOf } from '../../helpers/message-figures.ts';
 import { perfectBatch, perfectResult } from '../../helpers/results.ts';
 
-/** Findings of these checks, beside others that are given. */
+/** Findings of these checks, in addition to given ones. */
 function findingsOf(result: Result, ...codes: FindingCode[]): Finding[] {
   const details = detailsBy([...saturation, ...keepingUp], result, measurements());
   const found = details.map(({ code, message, ...detail }) => finding(code, message, detail));
@@ -26,7 +26,7 @@ const outcome = (result: Result) => (queue(result) ? 'breaks' : 'holds');
 const texts = (result: Result) => column(detailsBy(saturation, result, measurements()), 'message');
 
 describe('a deployment that keeps up', () => {
-  /** Of broadcasts that a server takes `servedMs` for each, sent at a rate for so many seconds. */
+  /** Broadcasts that take the server `servedMs` each, sent at `perSec` for `seconds`. */
   function broadcastsAt(perSec: number, seconds: number, servedMs: number, jitterMs = 0): Result {
     const result = perfectResult();
     const count = perSec * seconds;
@@ -41,7 +41,7 @@ describe('a deployment that keeps up', () => {
     return result;
   }
 
-  it('holds 49 broadcasts per second of the 50 that it can do, and never 52 or 80', () => {
+  it('holds 49 broadcasts per second of its limit of 50, and never 52 or 80', () => {
     for (const jitterMs of [0, 50]) {
       for (const perSec of [10, 49, 50, 52, 80]) {
         const expected = perSec > 50 ? 'breaks' : 'holds';
@@ -54,18 +54,18 @@ describe('a deployment that keeps up', () => {
     assert.equal(fails, 'the deployment keeps up with the load');
   });
 
-  /** How late each is, in milliseconds, by its share of the window. */
+  /** Delay of each broadcast in milliseconds, by its share of the window. */
   const LATE: [what: string, each: (share: number) => number, expected: string][] = [
-    ['late all the time', () => 3000, 'holds'],
+    ['constantly late', () => 3000, 'holds'],
     ['a cold start', (share) => (share < 0.2 ? 3000 : 20), 'holds'],
     ['a pause at the end', (share) => (share > 0.9 ? 3000 : 20), 'holds'],
-    ['a pause that it gets over', (share) => [20, 3000, 1000, 1000][Math.floor(4 * share)] ?? 0, 'holds'],
+    ['a pause that the server makes up for', (share) => [20, 3000, 1000, 1000][Math.floor(4 * share)] ?? 0, 'holds'],
     ['two pauses', (share) => [20, 1000, 500, 3000][Math.floor(4 * share)] ?? 0, 'holds'],
-    ['later by less than noise', (share) => 20 + 150 * share, 'holds'],
-    ['later and later', (share) => 20 + 400 * share, 'breaks'],
-    ['later, but for a little that it catches up', (share) => (share < 0.7 ? 20 + 5000 * share : 3000), 'breaks'],
-    ['what comes and goes', (share) => 20 + 300 * Math.sin(2 * Math.PI * share) ** 2, 'holds'],
-    ['faster and faster', (share) => 420 - 400 * share, 'holds'],
+    ['a growing delay within noise', (share) => 20 + 150 * share, 'holds'],
+    ['a growing delay', (share) => 20 + 400 * share, 'breaks'],
+    ['a growing delay that falls slightly at the end', (share) => (share < 0.7 ? 20 + 5000 * share : 3000), 'breaks'],
+    ['a delay that rises and falls', (share) => 20 + 300 * Math.sin(2 * Math.PI * share) ** 2, 'holds'],
+    ['a falling delay', (share) => 420 - 400 * share, 'holds'],
   ];
   for (const [what, each, expected] of LATE) {
     it(`${expected}: ${what}`, () => {
@@ -75,7 +75,7 @@ describe('a deployment that keeps up', () => {
     });
   }
 
-  it('delivers as many broadcasts as were due, whatever its own ids and times say', () => {
+  it('delivers as many broadcasts as were due, whatever its own ids and times show', () => {
     // Each counts from its first copy: only their pace shows that 80 were due in each second.
     const paced = (perSec?: number) => {
       const result = broadcastsAt(80, 10, 20);
@@ -87,7 +87,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual([paced(80), paced(50), paced()], ['breaks', 'holds', 'holds']);
   });
 
-  it('is judged by broadcasts that have times, and not by few of them', () => {
+  it('is judged by broadcasts with times, and only if there are enough', () => {
     for (const unknown of [{ t: null }, { lastMs: null, dueToLastMs: null }]) {
       const result = broadcastsAt(80, 10, 20);
       for (const [index, batch] of (result.delivery?.batches ?? []).entries())
@@ -97,7 +97,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual([outcome(broadcastsAt(0.7, 10, 5000)), outcome(broadcastsAt(0.8, 10, 5000))], ['holds', 'breaks']);
   });
 
-  it('answers as many messages as it gets', () => {
+  it('acknowledges as many messages as it receives', () => {
     const messagesOf = (queued: number[]) => {
       const result = perfectResult();
       result.messages = perfectMessages();
@@ -116,7 +116,7 @@ describe('a deployment that keeps up', () => {
     assert.equal(waiting([]), 'holds', 'an older result');
   });
 
-  it('falls behind within two seconds if the delay grows evenly, by half a second', () => {
+  it('falls behind within two seconds if the delay grows evenly by half a second', () => {
     const within = (seconds: number, queued: (step: number) => number) => {
       const result = perfectResult();
       result.messages = perfectMessages();
@@ -149,7 +149,7 @@ describe('a deployment that keeps up', () => {
       result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
       return queue(result, code)?.fails !== null;
     };
-    // Copies were 4.5 s late in the end.
+    // Copies were 4.5 s late at the end.
     assert.deepEqual(
       [60, 1000, 2000].map((ms) => failsWith(ms, 'GENERATOR_LATE')),
       [true, true, false],
@@ -157,7 +157,7 @@ describe('a deployment that keeps up', () => {
     assert.equal(failsWith(60, 'MACHINE_SATURATED'), false);
   });
 
-  it('is excused by a full machine unless its workers had all the CPU that they can use meanwhile', () => {
+  it('is excused by a saturated machine unless its workers used all available CPU', () => {
     const judged = (cpuPercent: number, stage = 'broadcasts', cpuWaitShare = 0.5) => {
       const result = broadcastsAt(80, 10, 20);
       result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare }));
@@ -175,7 +175,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual(judged(15, 'broadcasts', 0.9), [false, ['MACHINE_SATURATED']]);
   });
 
-  it('looks for what its handlers wait for, if it had CPU left', () => {
+  it('is advised to check what its handlers wait for if it had spare CPU', () => {
     const fixOf = (cpuPercent: number) => {
       const result = broadcastsAt(80, 10, 20);
       result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare: 0 }));
@@ -193,11 +193,11 @@ describe('a deployment that keeps up', () => {
 describe('a resource of the deployment', () => {
   const sample = (t: number, cpuPercent: number) => ({ t, connections: 5000, worker: { cpuPercent } });
 
-  it('is not reported where nothing was near a limit', () => {
+  it('is not reported if nothing was near a limit', () => {
     assert.deepEqual(texts(perfectResult()), []);
   });
 
-  it('is the CPU of workers while the load came, not while garbage was collected', () => {
+  it('is the CPU of workers under load, not during garbage collection', () => {
     const result = perfectResult();
     result.stages = [
       { name: 'ramp', t: 10 },
@@ -213,7 +213,7 @@ describe('a resource of the deployment', () => {
     assert.deepEqual(texts(result), []);
   });
 
-  it('is the CPU of workers while they acknowledge messages, too', () => {
+  it('is the CPU of workers while they acknowledge messages', () => {
     const result = perfectResult();
     result.messages = perfectMessages();
     result.connections.perWorker = { w0: 100 };
@@ -224,7 +224,7 @@ describe('a resource of the deployment', () => {
     assert.deepEqual(texts({ ...result, messages: null }), [], 'an idle hold is no load');
   });
 
-  it('is the CPU that a broadcast takes, the memory, and the output of Redis', () => {
+  it('is the CPU of a broadcast, the memory, and the output of Redis', () => {
     const result = perfectResult();
     result.latency.completionMs = summaryOf(12, 140);
     Object.assign(result.cpu.worker ?? {}, { broadcastMicrosecondsPerMessage: 40 });

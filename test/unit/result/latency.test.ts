@@ -1,4 +1,4 @@
-/** What can be told of latencies: by few broadcasts, and within a worker and across workers. */
+/** Latency figures that few broadcasts support, and latencies within a worker and across workers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
@@ -11,7 +11,7 @@ import { assertEach } from '../../helpers/columns.ts';
 import { loneConnection } from '../../helpers/idle-process.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
-/** Of broadcasts that reached ten receivers each, the last of them after so many milliseconds. */
+/** Broadcasts to ten receivers; `lastMs` is the time to the last receiver of each. */
 function figures(lastMs: number[]) {
   const frozen = lastMs.map((last, index) =>
     frozenBroadcast(
@@ -25,7 +25,7 @@ function figures(lastMs: number[]) {
 describe('six broadcasts', () => {
   const latency = figures([60, 20, 21, 22, 23, 24]);
 
-  it('have no percentile but the median, neither of copies nor of broadcasts', () => {
+  it('have a median and no other percentile, of copies and of broadcasts', () => {
     for (const summary of [latency.oneWayMs, latency.completionMs]) {
       const { p90, p95, p99, p999 } = summary ?? {};
       assert.deepEqual([p90, p95, p99, p999], [null, null, null, null]);
@@ -33,44 +33,44 @@ describe('six broadcasts', () => {
     assert.deepEqual([latency.oneWayMs?.count, latency.completionMs?.max], [60, 60]);
   });
 
-  it('have an interval of the median, over all of them', () => {
+  it('have an interval of the median over all of them', () => {
     const { p50, p99 } = latency.intervals?.completionMs ?? {};
     assert.deepEqual([p50?.low95, p50?.high95, p99], [20, 60, null]);
   });
 
-  it('show the first one apart where it is far slower than the others', () => {
+  it('report the first one separately if it is far slower than the rest', () => {
     assert.deepEqual(latency.slowFirst, { seq: 1, lastMs: 60, othersP50Ms: 22, othersMaxMs: 24 });
     for (const [what, lastMs] of Object.entries({
       'not far above the others, whose quartiles are 20.5 and 23.5': [32.5, 20, 21, 22, 23, 24],
-      'another one is not the first': [20, 60, 21, 22, 23, 24],
-      'four others are no rule': [60, 20, 20, 20, 20],
+      'the slow one is not the first': [20, 60, 21, 22, 23, 24],
+      'four more are too few': [60, 20, 20, 20, 20],
     })) {
       assert.equal(figures(lastMs).slowFirst, null, what);
     }
   });
 });
 
-it('a hundred broadcasts carry p99, and no interval of it', () => {
+it('a hundred broadcasts support p99, but no interval of it', () => {
   const { oneWayMs, intervals } = figures(Array.from({ length: 100 }, (_, index) => 20 + index));
   assert.deepEqual([typeof oneWayMs?.p99, oneWayMs?.p999, intervals?.oneWayMs.p99], ['number', null, null]);
   const { low95 = 0, high95 = 0 } = intervals?.completionMs.p50 ?? {};
   assert.ok(low95 > 55 && low95 < 69 && high95 > 70 && high95 < 84, `${low95} to ${high95}`);
 });
 
-/** Two connections whose joins get these answers, and a broadcast of w0 that reaches both. */
+/** Two connections with these join answers, and a broadcast of w0 that reaches both. */
 function joined(...answers: unknown[]) {
   const ledger = new Ledger();
   const counts = new Counts();
   const acknowledgements = new Acknowledgements({ ledger: true }, { ledger, counts, answer: () => {} });
   for (const [slot, answer] of answers.entries()) {
-    // A session id of a server that is not ours.
+    // Session id of a server without `instrument(io)`.
     const connection = loneConnection({ slot, open: true, worker: 'k3jf' });
     const join = { op: 'emit', id: slot, namespace: '/', event: 'join_room', args: ['capacity'] } as const;
     const ackId = acknowledgements.request(connection, { ...join, args: [...join.args] }) as number;
     acknowledgements.received(connection, ackId, [answer]);
     ledger.receive(slot, 1, 2_000_000 + slot * 1000);
   }
-  // After the joins, whose times are those of now.
+  // After the joins, whose times are the current time.
   const sentAtUs = Number.MAX_SAFE_INTEGER;
   const row = {
     ...ledger.freeze({ seq: 1, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs }),
@@ -85,13 +85,13 @@ function joined(...answers: unknown[]) {
 }
 
 describe('latency across workers', () => {
-  it('is known where every join names its worker', () => {
+  it('is known if every join reports its worker', () => {
     const { latency, absent } = joined({ worker: 'w0' }, { worker: 'w1' });
     assert.deepEqual([latency.localMs?.count, latency.crossWorkerMs?.count, absent], [1, 1, {}]);
   });
 
   for (const answer of [undefined, null, 5, { worker: 5 }, { worker: 'x'.repeat(100_000) }]) {
-    it(`is not known after an acknowledgement of ${JSON.stringify(answer)?.slice(0, 30)}`, () => {
+    it(`is unknown after an acknowledgement of ${JSON.stringify(answer)?.slice(0, 30)}`, () => {
       const { latency, absent } = joined({ worker: 'w0' }, answer);
       assert.deepEqual([latency.oneWayMs?.count, latency.localMs, latency.crossWorkerMs], [2, null, null]);
       assert.deepEqual(absent, {

@@ -1,4 +1,4 @@
-/** Findings about what connections leave behind, in each layer. */
+/** Leaks of connections in each layer. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
@@ -18,7 +18,7 @@ const interval = (bytesPerConnection: number, low95: number, high95: number): Dr
 });
 const unseen: Drift = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
 
-/** Of 400 connections, each leaves so many. */
+/** Each of 400 connections leaves `each`. */
 const counted = (id: string, each: number, isKept = each > 0): CountOverTime => ({
   ...{ id, title: `counted ${id}`, first: 3, last: 3 + 400 * each },
   ...{ perConnection: each, low95: each, high95: each, isKept },
@@ -37,15 +37,15 @@ const leaving =
 describe('after waves, each layer has a finding of its own', () => {
   testCases([
     ['nothing grows', leaving({ redisUsedMemory: QUIET, kernelTcp: QUIET })],
-    ['no layer can tell', leaving({ workerRss: unseen, workerHeapUsed: unseen, redisUsedMemory: unseen })],
+    ['no layer is readable', leaving({ workerRss: unseen, workerHeapUsed: unseen, redisUsedMemory: unseen })],
     ['Redis keeps keys', leaving({ redisUsedMemory: drift(4.25 * KB, 123) }), 'REDIS_LEAK', '4.3 KB'],
     [
-      'Redis is only seen from outside',
+      'Redis is readable only from outside',
       leaving({ redisPss: drift(4239, 204), redisRss: drift(4241, 240) }),
       'REDIS_LEAK',
       '4.1 KB',
     ],
-    ['pages of Redis grow, and what it uses does not', leaving({ redisUsedMemory: QUIET, redisPss: drift(4239, 204) })],
+    ['pages of Redis grow, but not its used memory', leaving({ redisUsedMemory: QUIET, redisPss: drift(4239, 204) })],
     [
       'a process that the workers started grows',
       leaving({ workerChildrenPss: drift(4096, 100) }),
@@ -55,7 +55,7 @@ describe('after waves, each layer has a finding of its own', () => {
     ['the PM2 daemon grows', leaving({ pm2Pss: drift(4096, 100) }), 'PROXY_LEAK', 'PM2 daemon PSS'],
     ['the heap keeps sockets', leaving({ workerHeapUsed: drift(12 * KB, KB) }), 'WORKERS_LEAK', '12.0 KB', '11.0 KB'],
     [
-      'heap and external memory show the leak of all memory more exactly',
+      'heap and external memory show the leak of the process more exactly',
       leaving({
         workerRss: drift(14 * KB, 9 * KB),
         workerKept: drift(13 * KB, 2 * KB),
@@ -66,14 +66,14 @@ describe('after waves, each layer has a finding of its own', () => {
       '11.0 KB',
     ],
     [
-      'heap and external memory show nearly the leak of all memory, more exactly',
+      'heap and external memory show nearly the whole leak of the process, more exactly',
       leaving({ workerRss: interval(3870, 1931, 5848), workerKept: interval(2370, 1458, 3285) }),
       'WORKERS_LEAK',
       'Workers',
       '2.3 KB',
     ],
     [
-      'all memory leaks more than heap and external memory',
+      'the process leaks more than heap and external memory',
       leaving({
         workerRss: drift(40 * KB, 9 * KB),
         workerKept: drift(13 * KB, 2 * KB),
@@ -91,7 +91,7 @@ describe('after waves, each layer has a finding of its own', () => {
       leaving({ workerHeapUsed: drift(12 * KB, KB), redisUsedMemory: drift(4 * KB, 100) }),
       ['WORKERS_LEAK', 'REDIS_LEAK'],
     ],
-    ['nothing is counted', leavingCounts(counted('workerNamespaces', 0), counted('redisKeys', 0))],
+    ['no counts grow', leavingCounts(counted('workerNamespaces', 0), counted('redisKeys', 0))],
     ['namespaces stay', leavingCounts(counted('workerNamespaces', 1)), 'STILL_COUNTED', 3, 403, '1.00'],
     ['files stay open', leavingCounts(counted('workerFiles', 1)), 'STILL_COUNTED', 403],
     ['keys stay in Redis', leavingCounts(counted('redisKeys', 1), counted('redisPatterns', 0)), 'REDIS_LEAK', 403],
@@ -104,7 +104,7 @@ describe('after waves, each layer has a finding of its own', () => {
       ],
       'STILL_COUNTED',
     ],
-    ['the whole machine grows, which other programs do, too', leaving({ systemUsed: drift(4 * KB, 300) })],
+    ['the whole machine grows, which other programs may cause', leaving({ systemUsed: drift(4 * KB, 300) })],
   ]);
 
   it('has the values with their interval, and the layer as its subject; the run stays VALID', () => {
@@ -119,11 +119,11 @@ describe('after waves, each layer has a finding of its own', () => {
   });
 });
 
-describe('where only pages of the workers grow', () => {
+describe('if only pages of the workers grow', () => {
   for (const [what, kept, text] of [
-    ['and what they keep is known finely, it does not grow', QUIET, /heap and external memory do not/],
+    ['heap and external memory are shown to be constant', QUIET, /heap and external memory do not/],
     [
-      'and what they keep is known too coarsely, more connections would tell',
+      'heap and external memory are too coarse, and more connections would help',
       { ...drift(2817, 4774), leaks: false },
       /heap and external memory cannot tell below 7.4 KB, .*waves of 24,000 connections would show 1.6 KB/,
     ],
@@ -136,7 +136,7 @@ describe('where only pages of the workers grow', () => {
   }
 });
 
-it('does not say that nothing is left behind where Redis keeps memory', () => {
+it('does not rule a leak out if Redis keeps memory', () => {
   const names = (redis: Drift) =>
     overTimeLines(waves({ drift: { workerRss: QUIET, redisUsedMemory: redis } })).map(({ figure }) => figure?.name);
   assert.equal(names(QUIET)[0], 'What connections leave behind');
@@ -146,23 +146,23 @@ it('does not say that nothing is left behind where Redis keeps memory', () => {
   ]);
 });
 
-describe('a count grows with the connections that have left', () => {
+describe('a count grows with the disconnected connections', () => {
   const of = (...counts: number[]) =>
     countsOverTime(
       counts.map((keys, index) => ({ gone: 100 * index, counts: { keys } })),
       { keys: 'Redis keys' },
     )[0];
   for (const [what, counts, isKept] of [
-    ['it does not change', [7, 7, 7, 7, 7], false],
-    ['one stays of each', [7, 107, 207, 307, 407], true],
-    ['one stays of ten, unevenly', [7, 15, 29, 36, 47], true],
-    ['it moves up and down', [7, 90, 3, 60, 12], false],
-    ['a server opens four files for itself', [7, 8, 9, 10, 11], false],
+    ['a constant count', [7, 7, 7, 7, 7], false],
+    ['one for each connection', [7, 107, 207, 307, 407], true],
+    ['one for ten connections, unevenly', [7, 15, 29, 36, 47], true],
+    ['a count that moves up and down', [7, 90, 3, 60, 12], false],
+    ['a server that opens four files for itself', [7, 8, 9, 10, 11], false],
   ] as const) {
     it(`${what}: ${isKept ? 'kept' : 'not kept'}`, () => assert.equal(of(...counts)?.isKept, isKept));
   }
 
-  it('is unknown where a reading lacks it, or with two readings', () => {
+  it('is unknown if a reading lacks it, or with two readings', () => {
     const lacking: { gone: number; counts: Record<string, number> }[] = [
       { gone: 0, counts: { keys: 1 } },
       { gone: 100, counts: {} },
@@ -174,9 +174,9 @@ describe('a count grows with the connections that have left', () => {
 });
 
 for (const [what, layers, counts, leaks] of [
-  ['as many as layers and counts that keep something', { redisUsedMemory: drift(4 * KB, 100) }, [1], 2],
-  ['0 where the workers’ readings exclude one', {}, [0], 0],
-  ['unknown where the workers’ readings cannot tell', { workerRss: unseen, workerHeapUsed: unseen }, [], null],
+  ['the number of layers and counts that grow', { redisUsedMemory: drift(4 * KB, 100) }, [1], 2],
+  ['0 if readings of the workers exclude a leak', {}, [0], 0],
+  ['unknown if readings of the workers cannot decide', { workerRss: unseen, workerHeapUsed: unseen }, [], null],
 ] as const) {
   it(`the metric \`memory.leaks\` is ${what}`, () => {
     const result = waves({
@@ -190,7 +190,7 @@ for (const [what, layers, counts, leaks] of [
   });
 }
 
-describe('with heap profiles of the waves, the remedy follows from what stays', () => {
+describe('with heap profiles of the waves, the fix follows from what stays', () => {
   const row = (name: string, bytes: number) => ({ name, bytes, halfWidth95: 100 });
   const keep = { ...row('onConnection', 2000), place: 'session.ts:88', package: 'application' };
   const places = (packages: ReturnType<typeof row>[]) => ({

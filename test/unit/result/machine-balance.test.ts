@@ -1,4 +1,4 @@
-/** Memory of the machine that grew with the connections beyond the measured processes. */
+/** Memory of the machine that grew with the connections outside the measured processes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
@@ -17,7 +17,7 @@ type Extra = (connections: number) => { layers?: LayerBytes; holders?: Holder[] 
 
 const process = (pid: number, mb: number): Holder => ({ id: `${pid}`, pid, name: `cache ${pid}`, bytes: mb * MB });
 
-/** @param noiseMb by which other programs move */
+/** @param noiseMb fluctuation of other programs */
 function moment(connections: number, index: number, extra: Extra, noiseMb = 0.1) {
   const noise = [0, 0.9, -0.6, 1, 0.3][index % 5] ?? 0;
   const { layers = {}, holders = [] } = extra(connections);
@@ -34,9 +34,9 @@ function moment(connections: number, index: number, extra: Extra, noiseMb = 0.1)
 
 interface Changes {
   noiseMb?: number;
-  /** One second before each plateau's end; a ramp takes nine. */
+  /** Moment one second before the end of each plateau; a ramp takes nine seconds. */
   earlier?: Extra;
-  /** One second after the last plateau. */
+  /** Moment one second after the last plateau. */
   later?: Extra;
 }
 
@@ -62,7 +62,7 @@ const perConnection = (figure: string, bytes: number): Extra => {
 };
 
 describe('the balance of the machine', () => {
-  it('has nothing to report where only measured processes and sockets grow', () => {
+  it('has nothing to report if only measured processes and sockets grow', () => {
     const { parts, significant } = balance(() => ({}));
     assert.deepEqual([Object.keys(parts), significant], [['shared', 'programs', 'kernel'], []]);
   });
@@ -72,7 +72,7 @@ describe('the balance of the machine', () => {
     ['programs', 'systemUnmeasured'],
     ['kernel', 'systemKernel'],
   ] as const)
-    it(`finds 64 KB per connection in ${part}, and nothing in the others`, () => {
+    it(`finds 64 KB per connection in ${part}, and nothing elsewhere`, () => {
       const { significant, parts } = balance(perConnection(figure, 64 * KB));
       assert.deepEqual(significant, [parts[part]]);
       const { bytes = 0, low95, high95 } = parts[part] ?? {};
@@ -80,13 +80,13 @@ describe('the balance of the machine', () => {
       assert.ok(low95 && high95 && low95 <= truth && truth <= high95 && Math.abs(bytes - truth) < 2 * KB);
     });
 
-  it('finds shared memory on a machine whose other programs move by 500 MB', () => {
+  it('finds shared memory even if other programs move by 500 MB', () => {
     const { parts, significant } = balance(perConnection('systemUnmeasuredShared', 64 * KB), { noiseMb: 500 });
     assert.deepEqual(significant, [parts.shared]);
     assert.ok((parts.programs?.high95 ?? 0) > 100 * KB);
   });
 
-  it('names the process that grew with the connections, however much other programs move', () => {
+  it('reports the process that grew with the connections, even if other programs move', () => {
     const holders = [0, 0, 400, 10, 300].map((mb, index) => [process(7, 10 + 16 * index), process(8, mb)]);
     const { significant } = balance((n) => ({ holders: holders[CONNECTIONS.indexOf(n)] ?? [] }), { noiseMb: 500 });
     assert.deepEqual(
@@ -95,7 +95,7 @@ describe('the balance of the machine', () => {
     );
   });
 
-  it('names a place of shared memory', () => {
+  it('reports a place of shared memory', () => {
     const files = (n: number) => ({ id: 'files', pid: null, name: 'files of /dev/shm', bytes: n * 64 * KB });
     const { significant } = balance((n) => ({ holders: [files(n)] }));
     assert.deepEqual(
@@ -104,7 +104,7 @@ describe('the balance of the machine', () => {
     );
   });
 
-  it('blames no process that goes on growing at that speed without arrivals, or that ended', () => {
+  it('excludes a process that keeps growing without arrivals, or that ended', () => {
     const growing: Extra = (n) => ({ holders: [process(7, 10 + (n * 64) / 1000)] });
     const later: Extra[] = [() => ({ holders: [process(7, 75.6)] }), () => ({})];
     for (const one of later) assert.deepEqual(balance(growing, { later: one }).significant, []);
@@ -113,29 +113,29 @@ describe('the balance of the machine', () => {
     assert.equal(balance(growing).significant.length, 1, 'it stood still');
   });
 
-  it('blames no machine whose programs go on growing at that speed without arrivals', () => {
+  it('excludes programs that keep growing without arrivals', () => {
     const later = perConnection('systemUnmeasured', 65.8 * KB);
     assert.deepEqual(balance(perConnection('systemUnmeasured', 64 * KB), { later }).significant, []);
   });
 
-  it('blames no machine whose programs grow along unevenly', () => {
+  it('excludes programs that grow unevenly', () => {
     const steps = [0, 100, 800, 1100, 2900];
     const uneven: Extra = (n) => ({ layers: { systemUnmeasured: (steps[CONNECTIONS.indexOf(n)] ?? 0) * MB } });
     assert.deepEqual(balance(uneven).significant, []);
   });
 
-  it('leaves out amounts below a tenth of the headline', () => {
+  it('excludes amounts below a tenth of the headline', () => {
     assert.deepEqual(balance(perConnection('systemUnmeasuredShared', 1.5 * KB)).significant, []);
   });
 
-  it('is unknown where the programs are on other machines', () => {
+  it('is unknown if the programs are on other machines', () => {
     const memory = { perConnection: null, perConnectionBytes: {} };
     assert.equal(machineBalance(memory, measurements({ plateaus: [{ connections: 1, layers: {} }] })), null);
     assert.equal(machineBalance(memory, measurements()), null);
   });
 });
 
-describe('memory that the measured processes do not have', () => {
+describe('memory outside the measured processes', () => {
   const interval = (kb: number, isSignificant: boolean) => {
     return { bytes: kb * KB, low95: (kb - 4) * KB, high95: (kb + 4) * KB, isSignificant };
   };
@@ -150,9 +150,9 @@ describe('memory that the measured processes do not have', () => {
   const isShared = ['64.0 KB (between 60.0 and 68.0 KB) in shared memory'];
   const isHeld = ['32.0 KB (between 28.0 and 36.0 KB) in process 7 (memcached)'];
   testCases([
-    ['is in shared memory', balanced(true, false), 'MEMORY_UNEXPLAINED', ...isShared],
-    ['is in a process', balanced(false, true), 'MEMORY_UNEXPLAINED', ...isHeld],
-    ['is in both', balanced(true, true), 'MEMORY_UNEXPLAINED', ...isShared, ...isHeld],
-    ['is within its error', balanced(false, false)],
+    ['in shared memory', balanced(true, false), 'MEMORY_UNEXPLAINED', ...isShared],
+    ['in a process', balanced(false, true), 'MEMORY_UNEXPLAINED', ...isHeld],
+    ['in both', balanced(true, true), 'MEMORY_UNEXPLAINED', ...isShared, ...isHeld],
+    ['within its error', balanced(false, false)],
   ]);
 });

@@ -1,4 +1,4 @@
-/** When the machine, a container or the sampler is a reason to doubt. */
+/** Doubts caused by the machine, a container or the sampler. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/assemble-workers.ts';
@@ -22,14 +22,14 @@ describe('a container', () => {
   const worst = ['743 of 1,969', 'ramp', '51.2 s', 0.12];
 
   testCases([
-    ['whose quota stopped it', own(of(1969, 743), of(1000, 100)), 'MACHINE_SATURATED', ...worst],
+    ['throttled by its quota', own(of(1969, 743), of(1000, 100)), 'MACHINE_SATURATED', ...worst],
     ['with a quota that it rarely uses up', own(of(1000, 50), of(0, 0))],
-    ['of a worker', ofWorker, 'WORKERS_THROTTLED', 'w1', '60 of 100', 'ramp', 0.12],
+    ['of a worker, throttled', ofWorker, 'WORKERS_THROTTLED', 'w1', '60 of 100', 'ramp', 0.12],
   ]);
 });
 
 describe('the machine', () => {
-  /** Idle in ramp and broadcasts; the share of its time that a thread waited in each, but for one. */
+  /** Idle CPU in ramp and broadcasts, and the share of time that a thread waited in each (all but one). */
   const busy =
     (ramp: number | null, broadcasts: number | null, waits: [number, number] | null = [0.5, 0.5]): Change =>
     ({ machine, generator }) => {
@@ -38,7 +38,7 @@ describe('the machine', () => {
       const last = generator.findLast(({ window }) => window === 'broadcasts');
       if (waits) Object.assign(last ?? {}, { cpuWaitShare: 0 });
     };
-  /** On two cores, during the broadcasts. */
+  /** Windows on two cores, during the broadcasts. */
   const windows = (othersCores: number, stealCores: number, busyCores = 2, memory = 0) => {
     const pressure = { cpu: 0.5, memory, io: 0.5 };
     const rest = { seconds: 10, cores: 2, busyCores, errorCores: 0.1, oursCores: 0.3, kernelCores: 0, pressure };
@@ -54,7 +54,7 @@ describe('the machine', () => {
       busy(ramp, broadcasts)(result, measured);
       Object.assign(result.machine ?? {}, { others: { windows: windows(othersCores, stealCores) } });
     };
-  /** Broadcasts were late, while of two cores others used these, and so many were busy. */
+  /** Late broadcasts on two cores: CPU of other programs, of the hypervisor, and in total. */
   const lateBeside =
     (othersCores: number, stealCores: number, busyCores: number): Change =>
     (result, measured) => {
@@ -98,33 +98,33 @@ describe('the machine', () => {
   const LATE = 'GENERATOR_LATE';
 
   testCases([
-    ['full in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50.0 %', 'broadcasts'],
-    ['full in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50.0 %', 'ramp'],
-    ['full, and nobody waits', busy(9, 4, [0.1, 0.1])],
-    ['full, and nobody knows who waits', busy(9, null, null), FULL, '9.0 %'],
-    ['of the host that had least', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
-    ['of which other programs took half', others(1.05, 0), FULL, 'node tsc: 1.05', '1.05 of 2', 'broadcasts'],
-    ['of which a hypervisor took half', others(0, 1.1), FULL, 'hypervisor', '55 %'],
-    ['of which others took a quarter', others(0.5, 0.1)],
-    ['of which half is of nobody that a container sees', elsewhere(others(0, 0)), FULL, '1.60 of 2', 'container'],
-    ['of which half may be of the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
-    ['of a host, of which other programs took half', onHost, FULL, '1.05 of 2', 'host b', 'node tsc: 1.05'],
-    ['of workers elsewhere, of which a hypervisor took half', ofWorkers, FULL, '55 %', 'db1', 'ramp'],
-    ['full, with others', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
-    ['full, with others within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
-    ['that was late, while others took a quarter', lateBeside(0.5, 0, 1), FULL, 'node tsc: 0.50'],
-    ['that was late, while a hypervisor left no more', lateBeside(0, 0.24, 1.8), FULL, '12 %'],
-    ['that was late, while others took little', lateBeside(0, 0.24, 1), LATE, '51 ms'],
-    ['that was not measured', set('machine', unknown)],
+    ['saturated in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50.0 %', 'broadcasts'],
+    ['saturated in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50.0 %', 'ramp'],
+    ['without idle CPU, and no thread waits', busy(9, 4, [0.1, 0.1])],
+    ['without idle CPU, and waits are unknown', busy(9, null, null), FULL, '9.0 %'],
+    ['of the host with the least idle CPU', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
+    ['with half of its CPU used by other programs', others(1.05, 0), FULL, 'node tsc: 1.05', '1.05 of 2', 'broadcasts'],
+    ['with half of its CPU used by the hypervisor', others(0, 1.1), FULL, 'hypervisor', '55 %'],
+    ['with a quarter of its CPU used by other programs', others(0.5, 0.1)],
+    ['with half of its CPU used outside the container', elsewhere(others(0, 0)), FULL, '1.60 of 2', 'container'],
+    ['with half of its CPU possibly used by the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
+    ['of a host, with half of its CPU used by other programs', onHost, FULL, '1.05 of 2', 'host b', 'node tsc: 1.05'],
+    ['of workers elsewhere, with half of its CPU used by the hypervisor', ofWorkers, FULL, '55 %', 'db1', 'ramp'],
+    ['saturated, with other programs', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
+    ['saturated, with other programs within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
+    ['late while other programs used a quarter', lateBeside(0.5, 0, 1), FULL, 'node tsc: 0.50'],
+    ['late while the hypervisor left no more', lateBeside(0, 0.24, 1.8), FULL, '12 %'],
+    ['late while other programs used little', lateBeside(0, 0.24, 1), LATE, '51 ms'],
+    ['not measured', set('machine', unknown)],
     ['in older results', (result) => Object.assign(result, { machine: undefined, sampling: undefined })],
     ['swapping in', swap(3 * 2 ** 20, 0), 'SWAPPING', '0.0 MB', '3.0 MB'],
     ['swapping out', swap(0, 2 ** 21), 'SWAPPING', '2.0 MB', '0.0 MB'],
     ['swapping little', swap(2 ** 20, 2 ** 20)],
-    ['whose programs waited for memory', waiting(0.3), 'SWAPPING', '30.0 %', 'ramp'],
-    ['whose programs waited for memory now and then', waiting(0.1)],
+    ['with programs that waited for memory', waiting(0.3), 'SWAPPING', '30.0 %', 'ramp'],
+    ['with programs that rarely waited for memory', waiting(0.1)],
   ]);
 
-  it('names only those who took something', () => {
+  it('lists only sources that used CPU', () => {
     assert.doesNotMatch(verdictOf(others(1.05, 0)).findings[0]?.message ?? '', /hypervisor|container/);
   });
 });
@@ -134,10 +134,10 @@ describe('samples', () => {
   const all = { taken: 90, missed: 10, longestGapMs: 5500, failures: { redis: 6, processes: 5 } };
 
   testCases([
-    ['of which some are missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
+    ['some missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
     ['with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.10 s'],
-    ['of a source that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
-    ['of a source that fails now and then', sampled({ failures: { redis: 2 } })],
-    ['with all of it', sampled(all), 'READINGS_MISSING', '10 of 100', '5.50 s', 'redis', 6],
+    ['a source that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
+    ['a source that fails rarely', sampled({ failures: { redis: 2 } })],
+    ['all of these', sampled(all), 'READINGS_MISSING', '10 of 100', '5.50 s', 'redis', 6],
   ]);
 });

@@ -1,4 +1,4 @@
-/** By how much the server's count of the members may differ from the ledger's, to the last connection. */
+/** Allowed difference between the server's count of members and the ledger's, to the last connection. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
@@ -9,7 +9,7 @@ interface Ends {
   dropped?: number;
 }
 
-/** Ten are expected, and all is well unless the broadcast differs. @returns as in `1 of 2` broadcasts */
+/** Ten members are expected, and all match unless given otherwise. @returns as in `1 of 2` broadcasts */
 function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 }: Ends): string | undefined {
   const { findings } = verdictOf(({ delivery, connections }) => {
     const [normal] = delivery?.batches ?? [];
@@ -25,7 +25,7 @@ function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 
   return problem?.message.match(/\d+ of \d+/)?.[0];
 }
 
-/** The last is how many disagree; undefined: none does. */
+/** `disagree`: broadcasts that disagree; undefined for none. */
 type Case = [what: string, batches: Partial<Batch>[], disagree?: string, ends?: Ends];
 
 function testCases(cases: Case[]): void {
@@ -34,20 +34,20 @@ function testCases(cases: Case[]): void {
   }
 }
 
-describe('a server that knows of drops before we do', () => {
+describe('a server that notices drops before the clients do', () => {
   const drop = { expected: 10, received: 6 };
   const away = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
 
   testCases([
-    ['counts nobody who is lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
-    ['counts one less', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
+    ['excludes all that are lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
+    ['counts one less than the connected ones', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
     ['lacks one that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
-    ['counts nobody who gets the copy when it comes back', [{ missed: 4, resent: 4, serverMembers: 6 }]],
-    ['counts one less than those', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
-    ['has each that was away once, with its copy or without', [{ ...away, serverMembers: 6 }]],
-    ['has one less than that', [{ ...away, serverMembers: 5 }], '1 of 1'],
-    ['is short of joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
-    ['is short of one more', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
+    ['excludes those that get the copy when they reconnect', [{ missed: 4, resent: 4, serverMembers: 6 }]],
+    ['lacks one more than those', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
+    ['includes each that was away once, with or without its copy', [{ ...away, serverMembers: 6 }]],
+    ['lacks one of those', [{ ...away, serverMembers: 5 }], '1 of 1'],
+    ['lacks the joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
+    ['lacks one more than the joins in flight', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
   ]);
 });
 
@@ -57,45 +57,45 @@ describe('a server that counts some time before it sends', () => {
   const turns = { justJoined: 3, justLeft: 3 };
 
   testCases([
-    ['misses who joined or came back since', [{ justJoined: 3, serverMembers: 7 }]],
-    ['misses one more', [{ justJoined: 3, serverMembers: 6 }], '1 of 1'],
-    ['misses who joined long ago', [{ justJoined: 3 }, { serverMembers: 7 }], '1 of 2'],
-    ['has who left since, each time', [leaving, leaving, leaving]],
-    ['has one more', [leaving, fourteen], '1 of 2'],
-    ['has one that it noticed late', [{}, fourteen, {}], undefined, { dropped: 4 }],
-    ['has some that it never noticed', [leaving, { serverMembers: 13 }], '1 of 2', { dropped: 3 }],
-    ['lacks those that took turns', [{ ...turns, serverMembers: 7 }]],
-    ['has half of those that took turns', [{ ...turns, serverMembers: 10 }]],
-    ['has those that took turns twice', [{ ...turns, serverMembers: 13 }]],
+    ['lacks members that joined or reconnected since', [{ justJoined: 3, serverMembers: 7 }]],
+    ['lacks one more than those', [{ justJoined: 3, serverMembers: 6 }], '1 of 1'],
+    ['lacks members that joined long ago', [{ justJoined: 3 }, { serverMembers: 7 }], '1 of 2'],
+    ['includes members that left since, each time', [leaving, leaving, leaving]],
+    ['includes one more than those', [leaving, fourteen], '1 of 2'],
+    ['includes one that it noticed late', [{}, fourteen, {}], undefined, { dropped: 4 }],
+    ['includes some whose drop it never noticed', [leaving, { serverMembers: 13 }], '1 of 2', { dropped: 3 }],
+    ['lacks members that joined and left in turn', [{ ...turns, serverMembers: 7 }]],
+    ['includes half of the members that joined and left in turn', [{ ...turns, serverMembers: 10 }]],
+    ['counts members that joined and left in turn twice', [{ ...turns, serverMembers: 13 }]],
   ]);
 });
 
-describe('a server that notices drops later than we do', () => {
+describe('a server that notices drops later than the clients do', () => {
   const four = { serverMembers: 14 };
   const well = {};
   const closed = { disconnects: { 'transport close': 3, 'ping timeout': 1 } };
   const joining = (serverMembers: number) => [{ serverMembers, unexpected: 2 }, well];
 
   testCases([
-    ['has them in one count, and not in the next one', [well, four, well], undefined, { dropped: 4 }],
-    ['has closed ones, too', [four, well], undefined, closed],
-    ['has others each time', [four, well, four, well], undefined, { dropped: 8 }],
-    ['has more than dropped', [well, four, well], '1 of 3', { dropped: 3 }],
-    ['has some although nobody dropped', [well, four, well], '1 of 3'],
-    ['has them at the next broadcast, too', [well, four, four, well], '2 of 4', { dropped: 4 }],
-    ['has fewer at the next broadcast', [four, { serverMembers: 11 }], '2 of 2', { dropped: 4 }],
-    ['has them for good', [four, four, four], '3 of 3', { dropped: 4 }],
-    ['has them at the last one, after which all connections are counted', [well, four], undefined, { dropped: 4 }],
-    ['has more at the last one than dropped', [well, four], '1 of 2', { dropped: 3 }],
-    ['has joins in flight besides', joining(16), undefined, { dropped: 4 }],
-    ['has one more than those', joining(17), '1 of 2', { dropped: 4 }],
+    ['includes dropped connections once, but not at the next broadcast', [well, four, well], undefined, { dropped: 4 }],
+    ['includes closed connections once', [four, well], undefined, closed],
+    ['includes different dropped connections each time', [four, well, four, well], undefined, { dropped: 8 }],
+    ['includes more connections than dropped', [well, four, well], '1 of 3', { dropped: 3 }],
+    ['includes more although no connection dropped', [well, four, well], '1 of 3'],
+    ['includes dropped connections at two broadcasts in a row', [well, four, four, well], '2 of 4', { dropped: 4 }],
+    ['lacks connections at the next broadcast', [four, { serverMembers: 11 }], '2 of 2', { dropped: 4 }],
+    ['includes dropped connections for good', [four, four, four], '3 of 3', { dropped: 4 }],
+    ['includes dropped connections at the last broadcast', [well, four], undefined, { dropped: 4 }],
+    ['includes more at the last broadcast than dropped', [well, four], '1 of 2', { dropped: 3 }],
+    ['includes joins in flight and dropped connections', joining(16), undefined, { dropped: 4 }],
+    ['includes one more than those', joining(17), '1 of 2', { dropped: 4 }],
   ]);
 });
 
 describe('a server', () => {
-  testCases([['that counts nobody', [{ serverMembers: null }, { serverMembers: null }]]]);
+  testCases([['that reports no count', [{ serverMembers: null }, { serverMembers: null }]]]);
 
-  it('gets the direction in which its counts differ, and no other cause is named', () => {
+  it('is reported with the direction of the difference, and with no other cause', () => {
     const of = (serverMembers: number, workers = 2, index = 0, lostConnected = 10) =>
       verdictOf(({ delivery }, measured) => {
         const all = [WORKER, { worker: 'w1', pid: 11, instance: 'b' }].slice(0, workers);

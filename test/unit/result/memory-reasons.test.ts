@@ -1,9 +1,9 @@
-/** Reasons that doubt the memory of a run. */
+/** Doubts about the memory figures of a run. */
 import { describe } from 'node:test';
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
 
-/** Connections that cost three times as much at the end as at the beginning. */
+/** Connections cost three times as much at the end as at the beginning. */
 const bendWorkers: Change = ({ memory }) => {
   for (const layer of ['workerPss', 'workerRss']) {
     for (const plateau of memory.plateaus) plateau[layer] = 1e8 + plateau.connections * (5000 + plateau.connections);
@@ -11,7 +11,7 @@ const bendWorkers: Change = ({ memory }) => {
   }
 };
 
-/** Costs that nearly cancel out: the average is small against the bend. */
+/** Costs that nearly cancel out: the average is small compared with the bend. */
 const bendAroundNothing: Change = (r, f) => {
   bendWorkers(r, f);
   for (const plateau of r.memory.plateaus) plateau.workerRss = 1e8 + plateau.connections * (plateau.connections - 6000);
@@ -34,7 +34,7 @@ const bendInService: Change = (r, f) => {
   for (const slope of Object.values(perConnectionBytes)) Object.assign(slope, { doubt: null });
 };
 
-/** Its headline is what its heap keeps. */
+/** Its headline is the memory that the heap keeps. */
 const ofRuntime =
   (runtime: 'jvm' | 'v8', change: Change): Change =>
   (r, f) => {
@@ -49,7 +49,7 @@ const bendDown: Change = (r, f) => {
     plateau.workerRss = 1e8 + plateau.connections * (15_000 - plateau.connections);
 };
 
-/** What a connection costs in all. */
+/** Total cost of a connection. */
 const costing =
   (bytes: number, more: Change): Change =>
   (r, f) => [Object.assign(r.memory.perConnection ?? {}, { bytes }), more(r, f)];
@@ -65,7 +65,7 @@ const doubted =
   ({ memory }) =>
     Object.assign(memory.perConnectionBytes.workerPss ?? {}, { doubt });
 
-/** Of a run that may have done something else, too. */
+/** Plateaus of a run with optional extra stages. */
 const plateausAt =
   (numbers: number[], more: object = {}): Change =>
   (_, measured) => {
@@ -88,30 +88,33 @@ const lackingInService: Change = ({ memory }) => {
 
 describe('memory', () => {
   testCases([
-    ['that grew', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
-    ['that is no line', bendWorkers, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
-    ['that is no line, by less than V8 keeps of its own', bend('workerRss', 0.01)],
-    ['of a JVM that is no line in its pages', ofRuntime('jvm', bendWorkers)],
-    ['of Node that is no line in pages that V8’s threads leave free', ofRuntime('v8', bendWorkers)],
-    ['of nginx alone that is no line', bend('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],
-    ['of nginx that is no line, and hardly any', bend('nginxPss', 0.01)],
-    ['of nginx that is no line, of costs that are many times as high', costing(1e6, bend('nginxPss', 1))],
-    ['of nginx that is no line, by less than pages bend it', costing(1, bend('nginxPss', 0.05))],
-    ['of the generator that is no line', bend('fleetPss', 1)],
-    ['whose pages bend where the quoted figure does not', doubted('curved')],
-    ['whose slope is only wide', doubted('wide')],
-    ['that is no line in service', bendInService, 'MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'],
-    ['of which the last connections take less', bendDown, 'MEMORY_NOT_LINEAR', 'less'],
-    ['of which the average is near zero', bendAroundNothing, 'MEMORY_NOT_LINEAR', 'more', 'KB'],
-    ['at two, of a run over time', plateausAt([0, 10], { overTime: newOverTime({ collect: true }, true) })],
-    ['at two, before a planned fault', plateausAt([0, 10], { fault: { restarted: [] } })],
+    ['growing', doubted('grows'), 'MEMORY_GROWS', 'workerPss'],
+    ['not linear', bendWorkers, 'MEMORY_NOT_LINEAR', 'workerRss at rest', '67 %'],
+    ['not linear by less than V8 keeps for itself', bend('workerRss', 0.01)],
+    ['of a JVM, not linear in its pages', ofRuntime('jvm', bendWorkers)],
+    ['of Node, not linear in pages that V8’s threads leave free', ofRuntime('v8', bendWorkers)],
+    ['of nginx alone, not linear', bend('nginxPss', 1), 'MEMORY_NOT_LINEAR', 'nginxPss at rest', '67 %'],
+    ['of nginx, not linear but tiny', bend('nginxPss', 0.01)],
+    ['of nginx, not linear but tiny beside other costs', costing(1e6, bend('nginxPss', 1))],
+    ['of nginx, not linear by less than a page', costing(1, bend('nginxPss', 0.05))],
+    ['of the generator, not linear', bend('fleetPss', 1)],
+    ['with curved pages and a linear headline', doubted('curved')],
+    ['with a slope that is only wide', doubted('wide')],
+    ['not linear in service', bendInService, 'MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'],
+    ['with cheaper last connections', bendDown, 'MEMORY_NOT_LINEAR', 'less'],
+    ['with an average near zero', bendAroundNothing, 'MEMORY_NOT_LINEAR', 'more', 'KB'],
+    [
+      'at two numbers of connections, in a run over time',
+      plateausAt([0, 10], { overTime: newOverTime({ collect: true }, true) }),
+    ],
+    ['at two numbers of connections, before a planned fault', plateausAt([0, 10], { fault: { restarted: [] } })],
     ['at three numbers of connections', plateausAt([0, 10, 20])],
-    ['at two', plateausAt([0, 10, 10]), 'PLATEAUS_UNUSABLE', 0, 10],
-    ['that one plateau lacks', lacking('workerRss'), 'READINGS_MISSING', 'Workers RSS', '1 of 5'],
-    ['that one lacks in service', lackingInService, 'READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'],
-    ['of what workers have started, which one plateau lacks', lackingAtFirst('workerChildrenPss')],
-    ['of malloc, which one plateau lacks', lackingAtFirst('workerMalloc')],
-    ['of nginx that one plateau lacks', lacking('nginxPss')],
-    ['that one plateau lacks, because nothing was collected', lacking('workerRss', 'workerRss')],
+    ['at two numbers of connections', plateausAt([0, 10, 10]), 'PLATEAUS_UNUSABLE', 0, 10],
+    ['missing at one plateau', lacking('workerRss'), 'READINGS_MISSING', 'Workers RSS', '1 of 5'],
+    ['missing at one plateau in service', lackingInService, 'READINGS_MISSING', 'workerHeap', '1 of 5', 'HTTP 503'],
+    ['of child processes, missing at one plateau', lackingAtFirst('workerChildrenPss')],
+    ['of malloc, missing at one plateau', lackingAtFirst('workerMalloc')],
+    ['of nginx, missing at one plateau', lacking('nginxPss')],
+    ['missing at one plateau without a collection', lacking('workerRss', 'workerRss')],
   ]);
 });

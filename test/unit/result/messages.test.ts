@@ -38,11 +38,11 @@ function figures(changes: Partial<Measurements['messages']> = {}): Messages {
 }
 
 describe('messages of clients', () => {
-  it('are none where the flows send none', () => {
+  it('have no figures if the flows send none', () => {
     assert.equal(messageFigures(measurements()), null);
   });
 
-  it('are the sum over all engines', () => {
+  it('are summed over all engines', () => {
     const { steps, connections, due, sent, notSent, acknowledged, answered, ...more } = figures();
     assert.deepEqual(steps, [STEP]);
     assert.deepEqual([connections, due, sent, notSent], [6, 18, 14, { missed: 2, disconnected: 2 }]);
@@ -50,7 +50,7 @@ describe('messages of clients', () => {
     assert.equal(answered, 8 / 14);
   });
 
-  it('have the times of the hold apart from all others', () => {
+  it('separate the times of the hold from all others', () => {
     const { ackMs, sendDelayMs, outsideAckMs, window } = figures();
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);
@@ -60,16 +60,16 @@ describe('messages of clients', () => {
     assert.equal(figures({ seconds: 0 }).window, null);
   });
 
-  it('have no events per second if steps differ in them, and count sent messages if none is acknowledged', () => {
+  it('have no events per second if their steps differ, and count sent messages if none is acknowledged', () => {
     assert.equal(figures({ steps: [STEP, { ...STEP, events: 1 }] }).window?.eventsPerSec, null);
     assert.equal(figures({ steps: [{ ...STEP, acknowledge: false }] }).window?.eventsPerSec, 600);
   });
 
   it('include the workers’ own figures', () => {
     const handlerMs = { p50: 0.1, p95: 0.2, max: 0.3 };
-    const told = { worker: 'w0', batches: 4, events: 600, handlerMs };
-    const { workers } = figures({ workers: [{ ...told, ownHandler: 0, eventLoop }] });
-    assert.deepEqual(workers, [{ ...told, queueMs: { p50: 1, p99: 2, max: 3 } }]);
+    const workerFigures = { worker: 'w0', batches: 4, events: 600, handlerMs };
+    const { workers } = figures({ workers: [{ ...workerFigures, ownHandler: 0, eventLoop }] });
+    assert.deepEqual(workers, [{ ...workerFigures, queueMs: { p50: 1, p99: 2, max: 3 } }]);
   });
 });
 
@@ -83,28 +83,28 @@ describe('the verdict on messages of clients', () => {
   const missed = { due: 120_003, notSent: { missed: 3, disconnected: 0 } };
 
   testCases([
-    ['of which all are acknowledged', messages({})],
+    ['all acknowledged', messages({})],
     [
-      'of which the server skips some',
+      'some skipped by the server',
       messages({ ...unanswered, passedOver: { typing: 15_000 } }),
       'MESSAGES_UNACKNOWLEDGED',
       'the server skipped 15,000',
       '`typing`',
     ],
     [
-      'that the server does not answer on some connections',
+      'unacknowledged on some connections',
       messages({ ...unanswered, waitingConnections: 12 }),
       'MESSAGES_UNACKNOWLEDGED',
       '15,000 on 12 of 5,000 connections that stayed open',
     ],
-    ['that the server does not answer', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],
-    ['of which one that was due is in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
+    ['unacknowledged', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],
+    ['one due message in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
     [
-      'of which one that was sent is in no column',
+      'one sent message in no column',
       messages({ acknowledged: 119_999 }),
       ['ACCOUNTS_MISMATCH', 'MESSAGES_UNACKNOWLEDGED'],
     ],
-    ['of which the generator missed some', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
-    ['that were late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
+    ['some not sent by the generator', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
+    ['sent late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
   ]);
 });

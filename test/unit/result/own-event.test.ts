@@ -8,7 +8,7 @@ import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledg
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { assertNames, deliveryReasons } from '../../helpers/verdict.ts';
 
-/** Two broadcasts that three connections got. */
+/** Two broadcasts that three connections received. */
 function ofOwnEvent(
   found: Partial<OwnEventMeasured> = {},
   receipts: Partial<ReceiptTotals> = {},
@@ -29,7 +29,7 @@ function ofOwnEvent(
   return { delivery, latency, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-test('has the counted event, its publisher, and the start of its latency', () => {
+test('delivery has the counted event, its publisher, and the start of its latency', () => {
   const { delivery, latency, codes } = ofOwnEvent();
   assert.deepEqual([delivery.source, delivery.event, delivery.publisher], ['own event', 'said', 'run']);
   assert.deepEqual([delivery.payloadBytes, delivery.batches[0]?.serverMembers], [60, null]);
@@ -39,14 +39,14 @@ test('has the counted event, its publisher, and the start of its latency', () =>
   assert.equal(ofOwnEvent({ publisher: 'server' }).latency.sendDelayMs, null);
 });
 
-test('copies of other ids are outside, and the columns add up', () => {
+test('copies with other ids are counted separately, and the columns add up', () => {
   const { delivery, codes } = ofOwnEvent({}, { received: 6 + 4 + 3, neverOrdered: 4, open: 3 });
   assert.deepEqual([delivery.outside, delivery.neverOrdered, delivery.frames], [7, null, 13]);
   assert.deepEqual(codes, []);
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
 
-test('columns that were not checked are null, in the sum and in each broadcast', () => {
+test('unchecked columns are null, in the sum and in each broadcast', () => {
   const columns = ['reordered', 'wrongContent', 'wrongSize', 'justJoined', 'justLeft'] as const;
   const { delivery } = ofOwnEvent();
   for (const row of [delivery, ...delivery.batches]) {
@@ -60,7 +60,7 @@ test('columns that were not checked are null, in the sum and in each broadcast',
   assert.equal(ofOwnEvent({ latencyFrom: 'first receipt' }).delivery.early, null);
 });
 
-test('reports published messages without an acknowledgement if the server acknowledges others, or is said to', () => {
+test('reports publishes without an acknowledgement if the server acknowledges the rest, or is expected to', () => {
   const found = (missing: number, isExpected: boolean) =>
     ofOwnEvent({ unacknowledged: { asked: 41, missing, isExpected } }).reasons.map(({ code, message }) => [
       code,
@@ -76,7 +76,7 @@ test('reports published messages without an acknowledgement if the server acknow
   assert.deepEqual([found(40, false), found(41, true)], [ofAll(40), ofAll(41)]);
 });
 
-test('an event that the run could not send is not missing', () => {
+test('does not report an event as missing that the run could not send', () => {
   const nothing = { published: 0, seen: 0 };
   const { codes } = ofOwnEvent(nothing, { received: 0 }, [], [{ seq: 1, intendedAtUs: 0, message: 'ended' }]);
   assert.deepEqual(codes, [], 'broadcasts that were not sent are no reason of the event');
@@ -89,7 +89,7 @@ interface Case {
   broadcasts?: Partial<FrozenBroadcast>[];
 }
 
-describe('an event of the server, and its copies', () => {
+describe("an event of the user's server", () => {
   const nothing = { received: 0, lostConnected: 3 };
   const half = (receivers: number) => ({ expected: 6, received: 3, lostConnected: 3, receivers });
   const three = (make: (seq: number) => Partial<FrozenBroadcast>) => [1, 2, 3].map(make);
@@ -106,26 +106,38 @@ describe('an event of the server, and its copies', () => {
   const otherHalf = { receipts: { received: 9 }, broadcasts: three(half) };
 
   const cases: [what: string, Case, code?: string, ...details: (string | number)[]][] = [
-    ['that nobody got', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
-    ['that nobody got who had joined', joined, 'DELIVERY_EVENT_MISSING', 'acknowledged `open` of 3 clients', 'said'],
-    ['of others alone', ofOthers, 'DELIVERY_EVENT_MISSING', 'said', '5 copies'],
-    ['that only nobody was to get', unexpected, 'COPIES_LOST'],
-    ['that cannot be read', unreadable, 'WRONG_COPIES', 2, '$.0.id', '["said",{}]'],
-    ['whose time is none', { found: { sentAtUnusable: '5 is no time' } }, 'SENT_AT_UNUSABLE', '5 is no time'],
-    ['of which some have no time', untimed, 'SENT_AT_UNUSABLE', 'no time', '7 broadcasts'],
-    ['for which the ledgers have no room', { found: { skipped: 3, seen: 5 } }, 'IDS_NOT_COUNTED', '3 of 5'],
-    ['with more ids elsewhere', { found: { ...beside, published: 4 } }, 'IDS_NOT_COUNTED', '$.0.more', '2 of 4'],
-    ['with more ids elsewhere, where all were found', { found: beside }],
-    ['that nobody got, with ids of its own', ownIds, 'DELIVERY_EVENT_MISSING'],
-    ['of which some never came', { found: { givesIds: false, published: 4 } }, 'BROADCASTS_NOT_SENT', '2 of 4'],
-    ['of which others came, too', { found: { givesIds: false, published: 1 } }],
-    ['of which some never came, as its own ids show anyway', { found: { published: 4 } }],
-    ['with an id of each copy', { ...eachOwn, found: { givesIds: false } }, 'IDS_NOT_SHARED', '3 of 3', '$.0.id'],
-    ['that the same connections get each time', sameHalf, 'AUDIENCE_DIFFERS', '3 of 3', '3 of 6'],
-    ['that others miss each time', otherHalf, 'COPIES_LOST', '50.00 %'],
+    ['received by no connection', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
+    [
+      'received by no connection after joining',
+      joined,
+      'DELIVERY_EVENT_MISSING',
+      'acknowledged `open` of 3 clients',
+      'said',
+    ],
+    ['with unknown ids only', ofOthers, 'DELIVERY_EVENT_MISSING', 'said', '5 copies'],
+    ['received only by a connection outside its audience', unexpected, 'COPIES_LOST'],
+    ['unreadable', unreadable, 'WRONG_COPIES', 2, '$.0.id', '["said",{}]'],
+    ['with an unusable time', { found: { sentAtUnusable: '5 is no time' } }, 'SENT_AT_UNUSABLE', '5 is no time'],
+    ['partly without a time', untimed, 'SENT_AT_UNUSABLE', 'no time', '7 broadcasts'],
+    ['too many for the ledgers', { found: { skipped: 3, seen: 5 } }, 'IDS_NOT_COUNTED', '3 of 5'],
+    ['with more ids at another path', { found: { ...beside, published: 4 } }, 'IDS_NOT_COUNTED', '$.0.more', '2 of 4'],
+    ['with ids at another path, but all were found', { found: beside }],
+    ['with ids of its own, received by no connection', ownIds, 'DELIVERY_EVENT_MISSING'],
+    ['partly missing', { found: { givesIds: false, published: 4 } }, 'BROADCASTS_NOT_SENT', '2 of 4'],
+    ['more than were published', { found: { givesIds: false, published: 1 } }],
+    ['partly missing, as its own ids show anyway', { found: { published: 4 } }],
+    [
+      'with a separate id for each copy',
+      { ...eachOwn, found: { givesIds: false } },
+      'IDS_NOT_SHARED',
+      '3 of 3',
+      '$.0.id',
+    ],
+    ['received by the same half of the connections each time', sameHalf, 'AUDIENCE_DIFFERS', '3 of 3', '3 of 6'],
+    ['received by a different half of the connections each time', otherHalf, 'COPIES_LOST', '50.00 %'],
   ];
   for (const [what, { found, receipts, broadcasts }, code, ...details] of cases) {
-    it(`${what}: ${code ?? 'nothing'}`, () => {
+    it(`${what}: reports ${code ?? 'nothing'}`, () => {
       const { reasons, codes } = ofOwnEvent(found, receipts, broadcasts);
       assert.deepEqual(codes, code ? [code] : []);
       assertNames(reasons[0]?.message, details);
@@ -133,7 +145,7 @@ describe('an event of the server, and its copies', () => {
   }
 });
 
-describe('what is unknown has the reason that the run met', () => {
+describe('the reason for an unknown figure is', () => {
   const counted = { ...measurements({ engine: 'socketio-capacity', control: false, memory: true }) };
   const own = newOwnEvent('said', '$.0', 'run', true);
   const { accounts } = snapshot();
@@ -141,7 +153,7 @@ describe('what is unknown has the reason that the run met', () => {
   const came = [snapshot({ accounts: { ...accounts, asked: 5, alive: 5 } })];
   const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
-  it('the words of the server that let no publisher in', () => {
+  it('the text of the server that refused the publisher', () => {
     const { observations } = measurements();
     observations.note('clientsRefused', { error: 'members only', fix: '', lost: ['broadcasts'] });
     const { delivery } = absentSections({ ...counted, observations, snapshots: refused }, hookConfig());
@@ -153,12 +165,12 @@ describe('what is unknown has the reason that the run met', () => {
     assert.deepEqual(new Set([delivery, memory, cpu]), new Set(['no connection was open']));
   });
 
-  it('that the run ended before', () => {
+  it('that the run ended earlier', () => {
     const { delivery, memory } = absentSections({ ...counted, ownEvent: own, snapshots: came, aborted }, hookConfig());
     assert.deepEqual([delivery, memory], ['the run ended before the broadcasts', undefined]);
   });
 
-  it('that nothing asked for it', () => {
+  it('that no option asked for it', () => {
     const { delivery } = absentSections({ ...counted, snapshots: came }, hookConfig());
     assert.match(delivery ?? '', /option `delivery`/);
   });

@@ -1,4 +1,4 @@
-/** What a connection keeps, and what connects and copies cost, by place: profiles of the workers become rows that add up. */
+/** Memory of connections and CPU of connects and copies, by place: profiles of the workers become rows that add up. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuByPlace } from '../../../plugin/result/places/cpu-places.ts';
@@ -33,7 +33,7 @@ const plateau = (connections: number, workerKept: number, workerExternal: number
 const PLATEAUS = [plateau(0, 10_000, 100), plateau(50, 10_500, 105), plateau(100, 11_020, 110)];
 
 describe('places of allocation', () => {
-  it('charge native code to the JavaScript that calls it, and add up to what V8 counts', () => {
+  it("charge native code to the JavaScript that calls it, and add up to V8's count", () => {
     const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     assert.ok(places);
     const sizes = places.packages.map(({ name, bytes }) => [name, bytes / KB]);
@@ -52,7 +52,7 @@ describe('places of allocation', () => {
     assert.equal(places?.functions[0]?.bytes, 16 * KB);
   });
 
-  it('of waves are shares of the connections that came and went after the first one', () => {
+  it('are shared by the connections of all waves but the first', () => {
     const overTime = newOverTime({ collect: true, every: undefined }, true);
     for (const [gone, kept] of [
       [100, 10_000],
@@ -71,12 +71,12 @@ describe('places of allocation', () => {
     );
   });
 
-  it('are unknown without a profile, and without the memory that they must add up to', () => {
+  it('are unknown without a profile, or without the memory that they must add up to', () => {
     assert.equal(memoryPlaces({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
     assert.equal(memoryPlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
   });
 
-  it('show documented savings with their size, only where the server has what they save', () => {
+  it('show documented savings with their size only if the server has not applied them', () => {
     const [engine, ws] = ['engine.io/build/server.js', 'ws/lib/receiver.js'].map(
       (one) => `file:///a/node_modules/${one}`,
     );
@@ -111,7 +111,7 @@ describe('places of allocation', () => {
     );
   });
 
-  it('are a file that DevTools open, with every process below one root', () => {
+  it('are a file that DevTools opens, with every process below one root', () => {
     const { head } = JSON.parse(heapProfileText([HEAP, HEAP]));
     assert.equal(head.children.length, 2);
     const [{ children }] = head.children;
@@ -139,7 +139,7 @@ describe('places of CPU', () => {
   const sizes = (places: ReturnType<typeof placesOf>) =>
     Object.fromEntries(places?.packages.map(({ name, us }) => [name, us]) ?? []);
 
-  it('leave out idle time and waits for a core, and add up to what the kernel counts', () => {
+  it("exclude idle time and waits for a core, and add up to the kernel's count", () => {
     const places = placesOf(CPU.cpu);
     const expected = { application: 4200, native: 1200, 'other threads': 1000, 'garbage collection': 600 };
     assert.deepEqual(sizes(places), expected);
@@ -152,13 +152,13 @@ describe('places of CPU', () => {
     );
   });
 
-  it('show what no sample explains', () => {
+  it('show CPU that no sample explains', () => {
     const places = placesOf({ processUs: 100_000, threadUs: 90_000 });
     assert.equal(places?.unattributedUs, 1000);
     assert.equal(sizes(places).application, 5600);
   });
 
-  it('are one line at the end of a run, and say why they are missing', () => {
+  it('are one line at the end of a run, or the reason for their absence', () => {
     const memory = {} as Result['memory'];
     const found = cpuByPlace({ connect: { profiles: [CPU], units: 10 }, failure: new Error('the process ended') });
     const [line] = cpuPlacesLine({ memory, cpuByPlace: found });
@@ -169,7 +169,7 @@ describe('places of CPU', () => {
     assert.equal(found?.absent, 'the process ended');
   });
 
-  it('are a file that DevTools open, in which each call lasts as long as its samples', () => {
+  it('are a file that DevTools opens, in which each call lasts as long as its samples', () => {
     const { nodes, samples, timeDeltas, endTime } = JSON.parse(cpuProfileText([CPU]));
     assert.equal(samples.length, timeDeltas.length);
     assert.equal(endTime, 180_000);

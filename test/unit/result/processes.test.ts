@@ -18,7 +18,7 @@ function found(...measured: Row[]): MeasuredProcesses {
   return { port: 3000, unseen: null, measured, omitted: 0, notCounted: [] };
 }
 
-/** @param grewMb of the second of two processes; the first one grows by 20 MB */
+/** @param grewMb growth of the second process; the first one grows by 20 MB */
 const charged =
   (grewMb: number, second: Partial<Row>): Change =>
   (result) => {
@@ -32,15 +32,15 @@ const charged =
 
 describe('a measured process', () => {
   testCases([
-    ['grows without connections', charged(40, { holds: false }), 'PROCESS_APART', 21, 'port 4000', '40.0 MB'],
-    ['has no connections and hardly grows', charged(1, { holds: false })],
-    ['holds connections', charged(40, { holds: true })],
-    ['holds nobody knows what', charged(40, { holds: null })],
-    ['of the proxy grows without connections', charged(40, { holds: false, layer: 'nginx' })],
+    ['without connections that grows', charged(40, { holds: false }), 'PROCESS_APART', 21, 'port 4000', '40.0 MB'],
+    ['without connections that hardly grows', charged(1, { holds: false })],
+    ['with connections', charged(40, { holds: true })],
+    ['with unknown connections', charged(40, { holds: null })],
+    ['of the proxy without connections', charged(40, { holds: false, layer: 'nginx' })],
   ]);
 });
 
-it('names the first processes with their ports, the number of further ones, and those not counted', () => {
+it('the line of processes has the first ones with their ports, and counts the rest and the excluded ones', () => {
   const notCounted = [{ pid: 9, command: 'node index.js', ports: null, why: 'began during the run' }];
   const all = { ...found(row(1), row(2), row(3, { ports: [] }), row(4)), omitted: 2, notCounted };
   const line =
@@ -49,7 +49,7 @@ it('names the first processes with their ports, the number of further ones, and 
   assert.equal(processesLine(found()), undefined);
 });
 
-it('a report on a server of the user’s own says whose memory and CPU it has, once, and lists them', () => {
+it('a report on the user’s own server lists the measured processes once', () => {
   const result = perfectResult();
   result.run.profile = 'remote';
   result.processes = found(row(4711));

@@ -1,4 +1,4 @@
-/** What decides between several candidates, and what is left out where nothing was measured. */
+/** Choice between candidate causes, and findings without measurements. */
 
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -20,7 +20,7 @@ describe('a limit behind failures', () => {
     };
   const filesUsedUp: Change = ({ environment }) =>
     Object.assign(environment.limits, { serverOpenFiles: 299, serverOpenFilesLimit: 300 });
-  /** By intervals, as connections of a run that time out after some. */
+  /** Connections that open and that time out, by interval. */
   const waiting = (opened: number[], failed: number[], slowestMs = 12, cause = 'timeout_upgrade'): Change =>
     failing({ [cause]: 100 }, ({ connections }) => {
       const none = opened.map(() => null);
@@ -36,11 +36,11 @@ describe('a limit behind failures', () => {
       const failureExamples = { [cause]: 'the server answered 503 Service warming up' };
       Object.assign(connections, { overTime, failureExamples });
     });
-  it('of the number says nothing of a rate', () => {
+  it('on their number is reported without a rate', () => {
     assert.doesNotMatch(verdictOf(refusedAt([4900, 0, 0])).findings[0]?.message ?? '', /came in after/);
   });
 
-  it('is a login that may have expired where the server let everybody in before', () => {
+  it('is an expired login if the server accepted connections before', () => {
     const fixOf = (opened: number[], failed: number[]) =>
       verdictOf(refusedAt(opened, 'http_401', failed)).findings[0]?.fix ?? '';
     assert.match(fixOf([2500, 2400, 0], [0, 0, 100]), /had accepted this login before: if it expired during the run/);
@@ -59,44 +59,61 @@ describe('a limit behind failures', () => {
     });
 
   testCases([
-    ['is that of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
-    ['is that of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
-    ['is one of the rate where others still come', refusedAt([1000, 2000, 1900]), LIMIT, '3900 came in after'],
+    ['a limit of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
+    ['a limit of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
+    ['a limit of the rate if other connections still open', refusedAt([1000, 2000, 1900]), LIMIT, '3900 came in after'],
     [
       ...(['is a time in which the server was not ready, where all later ones come in'] as const),
       refusedAt([1000, 900, 0, 0, 2000, 1000], 'http_503', [0, 50, 50, 0, 0, 0]),
       ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
       ...['nobody got in from 5.0 to 6.0 s, and nobody was refused after 6.0 s, when 3,000 got in'],
     ],
-    ['is one that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12.0 ms', '100 waited'],
-    ['is one that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
-    ['is not seen in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
-    ['of the number is not one that most come after', refusedAt([1000, 2000, 1900], 'http_502'), 'CONNECTIONS_FAILED'],
-    ['is not seen where some still come', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
-    ['is not seen where all wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
-    ['is not seen in a few', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
     [
-      'is that of a process with a name',
+      'a limit that makes the rest wait',
+      waiting([4000, 900, 0, 0], [0, 0, 50, 50]),
+      LIMIT,
+      4900,
+      '12.0 ms',
+      '100 waited',
+    ],
+    [
+      'a limit that closes the rest',
+      waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'),
+      LIMIT,
+      4900,
+      '100 were closed',
+    ],
+    ['no limit visible in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
+    [
+      'no limit of the number if most connections open later',
+      refusedAt([1000, 2000, 1900], 'http_502'),
+      'CONNECTIONS_FAILED',
+    ],
+    ['no limit if some connections still open', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
+    ['no limit if all connections wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
+    ['no limit in a few failures', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
+    [
+      'a limit of a process, by name',
       full(4000, 'node app.mjs'),
       LIMIT,
       'process 7 (node app.mjs)',
       '299 of at most 300',
     ],
-    ['is that of files beside the connections', full(100, 'node app.mjs'), LIMIT, '199 of which are no connections'],
+    ['a limit of files other than connections', full(100, 'node app.mjs'), LIMIT, '199 of which are no connections'],
     [
-      'may be that of a proxy with two sockets for each connection',
+      'possibly a proxy with two sockets for each connection',
       full(100, 'nginx'),
       LIMIT,
       '299 of at most 300 files open',
     ],
-    ['is not one of files, in a few', failing({ ECONNRESET: 3 }, filesUsedUp), 'CONNECTIONS_FAILED', '3 of 5000'],
-    ['is not seen in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
-    ['has the words of the first failure', refused, 'CONNECTIONS_FAILED', 'http_400 3', 'POST /login answered 401'],
+    ['no limit of files in a few failures', failing({ ECONNRESET: 3 }, filesUsedUp), 'CONNECTIONS_FAILED', '3 of 5000'],
+    ['no limit in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
+    ['the text of the first failure', refused, 'CONNECTIONS_FAILED', 'http_400 3', 'POST /login answered 401'],
   ]);
 });
 
-describe('what to do about failures', () => {
-  it('is what the run’s own clients found out, where the server refused all by the same answer', () => {
+describe('the fix for failures', () => {
+  it('is that of the run’s own clients if the server refused all with the same answer', () => {
     const { findings } = verdictOf((result, measured) => {
       Object.assign(result.connections, { opened: 0, peak: 0, failed: 9, failures: { http_400: 9 } });
       const fix = 'let its `allowRequest` accept this client';
@@ -113,17 +130,17 @@ describe('what to do about failures', () => {
     return findings[0]?.fix;
   };
 
-  it('is what to do about their most frequent cause', () => {
+  it('is that of their most frequent cause', () => {
     assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureOf('http_429')?.remedy);
   });
 
-  it('names the limit, or the general remedy of an unknown cause', () => {
+  it('is the limit, or the general fix of an unknown cause', () => {
     assert.equal(fixOf({ http_503: 700 }), failureOf('http_503')?.remedy);
     assert.equal(fixOf({ http_418: 700 }), FINDINGS.CONNECTIONS_FAILED.remedy);
   });
 });
 
-describe('fleet processes that stop at numbers that are', () => {
+describe('fleet processes with connection counts that are', () => {
   const stopAt =
     (target: number, ...held: number[]): Change =>
     ({ connections }, measured) => {
@@ -142,15 +159,15 @@ describe('fleet processes that stop at numbers that are', () => {
   };
 
   testCases([
-    ['the same', stopAt(5000, 1200, 1200, 1200), 'LIMIT_REACHED', 3, 1200],
-    ['the same, of connections that come and go', comingAndGoing],
-    ['further apart', stopAt(5000, 1200, 1190, 1230)],
-    ['the same by chance, as there are two', stopAt(5000, 1200, 1200)],
-    ['all that there are to be', stopAt(5000, 1666, 1667, 1667)],
+    ['equal', stopAt(5000, 1200, 1200, 1200), 'LIMIT_REACHED', 3, 1200],
+    ['equal, with connections that open and close', comingAndGoing],
+    ['different', stopAt(5000, 1200, 1190, 1230)],
+    ['equal by chance, as there are two', stopAt(5000, 1200, 1200)],
+    ['all that were requested', stopAt(5000, 1666, 1667, 1667)],
     ['a thousandth apart, of many', stopAt(100_000, 20_000, 20_010, 20_020), 'LIMIT_REACHED', 20_020],
-    ['more than that apart, of many', stopAt(100_000, 20_000, 20_010, 20_021)],
+    ['more than a thousandth apart, of many', stopAt(100_000, 20_000, 20_010, 20_021)],
     ['one apart, of few', stopAt(100_000, 200, 201, 200), 'LIMIT_REACHED', 201],
-    ['less than a hundred', stopAt(100_000, 99, 99, 99)],
+    ['below a hundred', stopAt(100_000, 99, 99, 99)],
   ]);
 });
 
@@ -170,13 +187,20 @@ describe('the generator', () => {
   const [silent, dead] = [{ answers: false }, { alive: false, answers: false }];
 
   testCases([
-    ['with a loop that is late', late(51), 'GENERATOR_LATE', 51],
-    ['with one of a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
-    ['with two in one window: the worse', late(60, 90), 'GENERATOR_LATE', 'fleet process 0', '90 ms', 'ramp'],
+    ['with a late loop', late(51), 'GENERATOR_LATE', 51],
+    ['with a late loop on a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
+    [
+      'with two late loops in one window: the worse',
+      late(60, 90),
+      'GENERATOR_LATE',
+      'fleet process 0',
+      '90 ms',
+      'ramp',
+    ],
     ['with a process that died', processes(dead), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
-    ['with one that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
-    ['with one that died after a stop', processes(dead, true)],
-    ['with one that does not answer after a stop', processes(silent, true)],
+    ['with a process that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
+    ['with a process that died after a stop', processes(dead, true)],
+    ['with a process that does not answer after a stop', processes(silent, true)],
   ]);
 
   const ofConnections = (failures: Record<string, number>, lost = {}, stoppedByUser = false): Change => {
@@ -208,7 +232,7 @@ describe('the generator', () => {
     ],
   ]);
 
-  it('makes the outcome unknown, whatever the deployment did in the same run', () => {
+  it('makes the outcome unknown, whatever else failed in the run', () => {
     const causes: Record<string, number>[] = [
       { EMFILE: 1 },
       { fleet_dead: 1 },
@@ -220,7 +244,7 @@ describe('the generator', () => {
     assertEach(lostOnes, (one) => verdictOf(ofConnections({}, one)).status, Array(lostOnes.length).fill('INVALID'));
   });
 
-  it('is late in the window of its loop only', () => {
+  it('is reported late only in the window of its late loop', () => {
     assert.doesNotMatch(verdictOf(late(51)).findings[0]?.message ?? '', /;/);
   });
 });

@@ -22,13 +22,13 @@ const to = (...workers: (number | undefined)[]) =>
     ...sent(index + 1, 10),
     ...(otherWorkers !== undefined && { otherWorkers }),
   }));
-/** @returns the cells of a row, by its name */
+/** @returns the cells of the row with that name */
 const rowOf = (redis: Result['redis'], name: string) =>
   delivery({ ...perfectResult(), redis })
     ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? textCells(table) : []))
     .find(([first]) => first === name);
 
-test('bytes for each copy, and broadcasts that no other worker had a member for', () => {
+test('counts bytes per copy, and broadcasts without a member on another worker', () => {
   const measured = measurements({ redis, redisIdleCpuUsPerSec: 9, sent: to(1, 0, 0) });
   const figures = redisFigures(measured, 50, samples);
   assert.deepEqual(figures, {
@@ -45,7 +45,7 @@ test('bytes for each copy, and broadcasts that no other worker had a member for'
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);
 });
 
-test('adds up a cluster, and has the share of each node', () => {
+test('sums a cluster, and has the share of each node', () => {
   const quiet = { ...seen, inBytes: 0, outBytes: 0, streamEntries: null, shardChannels: 2 };
   const nodes = [
     { node: 'a:1', version, ...seen, shardChannels: 3 },

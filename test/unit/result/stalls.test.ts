@@ -1,4 +1,4 @@
-/** What stood still: the generator, a reason by receivers behind the reference receiver or single stalls; or a worker. */
+/** Stalls of the generator (lag behind the reference receiver, single stalls) and of a worker. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -15,7 +15,7 @@ function loops({ generator }: Result, window: string, part: string, changes: obj
   for (const loop of generator) if (loop.window === window && loop.part === part) Object.assign(loop, changes);
 }
 
-describe('a lag behind a sentinel that is served after 200 ms', () => {
+describe('a lag behind a reference receiver that is served after 200 ms', () => {
   const lag =
     (behindMs: number, change: Change = () => {}): Change =>
     (result, measured) => {
@@ -29,7 +29,7 @@ describe('a lag behind a sentinel that is served after 200 ms', () => {
     (result) =>
       loops(result, window, part, { delayMaxMs });
 
-  /** By a p99 of four times the median. */
+  /** Lag with a p99 of four times the median. */
   const byMedian = (medianMs: number, sentinelMs: number, delayMaxMs: number) =>
     lag(0, (result, measured) => {
       const times = { sentinelMs: summaryOf(20, sentinelMs), behindSentinelMs: summaryOf(6, medianMs) };
@@ -45,25 +45,31 @@ describe('a lag behind a sentinel that is served after 200 ms', () => {
   const throttled = set('machine', { throttled: { ramp: null, messages: null, broadcasts } });
 
   testCases([
-    ['of 400 ms, while no loop stood still', lag(396)],
-    ['of 2 s, while no loop stood still', lag(1960)],
-    ['after a collection of garbage', lag(396, stalled(197, 'broadcasts', 'fleet'))],
+    ['400 ms without a stalled loop', lag(396)],
+    ['2 s without a stalled loop', lag(1960)],
+    ['after a garbage collection', lag(396, stalled(197, 'broadcasts', 'fleet'))],
     ['after a stall in the ramp', lag(396, stalled(400, 'ramp', 'fleet'))],
     ['after a stall of a thread that does not receive', lag(396, stalled(400, 'broadcasts', 'artillery'))],
-    ['after a stall of half', lag(396, stalled(198, 'broadcasts', 'fleet')), 'GENERATOR_LATE', '396 ms', '198 ms'],
-    ['that nobody measured', lag(396, ({ latency }) => (latency.sentinelMs = null))],
-    ['of nobody', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
-    ['on a machine without CPU, which is its cause', lag(396, noCpu), 'MACHINE_SATURATED'],
+    [
+      'after a stall of half the lag',
+      lag(396, stalled(198, 'broadcasts', 'fleet')),
+      'GENERATOR_LATE',
+      '396 ms',
+      '198 ms',
+    ],
+    ['without times of the reference receiver', lag(396, ({ latency }) => (latency.sentinelMs = null))],
+    ['without a measured lag', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
+    ['on a machine without idle CPU, the cause', lag(396, noCpu), 'MACHINE_SATURATED'],
     ['in a container without CPU', lag(396, throttled), 'MACHINE_SATURATED'],
-    ['by little', byMedian(12, 40, 50)],
-    ['by much', byMedian(20, 40, 50), 'GENERATOR_LATE', '80.0 ms', '40.0 ms', 'fleet process 0'],
-    ['by a small share of a long way', byMedian(50, 1000, 150)],
-    ['by a large share of it', byMedian(50, 700, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
+    ['small, by the median', byMedian(12, 40, 50)],
+    ['large, by the median', byMedian(20, 40, 50), 'GENERATOR_LATE', '80.0 ms', '40.0 ms', 'fleet process 0'],
+    ['a small share of a high latency', byMedian(50, 1000, 150)],
+    ['a large share of a high latency', byMedian(50, 700, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
   ]);
 });
 
 describe('a single stall of a fleet process', () => {
-  /** Nothing else is beyond its median. */
+  /** A process that stalls; all other loops stay at their median. */
   const stall =
     (window: string, delayMaxMs: number, times: object, part = 'fleet'): Change =>
     (result) => {
@@ -86,31 +92,36 @@ describe('a single stall of a fleet process', () => {
   };
 
   testCases([
-    ['that a percentile shows', stall('broadcasts', 397, percentiles), 'GENERATOR_LATE', ...late],
-    ['that the maximum shows', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
+    ['visible in a percentile', stall('broadcasts', 397, percentiles), 'GENERATOR_LATE', ...late],
+    ['visible in the maximum', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
     ['in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
-    ['of one of several, on its host', onHost, 'GENERATOR_LATE', 'fleet process 7 on b', '400 ms'],
-    // The published 32,000 with TLS, 100,800, and 1,000 by polling.
-    ['of less than half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
-    ['of less than half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
-    ['of times hardly above their median', stall('broadcasts', 61, { p50: 81, p99: 118, max: 151 })],
-    ['of less than half of the connect times', stall('ramp', 106, { p99: 346, max: 639 })],
-    ['that nothing waited for', stall('broadcasts', 2000, { max: 40 })],
-    ['that is short', stall('broadcasts', 50, { max: 60 })],
+    ['of one process of several, on its host', onHost, 'GENERATOR_LATE', 'fleet process 7 on b', '400 ms'],
+    // Published results: 32,000 connections with TLS, 100,800, and 1,000 by polling.
+    ['below half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
+    ['below half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
+    ['with times hardly above their median', stall('broadcasts', 61, { p50: 81, p99: 118, max: 151 })],
+    ['below half of the connect times', stall('ramp', 106, { p99: 346, max: 639 })],
+    ['without a copy that waited', stall('broadcasts', 2000, { max: 40 })],
+    ['short', stall('broadcasts', 50, { max: 60 })],
     ['of a thread that does not receive', stall('broadcasts', 400, { max: 410 }, 'artillery')],
-    ['of the only broadcast', stall('broadcasts', 400, { count: 1, p50: 390, max: 390 }), 'GENERATOR_LATE', '390 ms'],
-    ['of the only broadcast, which was fast', stall('broadcasts', 400, { count: 1, p50: 39, max: 39 })],
-    ['that is in the lag which it causes', withLag, 'GENERATOR_LATE', '60 ms'],
+    [
+      'during the only broadcast',
+      stall('broadcasts', 400, { count: 1, p50: 390, max: 390 }),
+      'GENERATOR_LATE',
+      '390 ms',
+    ],
+    ['during the only broadcast, which was fast', stall('broadcasts', 400, { count: 1, p50: 39, max: 39 })],
+    ['inside the lag that it causes', withLag, 'GENERATOR_LATE', '60 ms'],
   ]);
 
-  it('is not named beside the lag that it causes', () => {
+  it('is not reported beside the lag that it causes', () => {
     assert.doesNotMatch(verdictOf(withLag).findings[0]?.message ?? '', /410/);
   });
 });
 
-describe('a worker that stood still', () => {
+describe('a stalled worker', () => {
   const stages = Object.entries({ ramp: 10, plateau: 14, hold: 20, broadcasts: 30 }).map(([name, t]) => ({ name, t }));
-  /** Of two workers, the second until a second of the run; the longest of each kind of time. */
+  /** The second of two workers stalls until second `t`; `max` has the longest time of each kind. */
   const stalled = (ms: number, t: number, max: { connect?: number; last?: number }) => {
     const result = perfectResult();
     const loop = (worker: string, delayMaxMs: number[]) => ({
@@ -122,7 +133,7 @@ describe('a worker that stood still', () => {
     result.latency.completionMs = { ...summaryOf(12, 30), ...FEW, max: max.last ?? 70 };
     return result;
   };
-  const said = (...given: Parameters<typeof stalled>) =>
+  const reportedStalls = (...given: Parameters<typeof stalled>) =>
     stalledWorkers(stalled(...given)).map(({ message }) => message);
 
   it('explains a missed rate of the same ramp', () => {
@@ -146,25 +157,29 @@ describe('a worker that stood still', () => {
     assertNames(findings[0]?.message, ['w1', '700']);
   });
 
-  const CASES: [what: string, found: ReturnType<typeof said>, names?: string[]][] = [
-    ['in the ramp, which the connect times show', said(2003, 13, { connect: 1950 }), ['w1', '2,003', '13 s', '1,950']],
-    ['in the broadcasts, which their times show', said(700, 33, { last: 720 }), ['w1', '700', '33 s', '720']],
-    ['in a ramp, while the broadcasts were slow', said(700, 13, { last: 720 })],
-    ['as memory was read, after a ramp with slow connects', said(700, 16, { connect: 720 })],
-    ['for much longer than anybody waited', said(2003, 13, { connect: 400 })],
-    ['for a small part of what they waited', said(200, 13, { connect: 900 })],
-    ['for a moment', said(40, 13, { connect: 60 })],
+  const CASES: [what: string, found: ReturnType<typeof reportedStalls>, names?: string[]][] = [
+    [
+      'in the ramp, visible in the connect times',
+      reportedStalls(2003, 13, { connect: 1950 }),
+      ['w1', '2,003', '13 s', '1,950'],
+    ],
+    ['in the broadcasts, visible in their times', reportedStalls(700, 33, { last: 720 }), ['w1', '700', '33 s', '720']],
+    ['in a ramp, while the broadcasts were slow', reportedStalls(700, 13, { last: 720 })],
+    ['during the memory reading, after a ramp with slow connects', reportedStalls(700, 16, { connect: 720 })],
+    ['for much longer than any connection waited', reportedStalls(2003, 13, { connect: 400 })],
+    ['for a small part of their waiting time', reportedStalls(200, 13, { connect: 900 })],
+    ['for a moment', reportedStalls(40, 13, { connect: 60 })],
   ];
   for (const [what, found = [], names] of CASES) {
-    it(`${what}: ${names ? 'named' : 'nothing'}`, () => {
+    it(`${what}: reports ${names ? 'the worker' : 'nothing'}`, () => {
       assert.equal(found.length, names ? 1 : 0);
       if (names) assertNames(found[0] ?? '', names);
     });
   }
 });
 
-describe('a server that stands still', () => {
-  /** Broadcasts every 0.4 s whose first copies come after so many ms, and the last ones soon after. */
+describe('stalls of a server', () => {
+  /** Broadcasts every 0.4 s; `firstMs` is the time to the first copy of each, the last one follows soon. */
   const delays =
     (...firstMs: number[]): Change =>
     ({ delivery, generator }) => {
@@ -183,14 +198,14 @@ describe('a server that stands still', () => {
       delays(1080, 680, 280, 4, 1080, 680, 280, 4, 1080, 680, 280),
       ...(['WORKER_STALLED', '3 times, the longest for at least 1.1 s, every 1.6 s'] as const),
     ],
-    ['never, where each broadcast is slow', delays(1082, 1060, 1090, 1070)],
-    ['never, where two of a long queue arrive together by chance', delays(9000, 9210, 9420, 9030, 9240)],
-    ['never, where a pause is as long as one of the generator', delays(20, 4, 3, 5)],
+    ['none if each broadcast is slow', delays(1082, 1060, 1090, 1070)],
+    ['none if two of a long queue arrive together by chance', delays(9000, 9210, 9420, 9030, 9240)],
+    ['none if a pause is as long as one of the generator', delays(20, 4, 3, 5)],
   ]);
 });
 
-describe('a ramp in which no connection opened for a while', () => {
-  /** Ten connections a second until the server stands still for three seconds, in which others arrive. */
+describe('a ramp without a new connection for a while', () => {
+  /** Ten connections a second; the server stalls for three seconds, and the waiting ones open afterwards. */
   const still =
     (change: Change = () => {}, cpuPercent = 196): Change =>
     (result, measured) => {
@@ -218,14 +233,14 @@ describe('a ramp in which no connection opened for a while', () => {
       ...([STALLED, 'at least 2.90 s, until 5.0 to 6.0 s', '31 of 5,000 connections', '1.42 s on average'] as const),
       ...['stage `upgrade`', '98 % of a core', 'at most 12.0 ms late'],
     ],
-    ['is the generator’s own where it was late', still(set('generator', { 0: { window: 'idle', delayMaxMs: 800 } }))],
-    ['is not one where each connect takes that long', still(set('connections', { connectMs: summaryOf(63, 2900) }))],
-    ['is not one where hardly any connection was asked for', still(set('connections', { configuredRatePerSec: 1 }))],
-    ['may be a limit where connections closed', still(set('connections', { closed: 3 }))],
-    ['is not one where attempts failed', still(set('connections', { retries: 3 }))],
+    ['caused by a late generator', still(set('generator', { 0: { window: 'idle', delayMaxMs: 800 } }))],
+    ['no stall if each connect takes that long', still(set('connections', { connectMs: summaryOf(63, 2900) }))],
+    ['no stall if hardly any connection was requested', still(set('connections', { configuredRatePerSec: 1 }))],
+    ['maybe a limit if connections closed', still(set('connections', { closed: 3 }))],
+    ['no stall if attempts failed', still(set('connections', { retries: 3 }))],
   ]);
 
-  it('is no busy event loop where the server used no CPU', () => {
+  it('is no busy event loop if the server used no CPU', () => {
     assert.match(verdictOf(still(undefined, 196)).findings[0]?.fix ?? '', /CPU profile/);
     assert.match(verdictOf(still(undefined, 1)).findings[0]?.fix ?? '', /what it waited for/);
   });

@@ -26,7 +26,7 @@ const clock = (changes: object) => ({
   ...changes,
 });
 
-/** It brought the whole load. */
+/** Host that carried the whole load. */
 function ownHost({ connections }: Result, boundMs: number): Result['generators'][number] {
   const { opened, held } = connections;
   return { ...generatorHost('a', { share: 1, boundMs }), connections: opened, held: held ?? 0 };
@@ -39,13 +39,13 @@ function batch({ delivery }: Result) {
 describe('the first finding', () => {
   const codesIn = (...findings: ReturnType<typeof finding>[]) => leadingFindings(findings).map(({ code }) => code);
 
-  it('is a standstill of the server rather than a busy machine, though only that casts doubt', () => {
+  it('is a stall of the server rather than a saturated machine, although only the machine casts doubt', () => {
     const late = finding('GENERATOR_LATE');
     const busy = finding('MACHINE_SATURATED', 'busy', { explains: [late.code] });
     assert.deepEqual(codesIn(busy, late, finding('WORKER_STALLED')), ['WORKER_STALLED', 'MACHINE_SATURATED']);
   });
 
-  it('is the one that explains a failure, whatever it is about', () => {
+  it('is the one that explains a failure, whatever its subject', () => {
     const missed = finding('TARGET_NOT_REACHED');
     const skipped = finding('USERS_SKIPPED', 'skipped', { explains: [missed.code] });
     assert.deepEqual(codesIn(finding('WORKER_STALLED'), skipped, missed), ['USERS_SKIPPED', 'WORKER_STALLED']);
@@ -53,7 +53,7 @@ describe('the first finding', () => {
 });
 
 describe('the verdict', () => {
-  it('is VALID when nothing speaks against it, and INVALID when one of several reasons is', () => {
+  it('is VALID without findings, and INVALID if one of several reasons is', () => {
     assert.partialDeepStrictEqual(verdictOf(), { status: 'VALID', codes: [], findings: [] });
     const swapped: Change = (r) => Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
     const disagreeing: Change = (_, f) => othersAccepted(f);
@@ -96,12 +96,12 @@ describe('the verdict', () => {
     r.delivery?.batches.splice(2);
   };
   testCases([
-    ['leaves out what another reason explains', explained, 'WORKER_URLS_WRONG'],
-    ['concludes nothing from the end of a run that ended early', early, 'RUN_INCOMPLETE'],
-    ['nor from broadcasts that it did not finalize', unfinalized, 'RUN_INCOMPLETE', 'stopped', '2 of 2'],
+    ['leaves out consequences of another reason', explained, 'WORKER_URLS_WRONG'],
+    ['draws no conclusion from the end of a run that ended early', early, 'RUN_INCOMPLETE'],
+    ['draws no conclusion from broadcasts that were not finalized', unfinalized, 'RUN_INCOMPLETE', 'stopped', '2 of 2'],
   ]);
 
-  it('leaves out what a stop by the user causes, and keeps what came before it', () => {
+  it('leaves out consequences of a stop by the user, and keeps earlier findings', () => {
     const stop = (lost: Record<string, number>, failures: Record<string, number>) =>
       verdictOf((r, f) => {
         f.aborted = STOPPED;
@@ -122,7 +122,7 @@ describe('workers', () => {
     { worker: 'w1', pid: 11, instance: 'b' },
     { worker: 'w7', pid: 3, instance: 'c' },
   ];
-  const of =
+  const workersAt =
     (atStart: (typeof WORKER)[], atEnd: (typeof WORKER)[]): Change =>
     (_, f) =>
       Object.assign(f, { workersAtStart: atStart, workersAtEnd: atEnd });
@@ -133,14 +133,18 @@ describe('workers', () => {
     (r, f) => [more(r, f), f.snapshots.push(snapshot({ perWorker }))];
 
   testCases([
-    ['one with another process', of([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
-    ['one that was not there', of([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
-    ['two that answer in turn', of([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
-    ['one that no control URL names', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
-    ['those that control URLs name', named({ w0: 3 })],
-    ['of which none is known', named({ w9: 2 }, of([], []))],
-    ['one that answers for both', of([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
-    ['both', of([WORKER, w1], [w1, { ...w1, instance: 'd' }]), ['WORKER_URLS_WRONG', 'PROCESS_ENDED']],
+    ['with a new process', workersAt([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
+    ['new at the end', workersAt([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
+    ['that answer in turn', workersAt([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
+    ['unknown to the control URLs', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
+    ['known to the control URLs', named({ w0: 3 })],
+    ['none known to control', named({ w9: 2 }, workersAt([], []))],
+    ['one that answers for both', workersAt([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
+    [
+      'that answer in turn and restart',
+      workersAt([WORKER, w1], [w1, { ...w1, instance: 'd' }]),
+      ['WORKER_URLS_WRONG', 'PROCESS_ENDED'],
+    ],
   ]);
 });
 
@@ -159,12 +163,18 @@ describe('clocks', () => {
   // The median of this result is 12.5 ms.
   testCases([
     ['far away and well known', known({ uncertaintyUs: 900 })],
-    ['known to a tenth of the latencies', known({ uncertaintyUs: 1200 })],
+    ['with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],
     ['followed', known({ driftUs: 9000, jumpUs: 9000 })],
-    ['of a worker', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
-    ['of a generator host', (r) => r.generators.push(ownHost(r, 1.5)), 'CLOCK_UNCERTAIN', 'host a', '1.50 ms'],
-    ['the worst of several, with those of both ends', several, 'CLOCK_UNCERTAIN', ...worst],
-    ['that no latency counts from', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
+    ['of a worker, too uncertain', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
+    [
+      'of a generator host, too uncertain',
+      (r) => r.generators.push(ownHost(r, 1.5)),
+      'CLOCK_UNCERTAIN',
+      'host a',
+      '1.50 ms',
+    ],
+    ['several too uncertain: the worst, with both ends', several, 'CLOCK_UNCERTAIN', ...worst],
+    ['not used for latencies', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
     ['without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
   ]);
 });
@@ -175,14 +185,14 @@ describe('generator hosts', () => {
     (r, f) => [more(r, f), r.generators.push({ ...ownHost(r, 0), ...changes })];
 
   testCases([
-    ['that opened all connections', host({})],
-    ['that opened others', host({ connections: 3 }), 'ACCOUNTS_MISMATCH', 3],
-    ['that held others', host({ held: 3 }), 'ACCOUNTS_MISMATCH', 3],
-    ['of which nobody knows what they held', host({ held: 3 }, (r) => (r.connections.held = null))],
+    ['opened all connections', host({})],
+    ['opened another number', host({ connections: 3 }), 'ACCOUNTS_MISMATCH', 3],
+    ['held another number', host({ held: 3 }), 'ACCOUNTS_MISMATCH', 3],
+    ['held an unknown number', host({ held: 3 }, (r) => (r.connections.held = null))],
   ]);
 });
 
-it('a target that refused connections kept out of reach asks for no other rate', () => {
+it('a target that is out of reach because of refused connections suggests no other rate', () => {
   const fixOf = (failed: number) => {
     const failures = { namespace_refused: failed };
     const { findings } = verdictOf((result, measurements) => {
@@ -203,10 +213,14 @@ describe('the rate', () => {
   testCases([
     ['within 5 %', rate(476, 500)],
     ['below', rate(474, 500), 'RATE_NOT_REACHED', '474.0 of 500.0'],
-    ['of a fraction', rate(1, 25 / 3), 'RATE_NOT_REACHED', '1.0 of 8.3'],
-    ['that nobody knows', rate(null, null)],
-    ['that is lower only by those that failed', set('connections', { ...failing, achievedRatePerSec: 400 })],
-    ['that is lower than that', set('connections', { ...failing, achievedRatePerSec: 370 }), 'RATE_NOT_REACHED'],
+    ['below a fraction', rate(1, 25 / 3), 'RATE_NOT_REACHED', '1.0 of 8.3'],
+    ['unknown', rate(null, null)],
+    ['lower because of failed connections only', set('connections', { ...failing, achievedRatePerSec: 400 })],
+    [
+      'lower than failed connections explain',
+      set('connections', { ...failing, achievedRatePerSec: 370 }),
+      'RATE_NOT_REACHED',
+    ],
   ]);
 });
 
@@ -215,11 +229,11 @@ describe('broadcasts', () => {
     (counts: object): Change =>
     (r) =>
       Object.assign(batch(r), { received: 4900, ...counts });
-  const nobodyAt =
+  const emptyRooms =
     (count: number): Change =>
     (r) => {
-      const nobody = { expected: 0, received: 0, serverMembers: 0 };
-      for (const one of r.delivery?.batches.slice(0, count) ?? []) Object.assign(one, nobody);
+      const emptyRoom = { expected: 0, received: 0, serverMembers: 0 };
+      for (const one of r.delivery?.batches.slice(0, count) ?? []) Object.assign(one, emptyRoom);
     };
   const confirmedAsFirst: Change = (_, f) =>
     Object.assign(f, { sent: [sent(1, 5), { ...sent(2, 5), confirmedAs: 1 }] });
@@ -280,38 +294,32 @@ describe('broadcasts', () => {
   const inNoColumn = [5000, 4900, 60, 39, 4999];
 
   testCases([
-    ['that are lost while connected', lose({ lostConnected: 100 })],
-    ['that are lost while disconnected, too', lose({ lostConnected: 60, lostDisconnected: 40 })],
+    ['lost while connected', lose({ lostConnected: 100 })],
+    ['lost while connected and disconnected', lose({ lostConnected: 60, lostDisconnected: 40 })],
     ['in no column', lose({ lostConnected: 60, lostDisconnected: 39 }), 'ACCOUNTS_MISMATCH', ...inNoColumn],
-    ['of which several are in no column', severalInNone, 'ACCOUNTS_MISMATCH', 'and 2 more'],
-    ['whose frames nobody counted', set('delivery', { frames: null })],
-    ['whose frames, and connections, a silent process does not tell', silent, 'GENERATOR_SILENT', 1],
-    ['of none', (r) => r.delivery?.batches.splice(0)],
+    ['several in no column', severalInNone, 'ACCOUNTS_MISMATCH', 'and 2 more'],
+    ['with uncounted frames', set('delivery', { frames: null })],
+    ['with unknown frames and connections of a silent process', silent, 'GENERATOR_SILENT', 1],
+    ['none sent', (r) => r.delivery?.batches.splice(0)],
     ['without a ledger', (r) => (r.delivery = null)],
-    ['to nobody, one of them', nobodyAt(1)],
-    ['to nobody, all of them', nobodyAt(12), 'NOBODY_JOINED', 12],
-    [
-      'that nobody confirmed, and no copy of which came',
-      unknown,
-      'BROADCASTS_UNCONFIRMED',
-      '1 of 3',
-      'no confirmation',
-    ],
-    ['of a stopped run, which awaits no confirmation', stoppedUnknown, 'RUN_INCOMPLETE'],
-    ['that nobody confirmed, and copies of which came', unconfirmed],
-    ['whose copies still came when the drain ended', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150.0 s'],
-    ['that arrived before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.00 ms'],
-    ['that arrived a little before, by clocks that are known as badly', littleEarly],
+    ['one to an empty room', emptyRooms(1)],
+    ['all to an empty room', emptyRooms(12), 'NOBODY_JOINED', 12],
+    ['unconfirmed and without copies', unknown, 'BROADCASTS_UNCONFIRMED', '1 of 3', 'no confirmation'],
+    ['unconfirmed in a stopped run', stoppedUnknown, 'RUN_INCOMPLETE'],
+    ['unconfirmed with copies', unconfirmed],
+    ['with copies that still came when the drain ended', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150.0 s'],
+    ['received before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.00 ms'],
+    ['received slightly before they were sent, within the clock uncertainty', littleEarly],
     ['with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.00 ms', '2.00 ms'],
     ['with a round trip of NaN', roundTrip(Number.NaN), 'IMPOSSIBLE_REPORT', '1 of 4', 'no number', '2.00 ms'],
-    ['that a worker sent before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800 ms'],
-    ['that were not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
-    ['that a worker confirms as another one', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
+    ['sent by a worker before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800 ms'],
+    ['not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
+    ['confirmed by a worker with another number', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
   ]);
 
-  it('have what to do by whose event they are', () => {
+  it('have a fix that depends on the source of the event', () => {
     const ownEvent = newOwnEvent('said', '$.0.id', 'run', true);
-    for (const change of [nobodyAt(12), unsent]) {
+    for (const change of [emptyRooms(12), unsent]) {
       const ofOwn: Change = (r, f) => {
         Object.assign(r.delivery ?? {}, { source: 'own event' });
         Object.assign(f, { ownEvent });

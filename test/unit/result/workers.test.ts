@@ -1,4 +1,4 @@
-/** What the workers tell of themselves. */
+/** Self-reported data of the workers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { serverDescription } from '../../../plugin/result/assemble-environment.ts';
@@ -12,11 +12,11 @@ const TUNED: ServerDescription = {
   options: { pingInterval: '25000' },
 };
 
-it('workers that are alike are one server', () => {
+it('equal workers are one server', () => {
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: TUNED }]), TUNED);
 });
 
-it('reports workers that differ, with the values of each', () => {
+it('lists the values of workers that differ', () => {
   const other: ServerDescription = { kind: 'own', tunings: {}, options: { pingInterval: '10000' } };
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: other }]), {
     kind: 'own',
@@ -25,7 +25,7 @@ it('reports workers that differ, with the values of each', () => {
   });
 });
 
-it('no worker, or one that does not describe itself as it should, leaves the server unknown', () => {
+it('the server is unknown without a worker, or with an incomplete description', () => {
   const wrong = { kind: 'fast' } as unknown as ServerDescription;
   for (const workers of [[], [{ server: TUNED }, { server: wrong }]]) {
     assert.equal(serverDescription(workers), null);
@@ -39,7 +39,7 @@ const eventLoops = [{ worker: 'w0', seconds: [1], delayP99Ms: [2], delayMaxMs: [
 const eventLoop = { t: [1], delayP99Ms: [2], delayMaxMs: [3] };
 
 describe('workers over time', () => {
-  it('have their processes and their event loops by name; a restarted one has both of its processes', () => {
+  it('have processes and event loops by name, both processes for a restarted worker', () => {
     const workersAtStart = [identity('w0', 10), identity('w1', 11)];
     const workersAtEnd = [identity('w0', 10), identity('w1', 12)];
     const measured = measurements({ workersAtStart, workersAtEnd, eventLoops });
@@ -51,7 +51,7 @@ describe('workers over time', () => {
     ]);
   });
 
-  it('on other machines have what they tell by themselves', () => {
+  it('on other machines have only self-reported figures', () => {
     const found = workersOverTime(measurements({ eventLoops }), { workers: () => [] });
     assert.deepEqual(found, [{ worker: 'w0', process: null, eventLoop }]);
   });
