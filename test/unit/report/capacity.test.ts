@@ -14,16 +14,22 @@ import { workerResources } from '../../helpers/worker-resources.ts';
 
 const at = (...bytes: number[]) => bytes.map((workerRss, index) => ({ connections: index * 100, workerRss }));
 
-/** Memory at rest, and before the collections; at the peak; and in service. */
+/** Memory at rest, before the collections, at the peak, and in service. */
 const CASES: [what: string, atRest: number[], before: number[], peak: number | undefined, inService: number[]][] = [
-  ['is what was read before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
-  ['is so where nothing was higher later', [100, 150, 200], [110, 175, 240], 190, [110, 175, 240]],
+  ['equals the readings before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
+  [
+    'equals the readings before the collections if the peak is lower',
+    [100, 150, 200],
+    [110, 175, 240],
+    190,
+    [110, 175, 240],
+  ],
   // 200 more at 200 connections are 100 more at 100.
-  ['has what the peak adds, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
-  // A collection before the peak left more garbage at 100 than that.
-  ['has what was read before, where it is more', [100, 150, 200], [100, 260, 240], 400, [100, 260, 400]],
-  ['has nothing in proportion to a baseline alone', [100], [110], 400, [110]],
-  ['is not known where nobody reads it', [1, 2], [], undefined, []],
+  ['includes what the peak adds, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
+  // At 100 connections, the reading before a collection exceeds the share of the peak.
+  ['uses the reading before the collections if it is higher', [100, 150, 200], [100, 260, 240], 400, [100, 260, 400]],
+  ['is not scaled from a baseline alone', [100], [110], 400, [110]],
+  ['is unknown without readings', [1, 2], [], undefined, []],
 ];
 for (const [what, atRest, before, workerRss, inService] of CASES) {
   it(`memory in service ${what}`, () => {
@@ -35,7 +41,7 @@ for (const [what, atRest, before, workerRss, inService] of CASES) {
 
 const GIB = 1024 ** 3;
 
-test('counts the connections that fit into the budget in service, and lists the lowest limit first', () => {
+test('counts the connections in service that fit into the budget, and lists the lowest limit first', () => {
   const { memoryLimited, limits, lowest } = computeCapacity(perfectResult(), 2 * GIB);
   assert.ok(memoryLimited);
   // 110 MB at no connections; 15,000 bytes each at rest, and 15 MB more in service at 5,000.
@@ -46,7 +52,7 @@ test('counts the connections that fit into the budget in service, and lists the 
   assert.equal(lowest, 'workerFileDescriptors');
 });
 
-test('memory in service with a doubt is no limit, whatever memory at rest is', () => {
+test('memory in service with a doubt sets no limit, whatever memory at rest is', () => {
   const result = perfectResult();
   const { systemUsed } = result.memory.inService?.perConnectionBytes ?? {};
   assert.ok(systemUsed);
@@ -92,7 +98,7 @@ test('takes files, containers and machines of a remote deployment as limits if i
   assert.deepEqual(column(computeCapacity(remote, GIB).unknown, 'name'), ['workerMemory'], 'only some have a limit');
 });
 
-test('limits a remote deployment by the CPU that pings take of the workers’ own cores', () => {
+test('limits a remote deployment by the CPU for pings on the cores that its workers can use', () => {
   const all = computeCapacity(resultWithPings(), GIB).pings?.connections ?? 0;
   const own = workerResources();
   const { run, workers, workerMachines } = remoteResult([own, { ...own, worker: 'w1', usableCores: 0.5 }]);
@@ -101,7 +107,7 @@ test('limits a remote deployment by the CPU that pings take of the workers’ ow
   assert.ok(Math.abs(pings - all * 0.75) <= 1, `${pings} of ${all}`);
 });
 
-/** As if the one were measured like the other. */
+/** Copies the figures of one layer to another. */
 function copyFigure({ memory }: Result, from: string, to: string): void {
   const { perConnectionBytes, inService, plateaus, peakBytes } = memory;
   const all = [...plateaus, ...(inService?.plateaus ?? []), peakBytes, ...(inService ? [inService.peakBytes] : [])];
@@ -112,7 +118,7 @@ function copyFigure({ memory }: Result, from: string, to: string): void {
   }
 }
 
-test('in a container, its memory is a wall, and its quota counts as cores', () => {
+test('in a container, memory is limited by its own limit, and its quota counts as cores', () => {
   const result = resultWithPings();
   const all = computeCapacity(result, GIB).pings?.connections ?? 0;
   copyFigure(result, 'systemUsed', 'containerUsed');
@@ -125,14 +131,14 @@ test('in a container, its memory is a wall, and its quota counts as cores', () =
   assert.ok(container && machine && container < machine / 5, `${container} of ${machine}`);
 });
 
-test('the pings of so many idle connections take all cores, by workers and proxy', () => {
+test('pings limit idle connections by the CPU of workers and proxy', () => {
   const { pings, limits } = computeCapacity(resultWithPings(), GIB);
   // 2.1 and 0.4 % of a core for 5,000 connections, on two cores; 2.75 % at most, and 2.25 % at least.
   assert.deepEqual(pings, { intervalMs: 25_000, connections: 400_000, low95: 363_636, high95: 444_444 });
   assert.ok(limits.some(({ name, max }) => name === 'pings' && max === 400_000));
 });
 
-test('nothing is claimed of pings that the hold did not have, or that the noise hides', () => {
+test('pings set no limit if the hold had none, or if noise hides their CPU', () => {
   const [short, noisy, silent] = [resultWithPings(), resultWithPings(), resultWithPings()];
   short.stages = [
     { name: 'hold', t: 60 },
@@ -151,7 +157,7 @@ test('nothing is claimed of pings that the hold did not have, or that the noise 
   assert.equal(noPingLimit(perfectResult()), null, 'there was no hold');
 });
 
-test('ignores limits below the connections held, and budgets', () => {
+test('ignores limits and budgets below the connections held', () => {
   const result = perfectResult();
   result.capacity.limits = [
     { name: 'machineMemory', max: 4000 },

@@ -23,27 +23,27 @@ function svgOf(chart: Chart | null): string {
   return chart ? draw(chart).wide : '';
 }
 
-/** How many shapes have this colour. */
+/** Number of shapes with this colour. */
 function marks(chart: Chart | null, color: string): number {
   return svgOf(chart).match(new RegExp(`(?:stroke|fill)="var\\(--${color}\\)"`, 'g'))?.length ?? 0;
 }
 
 const names = (chart: Chart | null) => chart?.legend.map(({ name }) => name);
 
-it('axes count time as clocks do', () => {
+it('axes show time as clocks do', () => {
   assert.deepEqual([0, 9.6, 75, 3661].map(clock), ['0:00', '0:10', '1:15', '1:01:01']);
   assert.deepEqual(clockTicks(20, 110, 240), [30, 60, 90]);
   assert.deepEqual(clockTicks(0, 1_000_000, 300), [0, 201_600, 403_200, 604_800, 806_400]);
   assert.deepEqual([0.25, 9999, 12_500].map(short), ['0.25', '9,999', '12.5k']);
 });
 
-describe('over time', () => {
+describe('charts over time', () => {
   const samplesOf = (layersAt: (t: number) => object) => ({
     ...perfectResult(),
     samples: [0, 5, 10].map((t) => ({ t, connections: 0, ...layersAt(t) })),
   });
 
-  it('labels stages that have room, and shades those that last', () => {
+  it('label stages that are wide enough, and shade those that last', () => {
     const stages = Object.entries({ baseline: 0, hold: 0.1, broadcasts: 5 }).map(([name, t]) => ({ name, t }));
     const points = [0, 10].map((x): [number, number] => [x, 1 + x / 10]);
     const curve = { name: 'one', color: 'var(--blue)', points };
@@ -55,13 +55,13 @@ describe('over time', () => {
     assert.equal(cpuOverTime(perfectResult()), null);
   });
 
-  it('memory is PSS, or RSS where PSS is not a curve', () => {
+  it('memory shows PSS, or RSS if PSS is not a curve', () => {
     const once = samplesOf((t) => ({ worker: { rssBytes: 2e6, ...(t < 1 && { pssBytes: 1e6 }) } }));
     assert.match(memoryOverTime(once)?.title ?? '', /RSS/);
     assert.match(memoryOverTime(measured)?.title ?? '', /PSS/);
   });
 
-  it('CPU has a line of other programs and one of the hypervisor, where they took some', () => {
+  it('CPU shows other programs and the hypervisor if they used CPU', () => {
     const chart = (others: number, steal: number) => {
       const ofOthers = { others: { cpuPercent: others }, steal: { cpuPercent: steal } };
       const ofUs = { system: { cpuPercent: 50 }, worker: { cpuPercent: 30 } };
@@ -72,7 +72,7 @@ describe('over time', () => {
     assert.deepEqual(chart(60, 24), ['Other programs', 'Hypervisor (steal)']);
   });
 
-  it('connecting has a panel of errors only where there were some, and is nothing in older results', () => {
+  it('connects have a panel of errors only if errors occurred, and no chart in older results', () => {
     const chart = (...failed: number[]) => {
       const result = perfectResult();
       const counts = { opened: [5, 5, 0, 5], failed, ended: [0, 0, 0, 0] };
@@ -85,7 +85,7 @@ describe('over time', () => {
     assert.ok(marks(chart(0, 7, 0, 0), 'red') > 0);
   });
 
-  it('each worker has a curve, and many have their extremes', () => {
+  it('workers have a curve each, or only their extremes if there are many', () => {
     const shown = (count: number) => {
       const workers = Array.from({ length: count }, (_, index) => ({
         worker: `w${index}`,
@@ -97,7 +97,7 @@ describe('over time', () => {
     assert.deepEqual([shown(2), shown(20)?.length, shown(0)], [['w0', 'w1'], 3, undefined]);
   });
 
-  it('waves and faults have theirs, and other runs none', () => {
+  it('waves and faults have charts of their own, and other runs have none', () => {
     const result = perfectResult();
     assert.equal(readingsOverTime(waves())?.legend.length, 3);
     assert.equal(readingsOverTime(result), null);
@@ -106,7 +106,7 @@ describe('over time', () => {
   });
 });
 
-it('memory against connections has all layers of the deployment, and the workers also in service', () => {
+it('memory against connections shows all layers of the deployment, and the workers also in service', () => {
   const chart = memoryByConnections(measured);
   const shown = names(chart) ?? [];
   assert.ok(shown.includes('Workers PSS at rest') && shown.includes('nginx RSS at rest'), String(shown));
@@ -120,7 +120,7 @@ it('memory against connections has all layers of the deployment, and the workers
   assert.equal(memoryByConnections(result), null);
 });
 
-describe('copies', () => {
+describe('charts of copies', () => {
   it('mark first, p50, p99 and last copy of each broadcast', () => {
     const result = perfectResult();
     const chart = broadcastTimes(result);
@@ -131,7 +131,7 @@ describe('copies', () => {
   it('draw a curve by percentile only from a readable histogram', () => {
     assert.equal(oneWayPercentiles(measured)?.legend.length, 3);
     const { latency } = perfectResult();
-    // Of the real one, with so many bytes behind its end that who unpacks them has no memory left.
+    // A valid histogram followed by so many bytes that unpacking them would exhaust memory.
     const real = Buffer.from(measured.latency.histograms.oneWayLocal ?? '', 'base64');
     const [head, body] = [real.subarray(0, 8), real.subarray(8)];
     const bomb = deflateSync(Buffer.concat([inflateSync(body), Buffer.alloc(2 ** 21)]));
@@ -143,8 +143,8 @@ describe('copies', () => {
   });
 });
 
-describe('the values of a chart', () => {
-  it('are those of the densest curve’s points, with the nearest of the others, and none in a gap', () => {
+describe('the readout of a chart', () => {
+  it('follows the points of the densest curve, with the nearest values of the rest, and none in a gap', () => {
     const curve = (...points: [number, number][]) => ({ name: '', color: '', unit: '', points });
     const curves = [curve([0, 1], [5, Number.NaN], [10, 3.00004]), curve([10.5, 12345.6])];
     const { at, labels, series } = readoutOf({ from: 0, to: 20, label: (x) => `${x} s` }, curves);
@@ -153,7 +153,7 @@ describe('the values of a chart', () => {
     assert.deepEqual({ first, second }, { first: [1, 3], second: [null, 12346] });
   });
 
-  it('name the time and the stage, and each broadcast', () => {
+  it('shows the time and the stage, and each broadcast', () => {
     const { readout } = cpuOverTime(measured) ?? {};
     assert.ok(readout?.labels.some((label) => /^\d:\d\d, broadcasts$/.test(label)));
     assert.equal(readout?.series[0]?.values.length, readout?.at.length);

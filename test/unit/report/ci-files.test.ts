@@ -1,4 +1,4 @@
-/** Files that other programs read. */
+/** Report files for other programs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { XMLParser } from 'fast-xml-parser';
@@ -11,7 +11,7 @@ import { perfectResult } from '../../helpers/results.ts';
 
 type Case = Record<string, unknown>;
 
-/** As a CI server reads it. @returns its cases, its attributes, and how many there are in all, failed, in error and skipped */
+/** Parses a suite like a CI server. @returns its cases, attributes, and counts: all, failed, in error, skipped */
 function suiteOf(result: Result) {
   const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '@', trimValues: false });
   const { testsuites } = parser.parse(renderJunit(result)) as { testsuites: { testsuite: Case } };
@@ -40,7 +40,7 @@ describe('junit.xml', () => {
     assertGolden(t, 'junit.txt', results.map(renderJunit).join('\n'));
   });
 
-  it('leads with the first finding, also if it only informs', () => {
+  it('starts with the first finding, even if it is only informational', () => {
     const [leak, busy] = [finding('BROADCASTS_DELAYED', '2 took 2.0 s'), finding('MACHINE_SATURATED')];
     const { cases, counts } = suiteOf(withFindings(perfectResult(), leak, busy));
     assert.equal(cases[0]?.['@name'], 'BROADCASTS_DELAYED');
@@ -51,7 +51,7 @@ describe('junit.xml', () => {
     assert.equal(failing[0]?.['@name'], 'every member receives every broadcast');
   });
 
-  it('takes markup and characters that XML has not for text', () => {
+  it('escapes markup and characters that XML does not allow', () => {
     const nasty = '"><failure/>&\u0000\u001b[31m]]>';
     const result = perfectResult();
     result.run.scenario = nasty;
@@ -76,14 +76,14 @@ it('samples.csv has a row for each sample, and empty fields for unmeasured figur
   );
 });
 
-it('samples.csv has no column for each of endless names', () => {
+it('samples.csv limits the number of columns', () => {
   const samples = Array.from({ length: 500 }, (_, row) => ({ t: row, connections: 0, [`name ${row}`]: row }));
   const lines = renderSamplesCsv({ ...perfectResult(), samples }).split('\n');
   assert.ok((lines[0] ?? '').split(',').length < samples.length);
   assert.equal(lines.length, samples.length + 2);
 });
 
-it('samples.csv quotes text, and lets none become a formula', () => {
+it('samples.csv quotes text, and keeps it from becoming a formula', () => {
   const samples = [{ t: 0, connections: 0, worker: '=HYPERLINK("x"),1', '@k': '-1+1' }];
   const [head, row] = renderSamplesCsv({ ...perfectResult(), samples }).split('\n');
   assert.equal(head, "t,connections,worker,'@k");

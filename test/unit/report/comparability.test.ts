@@ -1,4 +1,4 @@
-/** The conditions in which runs differ besides their figures. */
+/** Differences in the conditions of runs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -7,23 +7,23 @@ import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import { run, setOf } from '../../helpers/run-sets.ts';
 
-describe('what else differs', () => {
+describe('the differences in conditions', () => {
   const differing = (change: (result: Result) => unknown, before = run()) =>
     compare([setOf(before), setOf(run(change))]).mismatches;
 
-  it('is nothing of two equal runs', () => {
+  it('are empty for two equal runs', () => {
     const found = differing(({ run: it, environment }) => {
       it.id = 'another';
       environment.configHash = '01';
       environment.settings.results = 'elsewhere';
       environment.limits.serverOpenFiles = 48;
-      // Of a server that was started for the run.
+      // A server that was started for the run.
       environment.settings.workerSources = { pids: [4711] };
     });
     assert.deepEqual(found, []);
   });
 
-  it('is separate from differences that may be the change under study', () => {
+  it('are separate from differences that may be the change under study', () => {
     const found = differing(({ connections, environment, run: it }) => {
       connections.target = 10_000;
       environment.cpu = 'another processor';
@@ -42,7 +42,7 @@ describe('what else differs', () => {
     ]);
   });
 
-  it('is each condition of the load, the machine and the system', () => {
+  it('include each condition of the load, the machine and the system', () => {
     const found = differing(({ run: it, connections, latency, memory, environment, generators }) => {
       Object.assign(it, { scenario: 'other', engine: 'other', profile: 'remote' });
       Object.assign(connections, { transports: null, compression: null });
@@ -67,7 +67,7 @@ describe('what else differs', () => {
     ]);
   });
 
-  it('is compression only where it was granted, and the way of all connections', () => {
+  it('include compression only if it was granted, and the transport of all connections', () => {
     const of = (asked: boolean, granted: number, configured = 'websocket') =>
       run(({ connections }) => {
         connections.compression = { asked, granted, byServer: false };
@@ -81,7 +81,7 @@ describe('what else differs', () => {
     ]);
   });
 
-  it('is the shares of several hosts, and not which host has which, nor a host that brings all of the load', () => {
+  it('include the shares of several hosts, but not which host has which share, or a single host', () => {
     const withHosts = (...shares: number[]) =>
       run(({ generators }) =>
         generators.push(...shares.map((share, index) => generatorHost(`load-${index}`, { share }))),
@@ -93,11 +93,11 @@ describe('what else differs', () => {
       assert.deepEqual(differences(before, withHosts(0.5, 0.5)), ['shares of the generator hosts']);
   });
 
-  it('ignores a set without results', () => {
+  it('ignore a set without results', () => {
     assert.deepEqual(compare([setOf(run()), setOf(), setOf(run())]).mismatches, []);
   });
 
-  it('lists servers by name, tuning and option, or as one line if one of them is unknown', () => {
+  it('list servers by name, tuning and option, or as one line if one of them is unknown', () => {
     const found = differing(({ environment: { server } }) => {
       if (!server) return;
       Object.assign(server, { kind: 'untuned', tunings: { ...server.tunings, dropRequest: 'off' } });

@@ -1,4 +1,4 @@
-/** A comparison in words: its headline, its report, and what of runs counts of which others took the CPUs. */
+/** Text of a comparison: headline, report, and disturbed runs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -30,7 +30,7 @@ describe('the headline', () => {
     return { ...setOf(...runs(valid).results, ...invalid(runs(spoilt)).results), lost: missing };
   };
   const repeated = (result: Result) => setOf(result, result, result);
-  /** Runs that failed without a figure that says so. */
+  /** Runs that failed without a figure that shows the failure. */
   const broken = (count: number) =>
     setOf(
       ...Array.from({ length: count }, () =>
@@ -44,7 +44,7 @@ describe('the headline', () => {
   const without = repeated(run((one) => (one.delivery = null)));
   const partly = setOf(...withDelivery.results.slice(2), ...without.results.slice(1));
   const CASES: [what: string, a: RunSet, b: RunSet, answer: string, text: RegExp][] = [
-    ['names what is worse, also of single runs', failed(0), failed(400), 'worse', /^worse in Connections failed; /],
+    ['a worse figure, also in single runs', failed(0), failed(400), 'worse', /^worse in Connections failed; /],
     [
       'single runs without a difference',
       failed(0),
@@ -52,18 +52,30 @@ describe('the headline', () => {
       'inconclusive',
       /^inconclusive in Connect time p99, .*: too few runs; .* Memory per connection: its interval .*; no difference in \d/,
     ],
-    ['names a run that failed, and why', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
-    ['names runs that failed, and why', repeated(run()), broken(3), 'worse', /^B failed in 3 of 3 runs: no adapter; /],
-    ['says nothing of failures on both sides', broken(1), broken(1), 'inconclusive', /^inconclusive/],
-    ['what only one side has', withDelivery, without, 'inconclusive', /unknown for B: D/],
-    ['what most runs of a side lack', withDelivery, partly, 'inconclusive', /^known in 1 of 3 runs of B: Delivered/],
+    ['a failed run, with the reason', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
+    [
+      'several failed runs, with the reason',
+      repeated(run()),
+      broken(3),
+      'worse',
+      /^B failed in 3 of 3 runs: no adapter; /,
+    ],
+    ['failures on both sides', broken(1), broken(1), 'inconclusive', /^inconclusive/],
+    ['a figure that one side lacks', withDelivery, without, 'inconclusive', /unknown for B: D/],
+    [
+      'a figure that most runs of a side lack',
+      withDelivery,
+      partly,
+      'inconclusive',
+      /^known in 1 of 3 runs of B: Delivered/,
+    ],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
     ['all runs INVALID', side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
-    ['most were INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
+    ['most runs of the first side INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
     ['one of several INVALID', side(5, 0), side(4, 1), 'inconclusive', /^0 of 5 and 1 of 5 runs/],
-    ['a single one INVALID before', side(0, 1), side(5, 0), 'inconclusive', /INVALID/],
+    ['a single run of the first side INVALID', side(0, 1), side(5, 0), 'inconclusive', /INVALID/],
     ['a single run INVALID', side(1, 0), side(0, 1), 'inconclusive', /INVALID/],
-    ['one on both sides', side(4, 1), side(4, 0, 1), 'no-difference', /^no difference/],
+    ['one on both sides INVALID', side(4, 1), side(4, 0, 1), 'no-difference', /^no difference/],
   ];
   for (const [what, a, b, expected, text] of CASES) {
     it(what, () => {
@@ -75,7 +87,7 @@ describe('the headline', () => {
 });
 
 describe('a comparison as a report', () => {
-  it('shows the interval by which it decides, also of single runs', () => {
+  it('shows the interval behind its answer, also for single runs', () => {
     const { figures } = compare([slopeRun(15_000, 100), slopeRun(16_000, 100)]);
     const [difference] =
       figures.find(({ path }) => path === 'memory.perConnectionBytes.workerPss.slope')?.differences ?? [];
@@ -102,7 +114,7 @@ describe('a comparison as a report', () => {
     assert.match(renderHtml(document), /class="worse"><span aria-hidden="true">▼ <\/span>WORSE/);
   });
 
-  it('names the differences of two loads, and compares no counts of connections', () => {
+  it('lists the differences of two loads, and compares no counts of connections', () => {
     const other = one('5k', ({ run: it, connections, environment }) => {
       Object.assign(it, { scenario: '10k' });
       Object.assign(connections, { target: 10_000, peak: 10_000, held: 10_000 });
@@ -125,8 +137,8 @@ describe('a comparison as a report', () => {
   });
 });
 
-describe('runs that others disturbed', () => {
-  /** As others took so many of two cores while it connected. */
+describe('runs disturbed by other programs', () => {
+  /** Runs with CPU used by other programs during the ramp, on two cores. */
   const disturbed = (othersCores: number, set: RunSet, busyCores = 1): RunSet => {
     const rest = { stealCores: 0, oursCores: 0.5, kernelCores: 0, busyCores, errorCores: 0.1 };
     const programs = [{ name: 'tsc', cores: othersCores }];
@@ -136,7 +148,7 @@ describe('runs that others disturbed', () => {
   };
   const quiet = latencies(10, 10.1, 9.9, 10, 10.1);
 
-  it('have no times, and the comparison says so, with the cause', () => {
+  it('lose their times, and the comparison reports it with the cause', () => {
     const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
     assert.equal(answer(quiet, slow, ONE_WAY), 'inconclusive');
     const comparison = compare([quiet, slow]);
@@ -144,19 +156,19 @@ describe('runs that others disturbed', () => {
     assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
   });
 
-  it('on both sides show no difference in nothing', () => {
+  it('on both sides are inconclusive', () => {
     const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
     const headline = headlineOf(compare([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
     assert.equal(headline.answer, 'inconclusive', headline.text);
     assert.match(headline.text, /^times, rates and CPU do not count/);
   });
 
-  it('still have counts, and memory', () => {
+  it('keep their counts and memory', () => {
     assert.equal(answer(failed(0), disturbed(1.1, failed(7)), 'connections.failed'), 'worse');
     assert.equal(answer(slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10)), WORKER), 'worse');
   });
 
-  it('are counted where some of the runs are', () => {
+  it('are counted if only some runs are disturbed', () => {
     const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
     assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
   });

@@ -1,4 +1,4 @@
-/** Which figures of two sets of runs differ, by how much, and how sure that is. */
+/** Differences between two sets of runs, with their size and certainty. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
@@ -32,36 +32,42 @@ it('every figure is a key of the result document', () => {
   }
 });
 
-describe('the answer of a figure', () => {
+describe('the answer for a figure', () => {
   const [steady, baseline] = [latencies(50, 51, 49, 50, 50), latencies(49, 50, 51, 50, 50)];
   const uncounted = setOf(run((result) => (result.delivery = null)));
   const CASES: [name: string, a: RunSet, b: RunSet, path: string, answer: string][] = [
     ['repeats far apart', steady, latencies(70, 71, 69, 70, 70), ONE_WAY, 'worse'],
     ['repeats far apart, lower', steady, latencies(30, 31, 29, 30, 30), ONE_WAY, 'better'],
-    ['where higher is better', rates(500, 501, 499), rates(300, 301, 299), 'connections.achievedRatePerSec', 'worse'],
+    [
+      'repeats where higher is better',
+      rates(500, 501, 499),
+      rates(300, 301, 299),
+      'connections.achievedRatePerSec',
+      'worse',
+    ],
     ['repeats within their spread', latencies(40, 50, 60), latencies(45, 55, 65), ONE_WAY, 'inconclusive'],
     ['repeats within the margin', steady, latencies(50, 51, 52, 50, 51), ONE_WAY, 'no-difference'],
-    ['one run within the repeats’ spread', baseline, latencies(50.5), ONE_WAY, 'no-difference'],
-    ['one run beyond it', baseline, latencies(90), ONE_WAY, 'worse'],
-    ['one run each, of unknown noise', latencies(10), latencies(1000), ONE_WAY, 'inconclusive'],
-    ['several times as much', latencyOfOne(50), latencyOfOne(400), ONE_WAY, 'worse'],
-    ['within the accuracy of 2 %', latencies(50, 50, 50), latencies(51, 51, 51), ONE_WAY, 'no-difference'],
-    ['above both', latencies(50, 50, 50), latencies(55.1, 55.1, 55.1), ONE_WAY, 'worse'],
-    ['lines of one run each', slopeRun(10_000, 300), slopeRun(10_400, 300), WORKER, 'inconclusive'],
-    ['lines that nothing tells apart', slopeRun(10_000, 10), slopeRun(10_900, 10), WORKER, 'inconclusive'],
+    ['one run within the spread of repeats', baseline, latencies(50.5), ONE_WAY, 'no-difference'],
+    ['one run outside the spread of repeats', baseline, latencies(90), ONE_WAY, 'worse'],
+    ['one run each, with unknown noise', latencies(10), latencies(1000), ONE_WAY, 'inconclusive'],
+    ['one run each, several times as high', latencyOfOne(50), latencyOfOne(400), ONE_WAY, 'worse'],
+    ['repeats within the accuracy of 2 %', latencies(50, 50, 50), latencies(51, 51, 51), ONE_WAY, 'no-difference'],
+    ['repeats outside spread and accuracy', latencies(50, 50, 50), latencies(55.1, 55.1, 55.1), ONE_WAY, 'worse'],
+    ['wide lines of one run each', slopeRun(10_000, 300), slopeRun(10_400, 300), WORKER, 'inconclusive'],
+    ['lines within the margin of error', slopeRun(10_000, 10), slopeRun(10_900, 10), WORKER, 'inconclusive'],
     ['lines far apart', slopeRun(10_000, 10), slopeRun(11_100, 10), WORKER, 'worse'],
     ['a line below 0, which is no improvement', slopeRun(10_000, 10), slopeRun(-10_000, 10), WORKER, 'inconclusive'],
     ['a reference below 0', slopeRun(-10_000, 10), slopeRun(10_000, 10), WORKER, 'inconclusive'],
     ['one copy lost', lost(0), lost(1), 'delivery.coverage', 'worse'],
-    ['failures, whatever the spread', failed(0, 50), failed(400), 'connections.failed', 'worse'],
-    ['counts vary', failed(3), failed(4), 'connections.failed', 'inconclusive'],
+    ['failures with a large spread', failed(0, 50), failed(400), 'connections.failed', 'worse'],
+    ['counts that vary', failed(3), failed(4), 'connections.failed', 'inconclusive'],
     ['counts within those of repeats', failed(2, 9), failed(10), 'connections.failed', 'inconclusive'],
     ['counts as far apart as repeats', failed(2, 9), failed(21), 'connections.failed', 'inconclusive'],
-    ['counts further apart', failed(2, 9), failed(23), 'connections.failed', 'worse'],
-    ['connections that drop', held(5000, 5000), held(4900, 4000), 'connections.held', 'worse'],
-    ['in half of the runs', held(5000, 5000), held(5000, 4000), 'connections.held', 'inconclusive'],
-    ['copies that one side counts', uncounted, lost(0), 'delivery.coverage', 'inconclusive'],
-    ['what all layers keep, by its line', setOf(run()), setOf(run()), 'memory.perConnection.bytes', 'inconclusive'],
+    ['counts further apart than repeats', failed(2, 9), failed(23), 'connections.failed', 'worse'],
+    ['dropped connections in all runs', held(5000, 5000), held(4900, 4000), 'connections.held', 'worse'],
+    ['dropped connections in half of the runs', held(5000, 5000), held(5000, 4000), 'connections.held', 'inconclusive'],
+    ['copies counted on one side only', uncounted, lost(0), 'delivery.coverage', 'inconclusive'],
+    ['total memory, from its line', setOf(run()), setOf(run()), 'memory.perConnection.bytes', 'inconclusive'],
   ];
   for (const [name, a, b, path, expected] of CASES) {
     it(`${name}: ${expected}`, () => assert.equal(answer(a, b, path), expected));
@@ -77,15 +83,15 @@ describe('the answer of a figure', () => {
     assert.deepEqual(unknown, { answer: 'inconclusive', value: 990, share: 99, invalidatedBy: [], ...none });
     const [line] = figure([slopeRun(10_000, 300), slopeRun(20_000, 300)], WORKER).differences;
     assert.equal(line?.noise, 'fit');
-    // Each: 300 ÷ t(0.95, 3) = 300 ÷ 3.182 = 94.28. Together √2 × 94.28 = 133.3, with 6 degrees.
+    // Each: 300 ÷ t(0.95, 3) = 300 ÷ 3.182 = 94.28. Both: √2 × 94.28 = 133.3, with 6 degrees.
     assert.ok((line.high ?? 0) - 10_000 > 2.447 * 133.3);
   });
 
-  it('has the difference that would have been seen', () => {
+  it('has the detectable difference', () => {
     const [difference] = figure([latencies(49, 50, 51), latencies(49, 50, 51)], ONE_WAY).differences;
     const half = ((difference?.high ?? 0) - (difference?.low ?? 0)) / 2;
     assert.ok((difference?.detectable ?? 0) > half && (difference?.detectable ?? 0) < 4 * half);
-    // Runs that do not vary: by the accuracy alone.
+    // Constant runs have only the error of the accuracy.
     assert.equal(figure([latencies(200, 200), latencies(200, 200)], ONE_WAY).differences[0]?.detectable, 4);
     const shown = (a: RunSet, b: RunSet) => comparedTable('', [figure([a, b], ONE_WAY)], 1, ['A', 'B']).rows[0]?.at(-1);
     assert.equal(shown(latencies(200, 200), latencies(200, 200)), '± 2 %');
@@ -99,7 +105,7 @@ describe('the answer of a figure', () => {
     assert.ok(paths(setOf(run(({ memory }) => delete memory.perConnectionBytes.workerPss))).includes(rss));
   });
 
-  it('is absent for a cost that lacks a part, and for a line with a doubt', () => {
+  it('is absent for an incomplete cost, and for a line with a doubt', () => {
     const cost = 'memory.perConnection.bytes';
     const spoiled = run(({ memory }) => {
       Object.assign(memory.perConnection ?? {}, { isAtLeast: true });
@@ -156,12 +162,12 @@ describe('the interval of a difference', () => {
     assert.ok(Math.abs((difference?.low ?? 1e9) / low - 1) < 1e-4, `${path}: ${difference?.low}, not ${low}`);
   };
 
-  it('is the 95 % interval of this figure alone, however many are compared', () => {
+  it('is the 95 % interval of this figure alone, however many figures are compared', () => {
     for (const path of ['connections.achievedRatePerSec', ONE_WAY, 'latency.oneWayMs.p99'])
       for (const compared of [sets, [...sets, ...sets.slice(1)]]) assertLow(compared, path, Math.sqrt(200 / 3), 4);
   });
 
-  it('is by the noise of the levels in a study, if its sides have few runs', () => {
+  it('uses the noise of all levels in a study if its sides have few runs', () => {
     const levelNoise = [new Map([[ONE_WAY, { share: 0.1, degrees: 8 }]])];
     const noisesOf = (compared: RunSet[], noise?: typeof levelNoise) => {
       const { figures } = compare(compared.map((set) => ({ ...set, ...(noise && { levelNoise: noise }) })));
@@ -173,7 +179,7 @@ describe('the interval of a difference', () => {
     assert.deepEqual(noisesOf([latencies(40, 50, 60), latencies(70)]), ['repeats']);
   });
 
-  it('uses the further end of each interval for broadcasts of single runs, of at least two', () => {
+  it('uses the wider end of each interval for broadcasts of single runs, if there are at least two', () => {
     const lowOf = (low95: number, high95: number, count = 11) => {
       const set = latencyOfOne(100);
       for (const { latency } of set.results) {
@@ -202,7 +208,7 @@ describe('the interval of a difference', () => {
     assert.equal(width(latencyOfOne(50), repeats, ONE_WAY), width(latencies(50), repeats, ONE_WAY));
   });
 
-  it('includes the error of intervals too wide to quote, however often the runs repeat', () => {
+  it('includes the error of intervals that are too wide to report, however often the runs repeat', () => {
     const cost = 'memory.perConnection.bytes';
     const costsOf = (bytes: number, high95: number) =>
       setOf(
@@ -220,7 +226,7 @@ describe('the interval of a difference', () => {
     assert.equal(figure([known, wide], cost).differences[0]?.runsNeeded, null);
   });
 
-  it('is not narrower where a cost that cannot be less than nothing ends at zero', () => {
+  it('is not narrower if a cost that cannot be negative ends at zero', () => {
     const costOf = (bytes: number, low95: number) =>
       setOf(run(({ memory }) => Object.assign(memory.perConnection ?? {}, { bytes, low95, high95: bytes + 8000 })));
     const lowOf = (low95: number) =>
@@ -229,7 +235,7 @@ describe('the interval of a difference', () => {
     assert.equal(lowOf(0), lowOf(-7900));
   });
 
-  it('follows from the plateaus for lines of single runs', () => {
+  it('uses the plateaus for lines of single runs', () => {
     const set = slopeRun(10_000, 300);
     const plateaus = set.results[0]?.memory.plateaus.length ?? 0;
     assert.equal(plateaus, 5);
@@ -248,7 +254,7 @@ describe('the interval of a difference', () => {
   });
 });
 
-it('the number of connections is a figure only where as many were asked for', () => {
+it('the number of connections is a figure only if all runs requested the same number', () => {
   const target = (connections: number) => setOf(run((result) => (result.connections.target = connections)));
   const of = (sets: RunSet[], isStudy = false) =>
     ['connections.peak', 'connections.failed', 'connections.connectMs.p50'].map((path) =>
@@ -260,7 +266,7 @@ it('the number of connections is a figure only where as many were asked for', ()
   assert.deepEqual(of(differing, true), [false, true, true]);
 });
 
-it('the rate is a figure only where the same one was asked for', () => {
+it('the rate is a figure only if all runs requested the same rate', () => {
   const asked = (rate: number) => setOf(run((result) => (result.connections.configuredRatePerSec = rate)));
   const isCompared = (sets: RunSet[]) =>
     [false, true].map((isStudy) =>
@@ -270,6 +276,6 @@ it('the rate is a figure only where the same one was asked for', () => {
   assert.deepEqual(isCompared([asked(500), asked(315)]), [false, false]);
 });
 
-it('a share of nothing is no share', () => {
+it('a share of zero is undefined', () => {
   assert.deepEqual(figure([rates(0), rates(5)], 'connections.achievedRatePerSec').differences[0]?.share, null);
 });

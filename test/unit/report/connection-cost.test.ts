@@ -20,7 +20,7 @@ function withKernel(change: (slopes: Record<string, Slope>) => void = () => {}):
   return result;
 }
 
-/** @param high95 of its interval, which allows for what is in doubt */
+/** @param high95 upper end of the interval, which includes the doubt */
 const doubt = (layer: string, reason: Slope['doubt'], high95: number) =>
   withKernel((slopes) => Object.assign(slopes[layer] as Slope, { doubt: reason, high95 }));
 
@@ -33,8 +33,8 @@ const noisy = (layer: string, margin: number) =>
 const costOf = (result: Result) => perConnectionOf(result) ?? assert.fail('no cost');
 const textOf = (result: Result) => costText(costOf(result), true);
 
-describe('what a connection costs the deployment', () => {
-  it('is its workers, its proxy, and three of the four ends of its sockets', () => {
+describe('the cost of a connection', () => {
+  it('is the memory of its workers, its proxy, and three of the four ends of its sockets', () => {
     const cost = costOf(withKernel());
     assert.deepEqual(columns(cost.parts, 'title', 'bytes', 'inService'), {
       title: ['workers', 'proxy', 'kernel'],
@@ -46,7 +46,7 @@ describe('what a connection costs the deployment', () => {
     assert.equal(textOf(withKernel()), 'memory per connection: 26.4 KB ± 1 % (workers 15.6, proxy 2.0, kernel 8.8)');
   });
 
-  it('is at least what V8 counts where two numbers of connections show more RSS, without a margin', () => {
+  it("is at least V8's count, without a margin, if two numbers of connections show more RSS", () => {
     const result = withKernel((slopes) => {
       const unknown = { low95: null, high95: null, r2: 1, naive: 0 };
       slopes.workerKept = { ...unknown, slope: 16.6 * 1024 };
@@ -60,7 +60,7 @@ describe('what a connection costs the deployment', () => {
     assert.deepEqual(costOf(result).without, [], 'pages that a process takes once');
   });
 
-  it('is what a JVM or Go counts, since their RSS also has garbage after a collection', () => {
+  it('is the count of the runtime for a JVM or Go, whose RSS includes garbage after a collection', () => {
     for (const runtime of ['jvm', 'go'] as const) {
       const result = noisy('workerRss', 30_000);
       const line = { slope: 5000, low95: 4900, high95: 5100, r2: 1, naive: 5000 };
@@ -75,7 +75,7 @@ describe('what a connection costs the deployment', () => {
     }
   });
 
-  it('promises nothing of more connections where garbage of worker threads hides it', () => {
+  it('does not suggest more connections if garbage of worker threads hides it', () => {
     const textWith = (margin: number, peak: number) => {
       const result = noisy('workerRss', margin);
       result.memory.perConnectionBytes.workerKept = { slope: 5000, low95: 4900, high95: 5100, r2: 1, naive: 5000 };
@@ -90,7 +90,7 @@ describe('what a connection costs the deployment', () => {
     assert.match(textWith(60_000, 100), /too few connections to tell.* connections would narrow it/);
   });
 
-  it('says what would narrow it in the runtime of the workers, where garbage hides it', () => {
+  it('suggests an option for the runtime of the workers if garbage hides it', () => {
     const result = noisy('workerRss', 30_000);
     result.memory.collected = false;
     const row = { layer: 'worker', pid: 1, command: 'chat', ports: null, role: 'listens', holds: null } as const;
@@ -109,7 +109,7 @@ describe('what a connection costs the deployment', () => {
     assert.match(costText(costOf(result), false), /; in Node, Deno, Java and Go, `workers.inspect` collects it/);
   });
 
-  it('has one of the two ends without a proxy, and no kernel where another machine has the other end', () => {
+  it('has one socket end without a proxy, and no kernel memory if the other end is on another machine', () => {
     const embedded = withKernel();
     embedded.run.profile = 'embedded';
     assert.equal(costOf(embedded).parts.at(-1)?.bytes, 6000);
@@ -118,7 +118,7 @@ describe('what a connection costs the deployment', () => {
     assert.deepEqual(column(costOf(embedded).parts, 'title'), ['workers', 'proxy']);
   });
 
-  it('is a lower bound, which may be quoted, without the parts that could not be read', () => {
+  it('is a lower bound, which may be reported, without the unreadable parts', () => {
     const result = withKernel((slopes) => {
       delete slopes.kernelSlab;
       for (const layer of Object.keys(slopes).filter((id) => id.startsWith('nginx'))) delete slopes[layer];
@@ -133,7 +133,7 @@ describe('what a connection costs the deployment', () => {
     assert.equal(knownAt(result, 'memory.perConnection.bytes'), 16_000);
   });
 
-  it('includes the kernel’s part of the user’s own server on this machine, or is a bound without it', () => {
+  it('includes the kernel’s part for the user’s server on this machine, or is a bound without it', () => {
     const own = (margin: number, workers: number) => {
       const result = noisy('kernelSlab', margin);
       result.run.profile = 'remote';
@@ -160,19 +160,27 @@ describe('what a connection costs the deployment', () => {
   const garbage = { ...wide, memory: { ...wide.memory, collected: false } };
 
   const cases: [what: string, result: Result, text: RegExp][] = [
-    ['of noise, the interval is the answer', noisy('workerRss', 5000), /: 26\.4 KB ± 19 % \(/],
-    ['or all there is, with what would narrow it', wide, / 12\.7 and 40\.0 KB .* 20,000 connections/],
-    ['more connections bring more garbage, and would not tell', garbage, /: garbage .* 12\.7 and 40\.0 KB (?!.*000)/],
-    ['of a part in doubt, its words', doubt('nginxPss', 'grows', 6000), /: 26\.4 KB ± 15 %.* proxy: growth/],
-    ['of one that may be much more, the interval', doubt('nginxPss', 'freed', 40_000), /freed .* 26\.\d and 63\.5 KB/],
-    ['of one that nobody can tell, a bound', doubt('nginxPss', 'miscounted', 2000), /: at least 24\.4 KB .*proxy not/],
-    ['so does noise of the machine', noisy('kernelSlab', 40_000), /: at least 17\.6 KB .*kernel not known: .*noise/],
-    ['two plateaus have no interval', forAll({ low95: null, high95: null }), /: 26\.4 KB \(workers .*margin/],
-    ['where all is spoilt, the reason', forAll({ doubt: 'miscounted' }), /: not known: /],
+    ['a noisy interval', noisy('workerRss', 5000), /: 26\.4 KB ± 19 % \(/],
+    ['a wide interval, with the connections that would narrow it', wide, / 12\.7 and 40\.0 KB .* 20,000 connections/],
+    [
+      'a wide interval of garbage, which more connections would not narrow',
+      garbage,
+      /: garbage .* 12\.7 and 40\.0 KB (?!.*000)/,
+    ],
+    ['a doubtful part, with the reason', doubt('nginxPss', 'grows', 6000), /: 26\.4 KB ± 15 %.* proxy: growth/],
+    [
+      'a part that may be much larger, as an interval',
+      doubt('nginxPss', 'freed', 40_000),
+      /freed .* 26\.\d and 63\.5 KB/,
+    ],
+    ['an unknown part, as a bound', doubt('nginxPss', 'miscounted', 2000), /: at least 24\.4 KB .*proxy not/],
+    ['a noisy machine, as a bound', noisy('kernelSlab', 40_000), /: at least 17\.6 KB .*kernel not known: .*noise/],
+    ['two plateaus without an interval', forAll({ low95: null, high95: null }), /: 26\.4 KB \(workers .*margin/],
+    ['doubts about all parts, with the reason', forAll({ doubt: 'miscounted' }), /: not known: /],
   ];
   for (const [what, result, text] of cases) it(what, () => assert.match(textOf(result), text));
 
-  it('needs enough connections to tell a lean server, even where noise says that they cost nothing', () => {
+  it('suggests enough connections for a lean server, even if noise makes the cost zero or negative', () => {
     const wide = (slope: number, margin = 50_000) => {
       const line = { slope, low95: slope - margin, high95: slope + margin, r2: 1, naive: 0 };
       const result = withKernel((slopes) => {
@@ -189,7 +197,7 @@ describe('what a connection costs the deployment', () => {
     for (const margin of [0, 100, 19_990]) assert.equal((wide(-20_000, margin)?.connections ?? 0.5) % 1, 0);
   });
 
-  /** What V8 counts, and what is known beside it; the layer that counts for the workers. */
+  /** V8's count, the other known layers, and the layer that represents the workers. */
   const heavy = { workerRss: { slope: 16_000, low95: 1_000, high95: 16_320, r2: 1, naive: 0 } };
   const child = (low95: number) => ({
     workerChildrenPss: { slope: 1500, low95, high95: 3000 - low95, r2: 1, naive: 0 },
@@ -204,15 +212,15 @@ describe('what a connection costs the deployment', () => {
     slopes?: Record<string, Slope>,
     collected?: boolean,
   ][] = [
-    ['of what V8 counts', 14_000, 'workerKept'],
-    ['of what V8 counts, where they may hold more', 9_000, 'workerKept', heavy],
-    ['of pages, with garbage that nobody collects', 14_000, 'workerRss', {}, false],
-    ['of pages, with a child that surely keeps a part', 14_000, 'workerRss', child(1400)],
-    ['of pages, where only they grow', 14_000, 'workerRss', native],
-    ['of what V8 counts, as noise is no child', 14_000, 'workerKept', child(-100)],
+    ["V8's count", 14_000, 'workerKept'],
+    ["V8's count if RSS may be higher", 9_000, 'workerKept', heavy],
+    ['pages with uncollected garbage', 14_000, 'workerRss', {}, false],
+    ['pages with a child process that surely keeps a part', 14_000, 'workerRss', child(1400)],
+    ['pages if only they grow', 14_000, 'workerRss', native],
+    ["V8's count if the child process is within noise", 14_000, 'workerKept', child(-100)],
   ];
   for (const [what, bytes, layer, more = {}, collected = true] of layers) {
-    it(`is that ${what}`, () => {
+    it(`uses ${what}`, () => {
       const workerKept = { slope: bytes, low95: 0.98 * bytes, high95: 1.02 * bytes, r2: 1, naive: bytes };
       const result = withKernel((slopes) => Object.assign(slopes, { workerKept, ...more }));
       Object.assign(result.memory, { collected });
@@ -234,7 +242,7 @@ describe('what a connection costs the deployment', () => {
     assert.deepEqual([costOf(result).bytes, costOf(result).inService], [27_000, null]);
   });
 
-  it('is nothing where the workers’ memory was not read', () => {
+  it('is absent if the workers’ memory was not read', () => {
     assert.equal(perConnectionOf(withKernel((slopes) => delete slopes.workerPss && delete slopes.workerRss)), null);
   });
 });

@@ -1,4 +1,4 @@
-/** Figures that are counted, and runs that have figures. */
+/** Counted figures, and which runs have figures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -10,7 +10,7 @@ import { resultWithMessages } from '../../helpers/results.ts';
 import { answer, invalid, run, setOf } from '../../helpers/run-sets.ts';
 
 describe('counted figures', () => {
-  const spoil: Record<string, (result: Result) => unknown> = {
+  const degrade: Record<string, (result: Result) => unknown> = {
     'connections.peak': ({ connections }) => (connections.peak = 1),
     'connections.held': ({ connections }) => (connections.held = 1),
     'connections.failed': ({ connections }) => (connections.failed = 400),
@@ -24,10 +24,10 @@ describe('counted figures', () => {
   it('are compared between single runs', () => {
     const busy = (): Result => ({ ...resultWithMessages(), fault: plannedFault() });
     for (const { path } of FIGURES.filter(isCounted)) {
-      const [sound, spoilt] = [busy(), busy()];
-      spoil[path]?.(spoilt);
-      assert.equal(answer(setOf(sound), setOf(spoilt), path), 'worse', path);
-      assert.equal(answer(setOf(spoilt), setOf(sound), path), 'better', path);
+      const [sound, degraded] = [busy(), busy()];
+      degrade[path]?.(degraded);
+      assert.equal(answer(setOf(sound), setOf(degraded), path), 'worse', path);
+      assert.equal(answer(setOf(degraded), setOf(sound), path), 'better', path);
     }
   });
 });
@@ -36,7 +36,7 @@ describe('usable runs', () => {
   const dead = () => invalid(setOf(run())).results[0] as Result;
   const usableOf = (...sets: RunSet[]) => compare(sets).figures.find(({ path }) => path === USABLE_RUNS);
 
-  it('are a figure if some runs are not usable, runs without a result included', () => {
+  it('are a figure if some runs are not usable, including runs without a result', () => {
     const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
     assertEach(found?.spreads, (one) => [one?.runs, one?.mean], [
       [4, 0.5],
@@ -46,7 +46,7 @@ describe('usable runs', () => {
     assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: [null, 'none'] });
   });
 
-  it('are none where all are usable, or where a set has no runs', () => {
+  it('are no figure if all are usable, or if a set has no runs', () => {
     assert.equal(usableOf(setOf(run()), setOf(run(), run())), undefined);
     assert.equal(usableOf(setOf(run(), dead()), setOf()), undefined);
     assert.equal(usableOf(), undefined);

@@ -1,4 +1,4 @@
-/** Intervals contain the truth as often as they say: of simulated figures that are known. */
+/** Coverage of intervals: simulated figures with known truth. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cells } from '../../../bench/calibrate/comparison.ts';
@@ -7,7 +7,7 @@ import { type Cluster, clusterIntervals } from '../../../report/statistics/quant
 import { intervalOf, levelsApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';
 
-/** All copies of a broadcast are late together, by `shift`. */
+/** Copies of a broadcast that share one delay, `shift`. */
 function copies(shift: number, normal: () => number): Cluster {
   return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
 }
@@ -15,11 +15,11 @@ function copies(shift: number, normal: () => number): Cluster {
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
 
 describe('intervals of clusters', () => {
-  it('cover the true percentile in 90 to 99 % of repeats: of few and many clusters, equal and uneven, even and skewed', () => {
+  it('cover the true percentile in 90 to 99 % of repeats, for any number, size and distribution of clusters', () => {
     const cases = [
       { what: 'normal', clusters: 6, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
       { what: 'normal', clusters: 20, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
-      // Eight million copies have this median and p99.
+      // Median and p99 of eight million simulated copies.
       { what: 'skewed', clusters: 8, quantile: 0.5, truth: 1.229, shift: (normal: number) => Math.exp(normal) },
       { what: 'skewed', clusters: 400, quantile: 0.99, truth: 10.4, shift: (normal: number) => Math.exp(normal) },
     ];
@@ -55,7 +55,7 @@ describe('the interval of a slope', () => {
 });
 
 describe('pooled noise', () => {
-  it('lets the interval miss as seldom as it says, with two runs of each of eight combinations', () => {
+  it('misses as seldom as announced, with two runs of each of eight combinations', () => {
     const random = normals(1);
     const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
     const studies = 1000;

@@ -1,4 +1,4 @@
-/** What comparisons would have seen, against differences that are known: both sides are drawn. */
+/** Detectable differences, checked on simulated runs with known differences. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';
@@ -13,7 +13,7 @@ const P99 = 'latency.oneWayMs.p99';
 const NOISE = 0.1;
 const SERIES = 20;
 
-/** A run that has only this figure; nothing else is compared. */
+/** A run with this figure only; nothing else is compared. */
 function runOf(p99: number) {
   const result = perfectResult();
   if (result.latency.oneWayMs) result.latency.oneWayMs.p99 = p99;
@@ -24,8 +24,8 @@ const side = (...p99s: number[]): RunSet => ({ name: '', results: p99s.map(runOf
 
 const answerOf = (a: RunSet, b: RunSet) => answer(a, b, P99) ?? 'inconclusive';
 
-describe('what a comparison would have seen', () => {
-  it('is seen in four of five, and nothing in hardly any', () => {
+describe('the detectable difference', () => {
+  it('is found in four of five comparisons, and a null difference in hardly any', () => {
     const normal = normals(17);
     const draw = (level: number) => side(...Array.from({ length: 8 }, () => level + 100 * NOISE * normal()));
     const share = detectableShare(draw);
@@ -38,14 +38,14 @@ describe('what a comparison would have seen', () => {
     assert.ok(seen(100) < 0.04);
   });
 
-  it('is in the answer, for each figure that decides', () => {
+  it('is part of the answer, for each figure that decides', () => {
     const comparison = compare([side(99, 100, 101, 100, 102), side(98, 100, 103, 100, 101)]);
     assert.match(detectableText(comparison, 1) ?? '', /^would have shown a change of \d+ % in .*One way p99/);
     assert.match(comparisonDocument(comparison).answer.lines.join('\n'), /B against A would have shown/);
   });
 });
 
-/** Mean of the shares of many comparisons. */
+/** Mean detectable share of many comparisons. */
 function detectableShare(draw: (level: number) => RunSet): number {
   const shares = Array.from({ length: 30 }, () => {
     const found = detectableOf(compare([draw(100), draw(100)]), 1);
@@ -54,8 +54,8 @@ function detectableShare(draw: (level: number) => RunSet): number {
   return mean(shares);
 }
 
-describe('runs that go on until a change of 20 % would be seen', () => {
-  /** @returns runs of each side that it took, and what they then say */
+describe('runs that continue until a change of 20 % would be detected', () => {
+  /** @returns runs of each side until the end, and their answer */
   function made(normal: () => number, level: number): { runs: number; answer: string } {
     const sides = [side(), side()] as const;
     for (;;) {
@@ -68,7 +68,7 @@ describe('runs that go on until a change of 20 % would be seen', () => {
     }
   }
 
-  it('see it, and take an unchanged version for worse or better as seldom as others', () => {
+  it('detect the difference without raising false alarms', () => {
     const normal = normals(23);
     const series = (level: number) => Array.from({ length: SERIES }, () => made(normal, level));
     const [same, slower] = [series(100), series(120)];
@@ -77,10 +77,10 @@ describe('runs that go on until a change of 20 % would be seen', () => {
     assert.ok([...same, ...slower].every(({ runs }) => runs >= 4 && runs < 40));
   });
 
-  it('do not wait for what no number of runs would tell', () => {
+  it('do not wait for a difference that no number of runs would show', () => {
     const sets = [side(100, 101, 99, 100), side(99, 100, 101, 100)];
     for (const { connections } of sets.flatMap(({ results }) => results)) {
-      // Times are right to a millisecond.
+      // Times are accurate to a millisecond.
       Object.assign(connections.connectMs ?? {}, { p99: 2 });
     }
     assert.equal(wouldSee(compare(sets), 1, 0.2), true);

@@ -1,4 +1,4 @@
-/** Not knowing is not equality: what is called no difference, what is inconclusive, and which exit code follows. */
+/** "No difference" against "inconclusive", with their exit codes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { studyDifferences } from '../../../bench/calibrate/study-differences.ts';
@@ -20,10 +20,10 @@ const differenceOf = (sets: RunSet[], margin?: number) =>
 
 const codeOf = (comparison: Comparison) => exitCodeOf(endOf(comparison));
 
-describe('no difference', () => {
+describe('the answer "no difference"', () => {
   const noisy: RunSet[] = [p99s(50, 400, 90), p99s(60, 700, 100)];
 
-  it('is not what a wide interval shows: that is inconclusive, with the runs that would tell', () => {
+  it('is not given for a wide interval, which is inconclusive and names the runs needed', () => {
     const wide = differenceOf(noisy);
     assert.equal(wide?.answer, 'inconclusive');
     assert.ok((wide?.high ?? 0) - (wide?.low ?? 0) > 1000);
@@ -33,7 +33,7 @@ describe('no difference', () => {
     assert.equal(codeOf(compare(noisy)), 5);
   });
 
-  it('is an interval within the margin, which the user may set', () => {
+  it('is given for an interval within the margin, which the user may set', () => {
     const sets = [p99s(100, 104, 96, 100, 103), p99s(101, 105, 97, 100, 104)];
     const byMargin = [0.02, 0.1, 0.2].map((margin) => differenceOf(sets, margin)?.answer);
     assert.deepEqual(byMargin, ['inconclusive', 'no-difference', 'no-difference']);
@@ -41,14 +41,14 @@ describe('no difference', () => {
     assert.equal(codeOf(compare(sets, { margin: 0.02 })), 5);
   });
 
-  it('is also a difference that is seen, where all of its interval is within the margin', () => {
+  it('is given for a detected difference if its whole interval is within the margin', () => {
     const sets = [p99s(100, 100.4, 99.6, 100, 100.2), p99s(112, 112.4, 111.6, 112, 112.3)];
     const byMargin = [0.1, 0.2, 0.5, 2].map((margin) => differenceOf(sets, margin)?.answer);
     assert.deepEqual(byMargin, ['worse', 'no-difference', 'no-difference', 'no-difference']);
     assert.equal(codeOf(compare(sets, { margin: 0.2 })), 0);
   });
 
-  it('takes about as many runs as it says', () => {
+  it('takes about as many runs as predicted', () => {
     const spread = [90, 110, 95, 105, 100];
     const sets = [p99s(...spread), p99s(...spread)];
     const needed = differenceOf(sets)?.runsNeeded ?? 0;
@@ -66,19 +66,19 @@ describe('counted faults', () => {
       ),
     );
   const CASES: [what: string, a: number[], b: number[], expected: string][] = [
-    ['none on either side', [0, 0], [0, 0, 0], 'no-difference'],
-    ['none in single runs', [0], [0], 'no-difference'],
-    ['in one of five runs, and in all of the other side', [100, 0, 0, 0, 0], [150, 150, 150, 150, 150], 'worse'],
-    ['in all runs, and in none', [3, 1, 2], [0, 0, 0], 'better'],
-    ['in a single run, and in none of five', [0, 0, 0, 0, 0], [1], 'worse'],
-    ['in a single run, and in one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
-    ['as many in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
-    ['as many in single runs', [400], [400], 'inconclusive'],
+    ['no faults on either side', [0, 0], [0, 0, 0], 'no-difference'],
+    ['no faults in single runs', [0], [0], 'no-difference'],
+    ['faults in one of five runs against all of the other side', [100, 0, 0, 0, 0], [150, 150, 150, 150, 150], 'worse'],
+    ['faults in all runs against none', [3, 1, 2], [0, 0, 0], 'better'],
+    ['faults in a single run against none of five', [0, 0, 0, 0, 0], [1], 'worse'],
+    ['faults in a single run against one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
+    ['equal faults in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
+    ['equal faults in single runs', [400], [400], 'inconclusive'],
     ['half as many again in single runs', [100], [150], 'inconclusive'],
-    ['fewer in single runs', [100], [60], 'inconclusive'],
-    ['39 times as many in single runs, and more', [10], [400], 'worse'],
-    ['in a single run, with repeats that vary as much', [100], [140, 300], 'inconclusive'],
-    ['in a single run, with repeats that hardly vary', [100], [150, 149, 151, 150], 'worse'],
+    ['fewer faults in single runs', [100], [60], 'inconclusive'],
+    ['39 times as many in single runs', [10], [400], 'worse'],
+    ['faults in a single run, with repeats that vary as much', [100], [140, 300], 'inconclusive'],
+    ['faults in a single run, with repeats that hardly vary', [100], [150, 149, 151, 150], 'worse'],
     [
       'a few more in all runs, within the margin',
       [100, 100, 100, 100, 100],
@@ -87,7 +87,7 @@ describe('counted faults', () => {
     ],
     ['ten times as many in all runs', [40, 41, 39], [400, 410, 395], 'worse'],
     [
-      'in one of twelve runs, and in eleven',
+      'faults in one of twelve runs against eleven',
       [0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0],
       [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 5],
       'worse',
@@ -102,7 +102,7 @@ describe('counted faults', () => {
     });
   }
 
-  it('in all runs of a level are inconclusive in a study whose other runs show that they come and go', () => {
+  it('in all runs of a level are inconclusive in a study where faults vary between other runs', () => {
     const answerTo = (others: RunSet[]) =>
       figure([failed(0, 0), failed(7, 9), ...others], FAILED).differences[0]?.answer;
     assert.equal(answerTo([failed(0, 0)]), 'worse');
@@ -110,7 +110,7 @@ describe('counted faults', () => {
   });
 });
 
-it('every comparison has an exit code by one rule: worse before INVALID, INVALID before inconclusive', () => {
+it('the exit code follows one rule: worse before INVALID, INVALID before inconclusive', () => {
   const steady = p99s(100, 101, 99, 100);
   assert.equal(codeOf(compare([steady, p99s(300, 301, 299, 300)])), 1);
   assert.equal(codeOf(compare([steady, p99s(50, 51, 50, 50)])), 0);
@@ -120,7 +120,7 @@ it('every comparison has an exit code by one rule: worse before INVALID, INVALID
   assert.equal(codeOf(compare([steady, invalid(p99s(100)), failed(400)])), 1);
 });
 
-it('studies of equal settings find a difference in at most 5 %, and see a slower level', () => {
+it('studies of equal settings report a difference in at most 5 %, and detect a slower level', () => {
   const studies = 4;
   const { rows } = studyDifferences(studies, uniforms(5));
   const [unseen, ...equal] = rows.toReversed();

@@ -1,4 +1,4 @@
-/** What reports say: whole ones of published runs, and what differs in others. */
+/** Text of reports: whole reports of published runs, and the differences of other runs. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
@@ -28,7 +28,7 @@ type Change = (result: Result) => unknown;
 
 const WHY = 'no control port';
 
-/** A run of a server without a control port. */
+/** Run against a server without a control port. */
 function outside(): Result {
   const result = perfectResult();
   const { latency, memory, environment } = result;
@@ -149,7 +149,7 @@ const upgraded: Change = (result) => {
 };
 
 const NO_WINDOWS = { ramp: null, messages: null, broadcasts: null };
-/** Machines of the workers, and one worker on the first of them. */
+/** Machines of the workers, with one worker on the first. */
 const onMachines =
   (usableCores: number, memoryLimitBytes: number | null, ...machines: Partial<Result['workerMachines'][number]>[]) =>
   (result: Result) => {
@@ -185,7 +185,7 @@ const churn = [20, 40, 60].map((t) => moment(t, 500, 25 * t));
 const noDrop = { kind: 'restart-redis' as const, stayed: 1000, dropped: 0, back: 0, drops: 0, returns: 0, curve: [] };
 const gaveUp = { back: 490, notBack: { 'gave up': 10 }, backMs: { p50: 760, p99: null, all: null } };
 
-/** A change of a perfect run, or a run of another kind. */
+/** Changes of a perfect run, or runs of another kind. */
 const CASES: Record<string, Change | Result> = {
   'nginx and Redis are not installed': set('run', { profile: 'embedded', missing: ['nginx', 'redis-server'] }),
   'the server is untuned': withServer('untuned'),
@@ -274,7 +274,7 @@ const CASES: Record<string, Change | Result> = {
   }),
 };
 
-/** Runs of other kinds; their cases are compared with them. */
+/** Runs of other kinds, which their cases are compared with. */
 const KINDS = {
   'a fault is planned': stormy(),
   'connections come in waves': waves(),
@@ -285,7 +285,7 @@ const KINDS = {
 const isSameKind = (a: Result, b: Result) =>
   !a.fault === !b.fault && !a.messages === !b.messages && !a.memory.overTime === !b.memory.overTime;
 
-/** Lines of the ending, and of everything that is printed, without the widths of columns. */
+/** Lines of the ending, and of the whole output, without column padding. */
 function linesOf(result: Result): [ending: string[], whole: string[]] {
   const lines = (text: string) => text.split('\n').map((line) => line.trimEnd().replace(/(?<=\S) {2,}/g, '  '));
   return [lines(endingText(result)), lines(fullText(result))];
@@ -305,7 +305,7 @@ function differences(result: Result, usual: Result): string[] {
 
 it('prints all sections of a perfect run', (t) => assertGolden(t, 'perfect.txt', fullText(perfectResult())));
 
-it('prints what differs in a run from the usual one of its kind', (t) => {
+it('prints the differences of each run from the usual one of its kind', (t) => {
   const kinds = Object.entries(KINDS).map(([name, one]) => [name, ...differences(one, perfectResult())].join('\n'));
   const cases = Object.entries(CASES).map(([name, of]) => {
     const result = typeof of === 'function' ? perfectResult() : of;
@@ -316,7 +316,7 @@ it('prints what differs in a run from the usual one of its kind', (t) => {
   assertGolden(t, 'differences.txt', [...kinds, ...cases].join('\n\n'));
 });
 
-it('has the machine in the head of report.html, also of an INVALID run', () => {
+it('has the machine in the head of report.html, also for an INVALID run', () => {
   for (const codes of [[], ['RUN_INCOMPLETE' as const]]) {
     const result = perfectResult();
     found(...codes)(result);

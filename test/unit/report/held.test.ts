@@ -11,7 +11,7 @@ function lineOf(change: (result: ReturnType<typeof perfectResult>) => void): str
   return connectionLines(result)[0]?.text ?? '';
 }
 
-it('says how long connections were held only of connections that were open until they were released', () => {
+it('reports how long connections were held only for connections that were open until their release', () => {
   const inProgress = (held: number) =>
     lineOf((result) => {
       result.connections.held = held;
@@ -26,12 +26,12 @@ it('says how long connections were held only of connections that were open until
   assert.match(inProgress(0), /^0 of 5,000 connections held, at most 5,000 at the same time(?! for)/);
 });
 
-it('has a moment without connections in words', () => {
+it('describes a moment without connections in words', () => {
   const texts = [0, 1, 5000].map((count) => momentText({ at: 'plateau', count }));
   assert.deepEqual(texts, ['while no connection was open', 'at 1 connection', 'at 5,000 connections']);
 });
 
-it('counts the connections of a wave of which some had left before its peak was read', () => {
+it('counts the connections of a wave even if some had left before its peak was read', () => {
   const result = waves({
     peaks: [moment(10, 96, 4), moment(30, 48, 102), moment(50, 100, 150)],
     readings: [moment(20, 0, 100), moment(40, 0, 150), moment(60, 0, 250)],

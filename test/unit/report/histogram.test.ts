@@ -22,12 +22,12 @@ function histogramOf(valuesUs: Iterable<number>) {
   return histogram;
 }
 
-test('an empty histogram has no summary, also after a trip through the encoding', () => {
+test('an empty histogram has no summary, even after encoding and decoding', () => {
   assert.equal(summaryMs(createHistogram()), null);
   assert.equal(summaryMs(decodeHistogram(encodeHistogram(createHistogram()))), null);
 });
 
-test('percentiles are given where their tail is at least one of the independent values', () => {
+test('percentiles require at least one independent value in their tail', () => {
   const tenThousand = histogramOf(Array.from({ length: 10_000 }, (_, i) => i));
   const given = (independent: number) =>
     Object.entries(summaryMs(tenThousand, independent) ?? {})
@@ -63,14 +63,14 @@ test('keeps values out of range at the edge, without an error', () => {
   assert.equal(summary?.p50, 0);
 });
 
-test('decoding gives back every count and goes on recording higher values', () => {
+test('decoding restores every count and allows higher values', () => {
   const decoded = decodeHistogram(encodeHistogram(histogramOf([1, 10, 100])));
   recordUs(decoded, 5_000_000);
   assert.equal(decoded.totalCount, 4);
   near(decoded.maxValue, 5_000_000);
 });
 
-test('merging adds the counts of parts of different range and leaves the parts alone', () => {
+test('merging adds the counts of parts with different ranges and leaves the parts unchanged', () => {
   const parts = [histogramOf([1, 2, 3]), histogramOf([2_000_000]), createHistogram()];
   const merged = mergeHistograms(parts);
   assert.equal(merged.totalCount, 4);
@@ -78,6 +78,6 @@ test('merging adds the counts of parts of different range and leaves the parts a
   assert.deepEqual(column(parts, 'totalCount'), [3, 1, 0]);
 });
 
-test('garbage is refused', () => {
+test('decoding refuses garbage', () => {
   assert.throws(() => decodeHistogram('bm90IGEgaGlzdG9ncmFt'));
 });

@@ -1,4 +1,4 @@
-/** Figures that findings of their own runs invalidate are no values of these runs. */
+/** Figures that findings of their own runs invalidate. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
@@ -18,7 +18,7 @@ function withFinding(code: FindingCode | undefined, change: (result: Result) => 
   return code ? withFindings(result, finding(code)) : result;
 }
 
-/** Five runs with this p99, in which so many findings invalidate latency. */
+/** Five runs with this p99; findings invalidate latency in `late` of them. */
 function latencies(p99: number, late: number, code: FindingCode = 'GENERATOR_LATE'): RunSet {
   return setOf(
     ...Array.from({ length: 5 }, (_, index) =>
@@ -30,7 +30,7 @@ function latencies(p99: number, late: number, code: FindingCode = 'GENERATOR_LAT
 }
 
 describe('a figure that a finding of its run invalidates', () => {
-  it('is inconclusive if no run of a side is left, and names the code', () => {
+  it('is inconclusive if a side has no other run, and the answer has the code', () => {
     const comparison = compare([latencies(50, 0), latencies(150, 5)]);
     const late = comparison.figures.find(({ path }) => path === P99);
     assert.deepEqual(
@@ -43,14 +43,14 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(exitCodeOf(endOf(comparison)), 5);
   });
 
-  it('names the code also where it invalidates the reference', () => {
+  it('has the code also if it invalidates the reference', () => {
     const comparison = compare([latencies(50, 5), latencies(150, 0)]);
     const late = comparison.figures.find(({ path }) => path === P99);
     assert.deepEqual(late?.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
     assert.match(headlineOf(comparison, 1).text, /unknown for A: .*One way p99/);
   });
 
-  it('is taken from the other runs if some are left', () => {
+  it('is taken from the remaining runs if there are some', () => {
     const found = figure([latencies(50, 2), latencies(150, 3)], P99);
     assert.deepEqual(
       found.spreads.map((spread) => spread?.runs),
@@ -59,7 +59,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.deepEqual(found.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
   });
 
-  it('leaves the figures of other answers as they are', () => {
+  it('leaves figures of other answers unchanged', () => {
     const slower = (code: FindingCode) =>
       setOf(
         ...latencies(50, 5, code).results.map((result) => ({
@@ -74,7 +74,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(answerTo('USERS_SKIPPED', P99), 'no-difference');
   });
 
-  it('belongs to an answer, whichever figure it is', () => {
+  it('belongs to one answer, whichever figure it is', () => {
     const codes: [code: FindingCode, path: string, isInvalid: boolean][] = [
       ['MACHINE_SATURATED', 'connections.connectMs.p99', true],
       ['GENERATOR_LATE', 'messages.ackMs.p95', true],

@@ -13,13 +13,13 @@ describe('the layers of a result', () => {
     assert.deepEqual(inOrder(result, ['other', 'workerPss', 'nginxPss']), ['nginxPss', 'workerPss', 'other']);
   });
 
-  it('leave out minor layers, and have one for each process', () => {
+  it('exclude minor layers, and have one for each process', () => {
     assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
     const main = mainLayers(perfectResult());
     assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);
   });
 
-  it('leave out layers that were 0 all the time', () => {
+  it('exclude layers that are always 0', () => {
     const result = perfectResult();
     assert.ok(slopeLayers(result).includes('nginxPss'));
     for (const plateau of result.memory.plateaus) plateau.nginxPss = 0;

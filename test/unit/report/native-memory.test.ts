@@ -5,7 +5,7 @@ import { withNative } from '../../../report/figures/native-memory.ts';
 
 const KB = 1024;
 
-/** In KB per connection. */
+/** Slope in KB per connection. */
 const line = (slope: number, low: number, high: number, doubt?: Slope['doubt']): Slope => ({
   ...{ slope: slope * KB, low95: low * KB, high95: high * KB, r2: 1, naive: 0 },
   ...(doubt !== undefined && { doubt }),
@@ -26,23 +26,23 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual([bytes, native], [16.1, 3.4]);
   });
 
-  it('is RSS where its interval is narrow', () => {
+  it('is RSS if its interval is narrow', () => {
     assert.deepEqual(combined(line(11.6, 11.5, 11.7), line(17.2, 17, 17.4), 4000), [17.2, 15.5, 17.4, 5.6]);
   });
 
-  it('is V8’s count where the noise of RSS hides the rest, with an interval over both', () => {
+  it('is V8’s count if the noise of RSS hides the rest, with an interval over both', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(14, 8, 20)), [12.3, 12.2, 20, 0]);
   });
 
-  it('keeps V8’s lower end where RSS exceeds it by pages that are taken once', () => {
+  it('keeps V8’s lower end if RSS exceeds it by pages that are taken once', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(13.8, 13.7, 13.9)).slice(1, 3), [12.2, 13.9]);
   });
 
-  it('is V8’s count where connections reuse free pages', () => {
+  it('is V8’s count if connections reuse free pages', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(6, 5, 7)), [12.3, 12.2, 12.4, 0]);
   });
 
-  it('adds the heap of malloc without external memory, and not the noise of RSS', () => {
+  it('adds the heap of malloc without external memory, and without the noise of RSS', () => {
     const malloc = { workerMalloc: line(5.1, 4.1, 6.1), workerExternal: line(0.1, 0.1, 0.1) };
     assert.deepEqual(combined(line(15.8, 15, 16.6), line(19, 12, 26), 400, malloc), [20.8, 19.5, 22.1, 5]);
     const two = (slope: number) => ({ ...line(slope, 0, 0), low95: null, high95: null });
@@ -51,7 +51,7 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual(combined(line(213, 212, 214), undefined, 400, large), [213, 212, 214.1, 0]);
   });
 
-  it('includes what only other threads keep, if RSS shows it for certain', () => {
+  it('includes memory of other threads if RSS proves it', () => {
     const malloc = { workerMalloc: line(1, 0, 2), workerExternal: line(0, 0, 0) };
     assert.deepEqual(combined(line(16, 15.5, 16.5), line(40, 38, 42), 1000, malloc), [40, 34.9, 42, 24]);
   });

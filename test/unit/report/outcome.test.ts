@@ -39,7 +39,7 @@ const failedAndLost = set('connections', {
   lost: { 'transport close': 1 },
 });
 const lostNamespace = set('connections', { failed: 2, failures: { disconnected_io_server_disconnect: 2 } });
-/** Copies that are lost while a fault is planned, which explains 20; connections that it drops and that do not come back. */
+/** Lost copies during a planned fault that explains 20, and dropped connections that do not return. */
 const stormy =
   (lostCopies: number, notBack = 0, lost = notBack) =>
   (result: Result) => {
@@ -47,7 +47,7 @@ const stormy =
     set('delivery', { received: 60_000 - lostCopies })(result);
     if (notBack > 0) set('connections', { lost: { 'transport close': lost } })(result);
   };
-/** Of a run in which half was delivered. */
+/** Run with half of the copies delivered. */
 const withThreshold =
   (met: boolean, strict = true) =>
   (result: Result) => {
@@ -63,7 +63,7 @@ describe('the outcome', () => {
     assert.deepEqual([outcomeText(result), exitCodeOfResult(result)], ['Passed', 0]);
   });
 
-  it('has the root cause first in the result and in JUnit, with its consequences below it', () => {
+  it('has the root cause first in the result and in JUnit, followed by its consequences', () => {
     const all = [
       finding('MACHINE_SATURATED', 'busy', { fails: null }),
       finding('PROCESS_ENDED', 'it ended', { explains: ['CONNECTIONS_DROPPED'] }),
@@ -79,7 +79,7 @@ describe('the outcome', () => {
     assert.ok(xml.indexOf('PROCESS_ENDED: it ended') < xml.indexOf('MACHINE_SATURATED: busy'));
   });
 
-  it('meets an expectation only by figures that show it', () => {
+  it('meets an expectation only by figures that prove it', () => {
     const met = (change: (result: Result) => void) => {
       const result = changed(change);
       return result.outcome.thresholds.filter((one) => one.met).map(({ name }) => name);
@@ -92,7 +92,7 @@ describe('the outcome', () => {
     assert.ok(!met(set('connections', { opened: 0 })).includes('no connection is lost'), 'none could be lost');
   });
 
-  /** What happened in a VALID run, and what the failure names; it is passed without. */
+  /** Events of a VALID run and the details of the failure; a run without details passes. */
   const CASES: [what: string, change: Change, ...details: (string | number)[]][] = [
     ['half of the copies', halfDelivered, '50.00 %'],
     ['no broadcast sent', noneSent, '1 of 1'],
@@ -105,29 +105,29 @@ describe('the outcome', () => {
       'transport close 1',
     ],
     [
-      'each of those that failed and were lost once',
+      'both failed and lost connections',
       failedAndLost,
       '6 of 5000 failed: http_503 6',
       '1 of 5000 connections were lost',
     ],
-    [
-      'a namespace that was lost',
-      lostNamespace,
-      '2 virtual users lost a namespace',
-      'disconnected_io_server_disconnect 2',
-    ],
+    ['a lost namespace', lostNamespace, '2 virtual users lost a namespace', 'disconnected_io_server_disconnect 2'],
     ['duplicates', set('delivery', { duplicates: 3 }), 3],
-    ['messages that nobody acknowledges', unanswered, '0.00 %'],
+    ['unacknowledged messages', unanswered, '0.00 %'],
     ['copies that a planned fault explains', stormy(20)],
-    ['one more copy', stormy(21), '99.96 %'],
-    ['connections that are not back from it', stormy(0, 10), '10 connections', 'gave up 10'],
-    ['one more that is lost', stormy(0, 10, 11), '11 of 5000 connections were lost', 'transport close 11'],
-    ['a threshold of the scenario that is met, in place of our own', withThreshold(true)],
-    ['one that is missed', withThreshold(false), 'socketio.delivery.coverage >= 0.4'],
-    ['an optional one that is missed', withThreshold(false, false)],
+    ['one more copy than a planned fault explains', stormy(21), '99.96 %'],
+    ['connections that did not return after a planned fault', stormy(0, 10), '10 connections', 'gave up 10'],
+    [
+      'one lost connection besides a planned fault',
+      stormy(0, 10, 11),
+      '11 of 5000 connections were lost',
+      'transport close 11',
+    ],
+    ['a met threshold of the scenario instead of the default', withThreshold(true)],
+    ['a missed threshold', withThreshold(false), 'socketio.delivery.coverage >= 0.4'],
+    ['a missed optional threshold', withThreshold(false, false)],
   ];
   for (const [what, change, ...details] of CASES) {
-    it(`of ${what} is ${details.length > 0 ? 'failed' : 'passed'}`, () => {
+    it(`${details.length > 0 ? 'fails' : 'passes'} with ${what}`, () => {
       const result = changed(change);
       const [text, isPassed] = [outcomeText(result), details.length === 0];
       assert.match(text, isPassed ? /^Passed$/ : /^Failed: /);
@@ -148,7 +148,7 @@ describe('the outcome', () => {
     ]);
   });
 
-  it('is not known of a measurement that cannot be trusted', () => {
+  it('is unknown for an untrusted measurement', () => {
     const result = changed((one, measured) => {
       halfDelivered(one);
       othersAccepted(measured);
@@ -158,35 +158,35 @@ describe('the outcome', () => {
     assert.doesNotMatch(outcomeText(result), /Passed|Failed/);
   });
 
-  it('weighs more than a doubt', () => {
+  it('outweighs a doubt', () => {
     const doubtful: Change = (_, measured) => measured.observations.note('connectionsBefore', { others: 1 });
     assert.equal(exitCodeOfResult(changed(doubtful)), EXIT_CODES.suspect);
     assert.equal(exitCodeOfResult(changed((...run) => [doubtful(...run), halfDelivered(run[0])])), EXIT_CODES.worse);
   });
 });
 
-describe('the outcome by conditions that are given afterwards', () => {
+describe('the outcome of conditions given after the run', () => {
   const P99 = 'latency.oneWayMs.p99';
   const SLOPE = 'memory.perConnectionBytes.workerPss';
   const measured = ({ latency }: Result) => Object.assign(latency.oneWayMs ?? {}, { p99: 500.0000001 });
   const unmeasured = set('latency', { oneWayMs: null });
   const doubted = ({ memory }: Result) => Object.assign(memory.perConnectionBytes.workerPss ?? {}, { low95: -1 });
 
-  /** What the run found, a bound of a figure, and what the answer says; it is passed where that has no words. */
+  /** Change of the run, bound of a figure, and text of the failure; without a text the condition is met. */
   const CASES: [what: string, change: (result: Result) => unknown, key: string, most: number, ...says: RegExp[]][] = [
     [
-      'says what was found, never as the limit that it misses',
+      'shows the value, never rounded to the limit that it misses',
       measured,
       P99,
       500,
       / is 500\.0000001, threshold <= 500$/,
     ],
-    ['rounds what is no limit', measured, P99, 501],
-    ['misses a bound of what was not measured', unmeasured, P99, 500, /not known/],
+    ['rounds a value that differs from the limit', measured, P99, 501],
+    ['misses a bound of an unmeasured figure', unmeasured, P99, 500, /not known/],
     ['meets a bound of a slope', () => {}, `${SLOPE}.slope`, 1e6],
-    ['misses a bound of a slope that may not be quoted', doubted, `${SLOPE}.slope`, 1e6, /may not be quoted/],
-    ['and of its interval', doubted, `${SLOPE}.high95`, 1e6, /may not be quoted/],
-    ['meets that of a slope without a doubt', doubted, 'memory.perConnectionBytes.workerRss.slope', 1e6],
+    ['misses a bound of a slope that may not be reported', doubted, `${SLOPE}.slope`, 1e6, /may not be quoted/],
+    ['misses a bound of an interval that may not be reported', doubted, `${SLOPE}.high95`, 1e6, /may not be quoted/],
+    ['meets a bound of a slope without a doubt', doubted, 'memory.perConnectionBytes.workerRss.slope', 1e6],
   ];
   for (const [what, change, key, value, says] of CASES) {
     it(what, () => {
@@ -201,7 +201,7 @@ describe('the outcome by conditions that are given afterwards', () => {
     });
   }
 
-  it('is not known of an INVALID run', () => {
+  it('is unknown for an INVALID run', () => {
     const result = perfectResult();
     result.verdict.status = 'INVALID';
     const outcome = outcomeBy([{ key: 'connections.failed', comparison: '<=', value: 0 }], result);

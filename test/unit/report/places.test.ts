@@ -1,4 +1,4 @@
-/** Places in reports: bars and tables of a run, and the functions in which two runs differ. */
+/** Places in reports: bars and tables of a run, and functions in which two runs differ. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CpuPlaces, MemoryPlaces } from '../../../protocol/result/places-schema.ts';
@@ -51,7 +51,7 @@ describe('places', () => {
   result.cpuByPlace = { connect: used(2000), absent: 'the process ended' };
   const document = runDocument(result);
 
-  it('add up in the lines of the answer, with what no function accounts for', () => {
+  it('add up in the lines of the answer, including unattributed amounts', () => {
     const [line] = memoryPlacesLine(result);
     assert.match(
       line?.text ?? '',
@@ -79,7 +79,7 @@ describe('two runs', () => {
   const textOf = (a: Result, b: Result) =>
     renderConsole(comparisonDocument(compare([setOf(a), setOf(b)])), { color: false, width: 1000 });
 
-  it('differ by the functions that keep or use more, also where their lines have moved', () => {
+  it('differ by the functions that keep or use more, even if their lines have moved', () => {
     const text = textOf(
       withPlaces(kept(8), { connect: used(2000) }),
       withPlaces(kept(11.1, 'session.ts:93'), { connect: used(1000) }),
@@ -88,7 +88,7 @@ describe('two runs', () => {
     assert.match(text, /B against A, per connect: −0\.800 ms in session\.ts:88 \(keep\)\n/);
   });
 
-  it('do not differ by less than the error of the sampling, nor by functions that only one of them knows', () => {
+  it('do not differ by less than the sampling error, or by functions of one run only', () => {
     assert.doesNotMatch(textOf(withPlaces(kept(8)), withPlaces(kept(8.3))), /A, per connection/);
     assert.doesNotMatch(textOf(withPlaces(kept(8)), run()), /A, per connection/);
   });

@@ -5,11 +5,11 @@ import { fitLine } from '../../../report/statistics/statistics.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 /**
- * By statsmodels 0.15, for each ratio q of the variances:
- *   m = UnobservedComponents(y, 'local level', exog=x[:, None], use_exact_diffuse=True, mle_regression=False)
- *   r = m.smooth([1.0, q]); r.smoothed_state[1, -1], sqrt(r.smoothed_state_cov[1, 1, -1])
+ * Values of statsmodels 0.15, for each ratio q of the variances:
+ * m = UnobservedComponents(y, 'local level', exog=x[:, None], use_exact_diffuse=True, mle_regression=False)
+ * r = m.smooth([1.0, q]); r.smoothed_state[1, -1], sqrt(r.smoothed_state_cov[1, 1, -1])
  */
-it('knows the slope and its error as a Kalman smoother does, where the variances are given', () => {
+it('finds the slope and error of a Kalman smoother if the variances are given', () => {
   const points = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7].map((y, i) => ({ x: 10 * i, y }));
   for (const [ratio, slope, error] of [
     [0, 1.0388333333333333, 0.012909944487358056],
@@ -29,8 +29,8 @@ function near(actual: number | null | undefined, expected: number): void {
   assert.ok(isNear, `${actual} is not ${expected}`);
 }
 
-/** By generalized least squares with the whole covariance matrix of the differences, inverted. */
-it('takes steps that differ, and one that adds nothing, by their length, and what else moves the figure', () => {
+/** Values of generalized least squares with the inverted covariance matrix of the differences. */
+it('weights steps by their length, also steps of zero, and includes other influences on the figure', () => {
   const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
   const besides = [0, 5, 9, 16, 20, 31, 36, 44, 50];
   const alone = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));
@@ -51,8 +51,8 @@ it('takes steps that differ, and one that adds nothing, by their length, and wha
   }
 });
 
-/** What this program said when simulations (`coverage.test.ts`) had shown that its intervals contain the slope. */
-it('gives a known series the interval that it had', () => {
+/** Output of this program when simulations (`coverage.test.ts`) had shown that its intervals contain the slope. */
+it('reproduces the interval of a known series', () => {
   const ys = [100, 109.2, 121.5, 119.1, 137.3, 145.8, 163.9, 171.2, 182.7];
   for (const [variance, slope, low95, high95, intercept] of [
     [undefined, 1.0408600706098272, 0.9303374433930385, 1.162849761961858, 99.64528622140651],
@@ -69,7 +69,7 @@ it('gives a known series the interval that it had', () => {
 });
 
 describe('the interval of a slope', () => {
-  it('is nothing around a perfect line, at any scale', () => {
+  it('has no width around a perfect line, at any scale', () => {
     const line = fitPlateaus([0, 1, 2, 3].map((x) => ({ x: 1e4 * x, y: 5e9 + 1e8 * x })));
     assert.ok(line && Math.abs(line.slope - 1e4) < 1e-6 && Math.abs(line.intercept - 5e9) < 1);
     assert.ok(line.high95 !== null && line.high95 - line.slope < 1e-3);
@@ -77,7 +77,7 @@ describe('the interval of a slope', () => {
     assertEach([flat?.slope, flat?.low95, flat?.high95], (value) => Math.abs(Math.round(value ?? 9)), [0, 0, 0]);
   });
 
-  it('is not known from two points, and finite where points share their x', () => {
+  it('is unknown for two points, and finite if points share their x', () => {
     const two = [
       { x: 0, y: 1 },
       { x: 10, y: 2 },

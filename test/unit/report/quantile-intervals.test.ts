@@ -1,10 +1,10 @@
-/** Intervals of clusters whose true median is known. */
+/** Intervals of clusters with a known true median. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { normals } from '../../helpers/random-source.ts';
 
-/** All copies of a broadcast are late together, by `shift`. */
+/** Copies of a broadcast that share one delay, `shift`. */
 function copies(shift: number, normal: () => number): Cluster {
   return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
 }
@@ -13,7 +13,7 @@ const single = (value: number): Cluster => [{ value, count: 1 }];
 const of = (count: number) => Array.from({ length: count }, (_, index) => single(index + 1));
 
 describe('intervals of clusters', () => {
-  it('are those of the order statistics where every cluster is one value', () => {
+  it('are those of the order statistics if every cluster is one value', () => {
     const ranks = (count: number, quantile: number) => clusterIntervals(of(count), [quantile])[0];
     // 96.9 %, 93.0 % (1 to 8: 99.2 %), 97.9 %, 94.3 % (40 to 61: 96.5 %), 96.1 %
     assert.deepEqual(ranks(6, 0.5), { low: 1, high: 6 });
@@ -23,7 +23,7 @@ describe('intervals of clusters', () => {
     assert.deepEqual(ranks(400, 0.99), { low: 392, high: 400 });
   });
 
-  it('are narrower than those of the clusters where the copies of each differ as much as those of all', () => {
+  it('are narrower than those of the clusters if each cluster varies as much as all copies', () => {
     const normal = normals(1);
     const drawn = Array.from({ length: 20 }, () => copies(0, normal));
     const [many] = clusterIntervals(drawn, [0.5]);
@@ -32,7 +32,7 @@ describe('intervals of clusters', () => {
     assert.ok(many && few && many.high - many.low < (few.high - few.low) / 2);
   });
 
-  it('do not become narrower with more copies of the same broadcasts', () => {
+  it('do not narrow with more copies of the same broadcasts', () => {
     const values = [10, 11, 12, 14, 17, 21, 26];
     const [one] = clusterIntervals(values.map(single), [0.5]);
     const repeated = values.map((value) => [{ value, count: 100_000 }]);
@@ -40,19 +40,19 @@ describe('intervals of clusters', () => {
     assert.deepEqual(many, one);
   });
 
-  it('are the same for the same values, in whatever order a cluster has them', () => {
+  it('are the same for the same values in any order', () => {
     const normal = normals(1);
     const clusters = Array.from({ length: 8 }, () => copies(normal(), normal));
     const reversed = clusters.map((cluster) => cluster.toReversed());
     assert.deepEqual(clusterIntervals(reversed, [0.5]), clusterIntervals(clusters, [0.5]));
   });
 
-  it('have no width where nothing varies', () => {
+  it('have no width without variation', () => {
     const same = Array.from({ length: 6 }, () => single(5));
     assert.deepEqual(clusterIntervals(same, [0.5]), [{ low: 5, high: 5 }]);
   });
 
-  it('are absent where all clusters may lie on one side by chance', () => {
+  it('are absent if all clusters may lie on one side by chance', () => {
     const given = (count: number) => clusterIntervals(of(count), [0.5, 0.99]).map((interval) => interval !== null);
     assert.deepEqual(given(0), [false, false]);
     assert.deepEqual(given(5), [false, false]);
@@ -61,8 +61,8 @@ describe('intervals of clusters', () => {
     assert.deepEqual(given(368), [true, true]);
   });
 
-  it('are as wide as the clusters that show the variation are few', () => {
-    // Of the values 1 to 60, each cluster of ten has so many below the median.
+  it('widen if few clusters show the variation', () => {
+    // Clusters of ten values from 1 to 60; `belows` has the number below the median in each.
     const intervalOf = (belows: number[]) => {
       let [low, high] = [1, 31];
       const clusters = belows.map((below) =>

@@ -17,7 +17,7 @@ function written(text: string): string {
 }
 
 describe('readResult', () => {
-  it('refuses a link to what never ends', { skip: process.platform === 'win32' }, () => {
+  it('refuses a link to an endless file', { skip: process.platform === 'win32' }, () => {
     const link = join(folder, 'endless.json');
     symlinkSync('/dev/zero', link);
     assert.throws(() => readResult(link), { code: 'FILE_UNREADABLE' });
@@ -36,20 +36,20 @@ describe('readResult', () => {
   const endless = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`e${index}`, 1]));
   const withSample = (x: string) => changed({ samples: ['@'] }).replace('"@"', `{"t":0,"connections":0,"x":${x}}`);
 
-  /** What the file has; what its refusal names beside it. */
+  /** Text of the file, and details of its refusal. */
   const CASES: [what: string, text: string | undefined, ...mentions: string[]][] = [
-    ['one that is not there', undefined],
-    ['a truncated one', text.slice(0, text.length / 2), 'JSON'],
-    ['an empty one', '', 'JSON'],
-    ['one with a key that is wrong', changed({ connections: { ...connections, peak: 'many' } }), 'connections.peak'],
-    ['one with a key that is missing', changed({ latency: undefined }), 'latency'],
-    ['one without any, of which it names a few', '{}', 'schemaVersion', 'more'],
+    ['a missing file', undefined],
+    ['a truncated file', text.slice(0, text.length / 2), 'JSON'],
+    ['an empty file', '', 'JSON'],
+    ['a file with a wrong key', changed({ connections: { ...connections, peak: 'many' } }), 'connections.peak'],
+    ['a file with a missing key', changed({ latency: undefined }), 'latency'],
+    ['a file without keys, with a few of them listed', '{}', 'schemaVersion', 'more'],
     ...['[]', 'null', '"text"'].map((other): [string, string] => [`another document, ${other}`, other]),
-    ['one that is too deep', withSample('['.repeat(20_000) + ']'.repeat(20_000))],
-    ['one of millions of values', withSample(`[${'0,'.repeat(1_000_000)}0]`)],
-    ['one with names without end', changed({ connections: { ...connections, failures: endless } })],
-    ['one of a newer schema', changed({ schemaVersion: 4 }), 'schemaVersion'],
-    ['one with a newer key', changed({ run: { ...run, moon: 'full' } }), 'run.moon'],
+    ['a file that is nested too deep', withSample('['.repeat(20_000) + ']'.repeat(20_000))],
+    ['a file with millions of values', withSample(`[${'0,'.repeat(1_000_000)}0]`)],
+    ['a file with endless names', changed({ connections: { ...connections, failures: endless } })],
+    ['a file of a newer schema', changed({ schemaVersion: 4 }), 'schemaVersion'],
+    ['a file with a newer key', changed({ run: { ...run, moon: 'full' } }), 'run.moon'],
   ];
   for (const [what, content, ...mentions] of CASES) {
     it(`refuses ${what}`, () => {
@@ -64,7 +64,7 @@ describe('readResult', () => {
     });
   }
 
-  it('does not even read a file that no run writes', () => {
+  it('does not read a file that is too large to come from a run', () => {
     truncateSync(written(''), 2 ** 40);
     const isTooLarge = ({ code, cause }: CapacityError) => code === 'FILE_UNREADABLE' && /MB/.test(String(cause));
     assert.throws(() => readResult(file), isTooLarge);

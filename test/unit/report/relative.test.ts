@@ -4,7 +4,7 @@ import { amount, amountText } from '../../../report/model/amount.ts';
 import { exactDecimals, percentOf } from '../../../report/text/format.ts';
 import { isRelative, shareText } from '../../../report/text/relative.ts';
 
-it('gives no percentage of a value that is near zero', () => {
+it('gives no percentage of a value near zero', () => {
   assert.equal(isRelative(100, 61, -90), true);
   assert.equal(isRelative(10, 61), false);
   assert.equal(isRelative(0, 0), false);
@@ -19,7 +19,7 @@ it('gives the margin of a value near zero in its unit', () => {
   assert.equal(margin(9216), '9.0 KB ± 11 %');
 });
 
-it('rounds nothing to zero that is not zero, and not everything to all', () => {
+it('does not round a small value to zero, or a large share to 100 %', () => {
   const texts = [exactDecimals(0.0004, 2), exactDecimals(-0.0004, 1), exactDecimals(0, 2)];
   assert.deepEqual(texts, ['0.0004', '-0.0004', '0.00']);
   assert.equal(exactDecimals(0.1 + 0.2 - 0.3, 2), '0.00', 'a rounding error');

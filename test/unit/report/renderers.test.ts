@@ -1,4 +1,4 @@
-/** How a report is shown: as a page, for a terminal, as Markdown. What it says is in golden.test.ts. */
+/** Formats of a report: page, terminal, Markdown. golden.test.ts has the content. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
@@ -26,7 +26,7 @@ it('html escapes inserted values, and keeps its own markup', () => {
 });
 
 describe('report.html', () => {
-  it('lets no text of the document become markup', () => {
+  it('escapes all text of the document', () => {
     const marks: string[] = [];
     const attack = (path: string) => {
       marks.push(path);
@@ -39,13 +39,13 @@ describe('report.html', () => {
     assert.equal(markup.match(/<img/g), null);
     assert.equal(markup.match(/<script/g)?.length, 1);
     assert.equal(markup.match(/<\/style/g)?.length, 1);
-    // It is there, as text.
+    // The text is present.
     assert.ok((markup.match(/&lt;img src=x onerror=alert/g)?.length ?? 0) > 40);
     // Every attribute is closed by the quote that opened it.
     assert.equal(markup.match(/="[^"]*onerror=alert[^"]*"[^\s>/?]/g), null);
   });
 
-  it('asks nothing of the network, and stays small', () => {
+  it('loads nothing from the network, and stays small', () => {
     const markup = reportHtml(measured);
     assert.doesNotMatch(markup, /(?:src|href)="(?!#|data:)[^"]*"/);
     assert.doesNotMatch(markup, /@import|url\((?!#)/);
@@ -53,7 +53,7 @@ describe('report.html', () => {
     assert.ok(markup.length < 3_000_000, `${markup.length}`);
   });
 
-  it('begins with the answer and the figures that get quoted', () => {
+  it('begins with the answer and its main figures', () => {
     const text = textOfPage(reportHtml(measured)).toLowerCase();
     const { latency, memory } = measured;
     const p99 = (latency.oneWayMs?.p99 ?? 0).toFixed(0);
@@ -74,7 +74,7 @@ describe('report.html', () => {
     assert.doesNotMatch(textOfPage(markup), /16\.6 KB|14\.6/);
   });
 
-  it('links terms to definitions that are there, and defines no others', () => {
+  it('links terms to existing definitions, and defines no others', () => {
     const markup = reportHtml(measured);
     const ids = [...markup.matchAll(/ id="([^"]+)"/g)].map((match) => match[1] as string);
     assert.equal(new Set(ids).size, ids.length, 'ids are unique');
@@ -86,8 +86,8 @@ describe('report.html', () => {
   });
 });
 
-describe('the terminal', () => {
-  it('gets colours and no other escapes, and the same text without', () => {
+describe('terminal output', () => {
+  it('has colours and no other escapes, and the same text without colours', () => {
     const options = { width: 80, verbose: true };
     const plain = renderRun(runDocument(invalid()), { ...options, color: false });
     const coloured = renderRun(runDocument(invalid()), { ...options, color: true });
@@ -96,7 +96,7 @@ describe('the terminal', () => {
     assert.equal(stripVTControlCharacters(coloured), plain);
   });
 
-  it('keeps tables and sentences within its columns, whatever is cut off', () => {
+  it('keeps tables and sentences within its columns', () => {
     for (const width of [40, 80, 120]) {
       const text = renderRun(runDocument(resultWithMessages()), { width, color: false, verbose: true });
       // A word, or the first two columns of a table, are never broken.
@@ -120,20 +120,20 @@ describe('the terminal', () => {
     ],
     ['the reason of the doubt', ['MACHINE_SATURATED'], false, /^SUSPECT: .* in doubt: about MACHINE_SATURATED/],
     [
-      'a sentence of its own, if it is no reason of the doubt',
+      'another finding in a sentence of its own',
       ['MACHINE_SATURATED', 'WORKERS_LEAK'],
       false,
       /^SUSPECT: .* in doubt\. About WORKERS_LEAK\./,
     ],
   ] as const) {
-    it(`is headed by ${what}`, () => {
+    it(`starts with ${what}`, () => {
       const thresholds = missed ? [{ expression: 'socketio.connections.rate > 900', met: false, strict: true }] : [];
       const result = withFindings({ ...perfectResult(), thresholds }, ...codes.map((code) => finding(code)));
       assert.match(renderAnswer(runDocument(result), { width: 200, color: false }), expected);
     });
   }
 
-  it('gets the answer alone where nothing else is wanted', () => {
+  it('has only the answer by default', () => {
     const text = renderAnswer(runDocument(invalid()), { width: 80, color: false });
     assert.match(
       text,
@@ -146,7 +146,7 @@ describe('the terminal', () => {
 describe('report.md', () => {
   const MARKUP = '<script>alert(1)</script> | [x](javascript:alert(1)) `a` **b**\n# c';
 
-  it('keeps every table straight, also with markup in every text from outside', () => {
+  it('keeps every table aligned, even with markup in all outside text', () => {
     const result = perfectResult();
     Object.assign(result.run, { scenario: MARKUP, target: MARKUP, engine: MARKUP });
     result.findings = [{ ...finding('GENERATOR_LATE', MARKUP, { fix: MARKUP }), code: MARKUP }];

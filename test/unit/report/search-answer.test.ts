@@ -1,4 +1,4 @@
-/** The first sentence of a search, and how sure it is. */
+/** First sentence of a search, with its certainty. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search-schema.ts';
@@ -56,7 +56,7 @@ function asControl(made: SearchedRun[]): SearchedRun[] {
   });
 }
 
-/** How a search ended, what it tried, and what it varied. */
+/** End of a search, its runs, and its varied level. */
 const ENDS: [end: SearchEnd, tried: SearchedRun[], plan?: Partial<SearchPlan>][] = [
   ['found', runs([41_000, 'holds'], [41_000, 'holds'], [44_000, 'breaks', SLOW], [44_000, 'breaks', SLOW])],
   [
@@ -87,7 +87,7 @@ it('is the answer, for every end', (t) => {
   assert.equal(amountText(1000, 'bytes'), '1,000 bytes of payload in each broadcast');
 });
 
-it('is between the highest level that held and the lowest that broke, by most of their runs, whatever the order', () => {
+it('is between the highest level that held and the lowest that broke, by most of their runs, in any order', () => {
   type Level = number | undefined;
   const CASES: [tried: string, held: Level, broke: Level, open: Level][] = [
     ['', undefined, undefined, undefined],
@@ -115,7 +115,7 @@ it('is between the highest level that held and the lowest that broke, by most of
   }
 });
 
-it('says what held by luck, and escapes outside text', (t) => {
+it('reports levels that held by luck, and escapes outside text', (t) => {
   const failed: [number, SearchRun['outcome'], string] = [2000, 'breaks', '<img src=x> |failed|'];
   const tried = runs(
     [500, 'breaks'],

@@ -1,4 +1,4 @@
-/** Whether a level held, and what broke it. */
+/** Whether a level held, and the cause if it broke. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConditions } from '../../../plugin/cli/parse-conditions.ts';
@@ -14,7 +14,7 @@ import { perfectResult } from '../../helpers/results.ts';
 
 const DEFAULT = { until: [], vary: 'connections' as const };
 
-/** What varies and until when, what the run was like, whose limit it met, and why. */
+/** Varied level with its end condition, the run, the party whose limit it met, and the reason. */
 type Case = [plan: typeof DEFAULT | ReturnType<typeof until>, result: Result, blame: string | null, first?: RegExp];
 
 const P99 = 'latency.oneWayMs.p99';
@@ -24,7 +24,7 @@ const FAILED = 'connections.failed > 10';
 const [LATE, FULL, RATE] = ['GENERATOR_LATE', 'MACHINE_SATURATED', 'RATE_NOT_REACHED'] as const;
 const [CHANGED, REFUSED] = ['DEPLOYMENT_CHANGED', 'CONNECTIONS_FAILED'] as const;
 
-/** The verdict of a server that the run did not start. */
+/** Verdict for a server that was running before the run. */
 const elsewhere = (target: string, cause: string, ...codes: FindingCode[]) =>
   withReasons([REFUSED, ...codes], (result) => {
     failing(cause)(result);
@@ -46,11 +46,11 @@ const dropped = (timeouts: number, closed: number, ...codes: FindingCode[]) =>
 const curved = withReasons([], ({ memory }) =>
   Object.assign(memory.perConnectionBytes.workerPss as object, { doubt: 'curved' }),
 );
-/** A rate that the generator itself missed, as the findings tell. */
+/** Rate that the generator itself missed, according to the findings. */
 const byGenerator = withReasons([], (result) => {
   result.findings = [finding(RATE, 'of 100', { about: 'generator', invalidates: ['connections'] })];
 });
-/** So late, by a tenth of the shortest time-out or more, that a time-out notices. */
+/** Delay that causes timeouts: at least a tenth of the shortest timeout. */
 const delayed = (cause: string, delayMaxMs: number, ...codes: FindingCode[]) =>
   withReasons([REFUSED, ...codes], (result) => {
     failing(cause)(result);
@@ -70,7 +70,7 @@ const full = withReasons([REFUSED, FULL], (result) => {
   failing('timeout_open')(result);
   Object.assign(result.environment.limits, { serverOpenFiles: 300, serverOpenFilesLimit: 300 });
 });
-/** Copies are missing, for whatever reason. */
+/** Missing copies with any cause. */
 const missed = (...codes: FindingCode[]) =>
   withReasons(codes, ({ delivery }) => Object.assign(delivery ?? {}, { coverage: 0.9 }));
 const COPIES = until('delivery.coverage < 1');
@@ -170,7 +170,7 @@ const CASES: Record<string, Case> = {
   'a percentile of too few': [until(`${P99} > 500`), few, 'measurement', /needs 100 broadcasts/],
 };
 
-describe('a level', () => {
+describe('the outcome of a level', () => {
   for (const [name, [plan, result, blame, first]] of Object.entries(CASES)) {
     it(name, () => {
       const found = judge(result, plan);
@@ -182,7 +182,7 @@ describe('a level', () => {
 });
 
 describe('a condition', () => {
-  it('has the operators and the metric names of conditions in `ensure`', () => {
+  it('supports the operators and the metric names of conditions in `ensure', () => {
     const result = withReasons([], ({ memory }) => {
       memory.leaks = 0;
     });
@@ -200,7 +200,7 @@ describe('a condition', () => {
     assert.ok(!met('memory.leaks != 0'));
   });
 
-  it('is refused with the nearest key when it names none of the result, all together', () => {
+  it('is refused with the nearest key if its key is unknown; all problems are reported together', () => {
     const { conditions, problems } = parseConditions([
       'latency.oneWay.p99 > 500',
       'coverage < 1',

@@ -1,4 +1,4 @@
-/** The levels that a search tries, against simulated deployments. */
+/** Levels that a search tries, against simulated deployments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEPLOYMENTS, RULES, summarize } from '../../../bench/bench-search.ts';
@@ -18,7 +18,7 @@ interface Simulated {
   before?: Tried[];
 }
 
-/** Searches until the end, or as far as `most` runs. */
+/** Searches until the end, or for at most `most` runs. */
 function search({ deployment, rules, snap = whole, ceiling = NO_CEILING, before = [] }: Simulated, most = 100) {
   const runs = [...before];
   for (let fresh = 0; fresh < most; fresh++) {
@@ -43,7 +43,7 @@ function foundIn(runs: Tried[]) {
 const breaksAbove = (limit: number) => (level: number) => (level > limit ? 'breaks' : 'holds');
 
 describe('a search', () => {
-  it('steps up, bisects, and confirms what held', () => {
+  it('steps up, bisects, and confirms the level that held', () => {
     const found = search({ deployment: breaksAbove(41_000) });
     assert.equal(found.end, 'found');
     assert.deepEqual(found.levels.slice(0, 7), [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000]);
@@ -56,7 +56,7 @@ describe('a search', () => {
     assert.deepEqual(found.levels.slice(-2), [found.held, found.broke], 'what broke is asked once more, too');
   });
 
-  it('is right to the tolerance wherever the limit is', () => {
+  it('is accurate to the tolerance for any limit', () => {
     for (let limit = 1; limit < 200_000; limit = Math.ceil(limit * 1.37)) {
       const { end, held = 0, broke = 0, runs } = search({ deployment: breaksAbove(limit) });
       assert.equal(end, 'found', String(limit));
@@ -66,14 +66,14 @@ describe('a search', () => {
     }
   });
 
-  it('searches below a first level that breaks, and ends where nothing holds', () => {
+  it('searches below a first level that breaks, and ends if no level holds', () => {
     const { held: low = 0 } = search({ deployment: breaksAbove(90) });
     assert.ok(low <= 90 && low > 90 / 1.05, String(low));
     const { end, held, broke } = search({ deployment: () => 'breaks' });
     assert.deepEqual([end, held, broke], ['none', undefined, 1]);
   });
 
-  it('lowers the answer when confirmations break', () => {
+  it('lowers the answer if confirmations break', () => {
     // Between 40,000 and 42,000, only the first run holds.
     const noisy = search({
       deployment: (level, tries) => (level >= 42_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds'),
@@ -85,7 +85,7 @@ describe('a search', () => {
     assert.ok(lucky.length > 0, 'what held by luck is kept');
   });
 
-  it('asks once more, and then stops, where the generator, its machine or the measurement is the limit', () => {
+  it('retries once and then stops if the generator, its machine or the measurement is the limit', () => {
     for (const blame of ['generator', 'machine', 'measurement'] as const) {
       const { end, levels, held } = search({ deployment: (level) => (level > 3000 ? { blame } : 'holds') });
       assert.deepEqual({ end, levels, held }, { end: blame, levels: [1000, 2000, 4000, 4000], held: 2000 });
@@ -101,7 +101,7 @@ describe('a search', () => {
     assert.equal(search({ deployment: breaksAbove(5000), before: failed.runs }).end, 'found', 'when it is resumed');
   });
 
-  it('tries once more what ended an earlier start, and nothing else', () => {
+  it('retries the level that ended an earlier start once, and nothing else', () => {
     const stopped = search({ deployment: (level) => (level > 3000 ? { blame: 'generator' } : 'holds') });
     const resumed = search({ deployment: breaksAbove(5000), before: stopped.runs });
     assert.equal(resumed.end, 'found');
@@ -115,7 +115,7 @@ describe('a search', () => {
     assert.deepEqual([again.end, again.held], ['found', resumed.held]);
   });
 
-  it('continues wherever it was interrupted', () => {
+  it('continues after an interruption at any point', () => {
     const deployment = breaksAbove(41_000);
     const whole = search({ deployment });
     for (let most = 0; most < whole.runs.length; most++) {
@@ -124,13 +124,13 @@ describe('a search', () => {
     }
   });
 
-  it('measures up to the highest level that is asked for, or that the machine allows', () => {
+  it('measures up to the highest level that is requested, or that the machine allows', () => {
     const highest = search({ deployment: () => 'holds', rules: { to: 5000 } });
     assert.deepEqual([highest.end, highest.levels], ['highest', [1000, 2000, 4000, 5000, 5000, 5000]]);
     assert.equal(search({ deployment: () => 'holds', rules: { to: 4100 } }).held, 4100, 'however near');
     const machine = search({ deployment: () => 'holds', ceiling: 5000 });
     assert.deepEqual([machine.end, machine.held], ['doctor', 5000]);
-    // Just above what held, an estimate is not worth a run.
+    // Just above the held level, an estimate is not worth a run.
     assert.equal(search({ deployment: () => 'holds', ceiling: 4100 }).held, 4000);
     assert.deepEqual(search({ deployment: () => 'holds', ceiling: 600 }).levels, [600, 600, 600]);
     const least = search({ deployment: () => 'holds', ceiling: 600, snap: (level) => Math.max(700, level) });
@@ -138,7 +138,7 @@ describe('a search', () => {
   });
 
   it('ends if there is no level in between, or none above', () => {
-    // The rates of 100 arrivals in whole seconds, at least two.
+    // Rates of 100 arrivals in whole seconds, at least two.
     const snap = (rate: number) => 100 / Math.max(2, Math.ceil(100 / rate - 1e-9));
     const coarse = search({ deployment: breaksAbove(30), rules: { from: 5 }, snap });
     assert.deepEqual([coarse.end, coarse.held, coarse.broke], ['found', 25, 100 / 3]);
@@ -146,7 +146,7 @@ describe('a search', () => {
     assert.deepEqual([all.end, all.held], ['highest', 50]);
   });
 
-  it('goes further up where levels are far apart, and finds single ones in between', () => {
+  it('steps further up if levels are far apart, and finds single levels in between', () => {
     const ends = (level: number) => (level < 5000 ? 1000 : 5000);
     const far = search({ deployment: () => 'holds', rules: { to: 5000 }, snap: ends });
     assert.deepEqual([far.end, far.levels], ['highest', [1000, 5000, 5000, 5000]]);
@@ -157,13 +157,13 @@ describe('a search', () => {
     }
   });
 
-  it('takes the answer that leads, once there are two if it is that a level breaks', () => {
+  it('takes the majority answer, which needs two runs if a level breaks', () => {
     const answer = (held: number, broke: number) => outcomeOf({ level: 1, held, broke })?.at(0) ?? '-';
     const rows = [0, 1, 2, 3].map((held) => [0, 1, 2, 3].map((broke) => answer(held, broke)).join(''));
     assert.deepEqual(rows, ['--bb', 'h-bb', 'hh-b', 'hhh-']);
   });
 
-  it('believes no single run: a level breaks by two, and by most of them', () => {
+  it('believes no single run: two runs, and the majority, must break', () => {
     const once = (at: number) =>
       search({ deployment: (level, tries) => (level > 8000 || (level === at && tries === 0) ? 'breaks' : 'holds') });
     for (const at of [1000, 2000, 8000]) {
@@ -171,11 +171,11 @@ describe('a search', () => {
       assert.deepEqual([end, held > 7800 && held <= 8000], ['found', true], `${at}: ${held}`);
       assert.ok(runs.some(({ level, purpose }) => level === at && purpose === 'again'));
     }
-    // Nothing but a bad start: it is asked again once something has held.
+    // Only a bad start: the level is tried again once another one has held.
     assert.deepEqual(once(1000).levels.slice(0, 4), [1000, 500, 1000, 1000]);
   });
 
-  it('rests after each run that broke, and longer until what had held holds again', () => {
+  it('rests after each run that broke, and longer until the held level holds again', () => {
     // For two runs after a break of another level, nothing holds.
     const recovering = search({
       deployment: (level, _, runs) => {
@@ -203,7 +203,7 @@ describe('a search', () => {
     assert.equal(restAfter([broken, { ...broken, outcome: 'holds' }, broken], 30), 30, 'something has held since');
   });
 
-  it('ends where the deployment does not recover, and tries that again when it is resumed', () => {
+  it('ends if the deployment does not recover, and retries that level when it resumes', () => {
     const dead = search({
       deployment: (level, _, runs) =>
         level > 3000 || runs.some((run) => run.outcome === 'breaks') ? 'breaks' : 'holds',
@@ -214,7 +214,7 @@ describe('a search', () => {
     assert.ok((restarted.held ?? 0) > 2900, String(restarted.held));
   });
 
-  it('ends where more and more levels that held break, and searches on when it is resumed', () => {
+  it('ends if more and more held levels break, and continues when it resumes', () => {
     const deployment = (level: number, tries: number) =>
       level >= 64_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds';
     const leaking = search({ deployment });
@@ -224,7 +224,7 @@ describe('a search', () => {
   });
 
   for (const [name, { repeat }] of Object.entries(DEPLOYMENTS)) {
-    it(`is off by more than the tolerance in at most 5 % of searches: ${name}`, () => {
+    it(`misses the limit by more than the tolerance in at most 5 % of searches: ${name}`, () => {
       const { offPercent, runs, most } = summarize(name, 500);
       assert.ok(offPercent <= 5, `${offPercent} %`);
       const times = repeat === undefined ? 1 : 2.5;
@@ -232,9 +232,10 @@ describe('a search', () => {
     });
   }
 
-  it('says how many runs there are left at most', () => {
+  it('reports the maximum number of remaining runs', () => {
     const deployment = breaksAbove(41_000);
-    // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, three controls, and a confirmation of each.
+    // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, three controls, and a confirmation
+    // of each.
     const first = search({ deployment: breaksAbove(1000) }, 4).runs;
     const open = { level: 1500, purpose: 'bisect', outcome: 'breaks', blame: 'deployment' } as const;
     const lefts = [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES));

@@ -1,4 +1,4 @@
-/** Machines for a number of users. */
+/** Number of machines for a number of users. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sizingOf } from '../../../report/search/sizing.ts';
@@ -9,25 +9,25 @@ const MB = 1024 ** 2;
 
 type Change = (result: ReturnType<typeof resultWithPings>) => unknown;
 
-/** The sizing of a level that broke, after a change of its result. */
+/** Sizing for a level that broke, after a change of its result. */
 function sized(change: Change = () => {}, broke = true) {
   const result = resultWithPings();
   change(result);
   return sizingOf(result, broke, 0.3);
 }
 
-it('computes machines from connections held, memory and CPU, each with headroom, and names the deciding one', () => {
+it('computes machines from connections held, memory and CPU, each with headroom, and marks the deciding one', () => {
   const sizing = sized();
   assert.ok(sizing);
   const [held, memory, cpu] = sizing.walls;
   assert.deepEqual([held?.max, held?.assumption], [5000, '5,000 connections were held']);
-  // About 110 MB of workers and 9 MB of nginx; what the headline says that a connection needs.
+  // About 110 MB of workers and 9 MB of nginx, plus the headline for each connection.
   const { bytes, inService } = resultWithPings().memory.perConnection ?? assert.fail('no headline');
   assert.ok(bytes && inService);
   assert.ok(Math.abs((memory?.max ?? 0) / (((8192 - 119) * MB) / inService) - 1) < 0.03, String(memory?.max));
   const [needs, keeps] = [inService, bytes].map((size) => (size / 1024).toFixed(1).replace('.', '\\.'));
   assert.match(memory?.assumption ?? '', new RegExp(`${needs} KB .*${keeps} KB\\).* 1\\d\\d\\.\\d MB;`));
-  // 2.1 + 0.4 % of a core for 5,000.
+  // 2.1 + 0.4 % of a core for 5,000 connections.
   assert.ok(Math.abs((cpu?.max ?? 0) - 400_000) <= 1);
   assert.match(cpu?.assumption ?? '', /take 0\.005 cores per 1,000 with a ping every 25 s, and 1,000 connects/);
   assert.deepEqual(columns(sizing.rows, 'users', 'machines'), {
@@ -40,10 +40,10 @@ it('computes machines from connections held, memory and CPU, each with headroom,
   assert.ok(Math.abs((first?.reconnectSeconds ?? 0) - (0.74 * 3.334) / (1.4 - 0.01667)) < 1e-3);
 });
 
-it('claims nothing of a machine that was not seen, or of figures that are not there', () => {
+it('has no limits of an unseen machine, or of missing figures', () => {
   const remote: Change = ({ run, workers }) => {
     Object.assign(run, { profile: 'remote', target: 'https://staging.example.com' });
-    // Which tell of themselves, and not of their machine.
+    // Report themselves, but not their machine.
     workers.push({} as never);
   };
   assertEach(sized(remote)?.walls, ({ max, assumption }) => [max, /runs elsewhere/.test(assumption)], [
@@ -62,10 +62,10 @@ it('claims nothing of a machine that was not seen, or of figures that are not th
   assert.equal(noisy?.walls[2]?.max, null);
 });
 
-/** What the connections of one machine take, in bytes. */
+/** Memory of all connections on one machine, in bytes. */
 const bytesOf = (change?: Change) => sized(change)?.rows[0]?.memoryBytes ?? Number.NaN;
 
-/** Of nginx, without connections. */
+/** Memory of nginx without connections. */
 const NGINX_BYTES = 9 * MB;
 const nginx =
   (to: object): Change =>
@@ -76,16 +76,16 @@ const nginxAtZero =
   ({ memory }) =>
     Object.assign(memory.plateaus[0] ?? {}, { nginxPss });
 
-it('counts in memory what belongs to the deployment: each connection by the headline', () => {
+it('includes all memory of the deployment: each connection by the headline', () => {
   const whole = bytesOf();
   const needed = resultWithPings().memory.perConnection?.inService ?? 0;
-  // 3,334 connections on each of three machines; the noise of the plateaus is that of a fit.
+  // 3,334 connections on each of three machines, within the noise of the fitted plateaus.
   assert.ok(Math.abs(whole / (119 * MB + 3334 * needed) - 1) < 0.05, `${whole}`);
   const CASES: Record<string, [change: Change, moreBytes: number]> = {
-    'nothing of the generator': [nginx({ belongsTo: 'generator' }), -NGINX_BYTES],
-    'nothing that is no memory': [nginx({ unit: 'cpuSeconds' }), -NGINX_BYTES],
-    'what a layer takes without connections': [nginxAtZero(209 * MB), 200 * MB],
-    'nothing of what was not read without any': [nginxAtZero(undefined), -NGINX_BYTES],
+    'no memory of the generator': [nginx({ belongsTo: 'generator' }), -NGINX_BYTES],
+    'no figure other than memory': [nginx({ unit: 'cpuSeconds' }), -NGINX_BYTES],
+    'memory of a layer without connections': [nginxAtZero(209 * MB), 200 * MB],
+    'no memory of a layer without a baseline': [nginxAtZero(undefined), -NGINX_BYTES],
   };
   for (const [name, [change, moreBytes]] of Object.entries(CASES)) {
     const found = bytesOf(change) - whole;
@@ -93,7 +93,7 @@ it('counts in memory what belongs to the deployment: each connection by the head
   }
 });
 
-it('quotes no memory where the headline is not told', () => {
+it('has no memory without a headline', () => {
   for (const to of [{ bytes: null }, { inService: null }, { inService: 0 }, { low95: 0, high95: 1e9 }]) {
     const sizing = sized(({ memory }) => Object.assign(memory.perConnection ?? {}, to));
     assert.deepEqual([sizing?.walls[1]?.max, sizing?.rows[0]?.memoryBytes], [null, null]);
@@ -101,7 +101,7 @@ it('quotes no memory where the headline is not told', () => {
   assert.equal(sized(({ memory }) => Object.assign(memory, { perConnection: null }))?.walls[1]?.max, null);
 });
 
-it('is by the lowest wall, and nothing where no connection fits', () => {
+it('follows the lowest limit, and is empty if no connection fits', () => {
   const limits =
     (to: object): Change =>
     ({ environment }) =>
@@ -133,7 +133,7 @@ it('is by the lowest wall, and nothing where no connection fits', () => {
   );
 });
 
-it('tells no time to reconnect where no ramp was measured', () => {
+it('has no time to reconnect without a measured ramp', () => {
   const sizing = sized(({ cpu }) => {
     for (const layer of Object.values(cpu)) layer.rampSecondsPerThousandConnects = null;
   });

@@ -42,7 +42,7 @@ test("Student's t agrees with the printed tables", () => {
   near(studentT(0.9, 7), 1.8946, 0.00005);
 });
 
-test('a line with its interval, against R: lm(y ~ x), confint()', () => {
+test('a line has the interval of R: lm(y ~ x), confint()', () => {
   const fit = fitLine(points([1, 2.1], [2, 3.9], [3, 6.2], [4, 7.8], [5, 10.1]));
   assert.ok(fit);
   near(fit.slope, 1.99, 1e-9);
@@ -54,7 +54,7 @@ test('a line with its interval, against R: lm(y ~ x), confint()', () => {
   assert.equal(fit.n, 5);
 });
 
-test('memory of connections: large numbers keep their digits', () => {
+test('a line keeps the digits of large numbers', () => {
   const exact = fitLine(points([0, 5e9], [10_000, 5e9 + 1e8], [20_000, 5e9 + 2e8], [30_000, 5e9 + 3e8]));
   near(exact?.slope, 10_000, 1e-6);
   near(exact?.r2, 1, 1e-12);
@@ -69,7 +69,7 @@ test('an interval needs three different x, a line two', () => {
   near(two?.slope, 0.1, 1e-12);
 });
 
-test('a layer that does not change has slope 0, explained in full', () => {
+test('a constant layer has slope 0, fully explained', () => {
   const flat = fitLine(points([0, 7], [1, 7], [2, 7]));
   assert.ok(flat);
   assert.deepEqual([flat.slope, flat.low95, flat.high95, flat.r2], [0, 0, 0, 1]);
@@ -83,13 +83,13 @@ test('finds where a line reaches a budget, and that a falling line never does', 
   assert.equal(falling && whereReaches(falling, 0), null);
 });
 
-test('a line that rises by rounding errors only reaches nothing', () => {
+test('a line that rises by rounding errors only reaches no budget', () => {
   const line = fitLine(points([0, 1e9], [10, 1e9 + 1e-6], [30, 1e9 + 1e-6], [50, 1e9 + 2e-6]));
   assert.ok(line && line.slope > 0);
   assert.equal(whereReaches(line, 24 * 1024 ** 3), null);
 });
 
-test('median', () => {
+test('the median is the mean of the middle two of an even number', () => {
   assert.equal(median([]), undefined);
   assert.equal(median([3]), 3);
   assert.equal(median([10, 1, 2]), 2);
@@ -99,7 +99,7 @@ test('median', () => {
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
 
 describe('spreadOf', () => {
-  it('mean, deviation and interval of three runs', () => {
+  it('has mean, deviation and interval of three runs', () => {
     const { runs, mean, min, max, deviation, low95, high95 } = spread(10, 12, 14);
     assert.deepEqual({ runs, mean, min, max, deviation }, { runs: 3, mean: 12, min: 10, max: 14, deviation: 2 });
     // t(0.95, 2) = 4.303; 4.303 × 2 ÷ √3 = 4.969
@@ -107,13 +107,13 @@ describe('spreadOf', () => {
     near(high95, 12 + 4.969);
   });
 
-  it('has no interval of two runs', () => {
+  it('has no interval for two runs', () => {
     const { deviation, low95, high95 } = spread(10, 12);
     near(deviation, Math.SQRT2);
     assert.deepEqual([low95, high95], [null, null]);
   });
 
-  it('knows no spread of a single run, and nothing of none', () => {
+  it('has no spread of a single run, and is null without runs', () => {
     const { deviation, low95, high95 } = spread(10);
     assert.deepEqual([deviation, low95, high95], [null, null, null]);
     assert.equal(spreadOf([]), null);
@@ -121,7 +121,7 @@ describe('spreadOf', () => {
 });
 
 describe('meansApart', () => {
-  it('is Welch’s, each side with its own deviation', () => {
+  it('uses Welch’s test, each side with its own deviation', () => {
     // Variances 4 and 16 of 3 and 4 runs: 4/3 and 4. √(5.333) = 2.309; 5.333² ÷ (1.333²/2 + 4²/3) = 28.444 ÷ 6.222 = 4.571
     const a = spread(10, 12, 14);
     const b = { ...spread(20), runs: 4, deviation: 4 };
@@ -131,7 +131,7 @@ describe('meansApart', () => {
     near(apart?.degrees, 4.571);
   });
 
-  it('takes a single run to spread like the repeats it is compared to', () => {
+  it('gives a single run the spread of the repeats on the other side', () => {
     // 2 × √(1/3 + 1) = 2.309, with the repeats' 2 degrees
     const apart = meansApart(spread(10, 12, 14), spread(20));
     near(apart?.value, 8);
@@ -140,7 +140,7 @@ describe('meansApart', () => {
     assert.equal(meansApart(spread(20), spread(10, 12, 14))?.degrees, 2);
   });
 
-  it('unless the single run says itself that it is further off', () => {
+  it('uses the own error of a single run if that is larger', () => {
     // √(2²/3 + 5²) = 5.132
     near(meansApart(spread(10, 12, 14), spread(20), 5)?.error, 5.132);
     near(meansApart(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
@@ -158,7 +158,7 @@ describe('meansApart', () => {
 });
 
 describe('pooled noise', () => {
-  it('is the deviation of equal runs, as a share of their mean, over all combinations that have several', () => {
+  it('is the deviation of equal runs, as a share of their mean, over all combinations with several runs', () => {
     // Shares of √2 ÷ 10 and 10 ÷ 200: √((0.02 + 2 × 0.0025) ÷ 3) = 9.129 %
     const noise = pooledNoise([spread(9, 11), spread(190, 200, 210), spread(7), spread(0, 0)]);
     near(noise?.share, 0.09129, 0.00001);
@@ -199,14 +199,14 @@ describe('rankSumP', () => {
     assert.equal(rankSumP([1], [2]), 1);
   });
 
-  it('is Fisher’s exact test where values are zero or one', () => {
+  it('is Fisher’s exact test for values of zero or one', () => {
     // 1 of 5 against 4 of 5: 2 × (C(5,1) C(5,4) + 1) ÷ C(10,5) = 52 ÷ 252
     near(rankSumP([0, 0, 0, 0, 1], [0, 1, 1, 1, 1]), 52 / 252, 1e-9);
     assert.equal(rankSumP([0, 0, 1], [1, 0, 0]), 1);
   });
 });
 
-it('more runs are needed to see a smaller difference, and no number is enough for none', () => {
+it('more runs are needed to detect a smaller difference, and no number is enough for a zero difference', () => {
   const estimate = { value: 0, error: 10, degrees: 8 };
   const runs = [100, 20, 10].map((margin) => runsNeeded(estimate, 5, 0.99, margin) ?? 0);
   // Four times the runs halve the error: (2.6 + 0.85) × 10 × √(5 ÷ n) = 10
@@ -218,7 +218,7 @@ it('more runs are needed to see a smaller difference, and no number is enough fo
 });
 
 describe('intervalOf', () => {
-  it('is Student’s, with fractions of a degree rounded off', () => {
+  it('uses Student’s t, with fractions of a degree rounded down', () => {
     // t(0.95, 4) = 2.776
     const { low, high } = intervalOf({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
     near(low, 8 - 6.41, 0.01);
@@ -238,10 +238,10 @@ describe('estimatesApart', () => {
   });
 });
 
-it('a difference is detectable that four of five comparisons would see, with fractions of a degree rounded off', () => {
+it('the detectable difference is found in four of five comparisons, with fractions of a degree rounded down', () => {
   // t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376
   near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
   near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
-  // And none that is below the threshold of a difference.
+  // Below the threshold of a difference, nothing is detectable.
   near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 20), 20 + 2 * 0.941);
 });

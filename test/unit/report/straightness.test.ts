@@ -4,23 +4,23 @@ import type { Point } from '../../../report/statistics/statistics.ts';
 import { bendOf, type Doubt, isCurved, whyNot } from '../../../report/statistics/straightness.ts';
 
 const MB = 1024 * 1024;
-/** Errors in MB that look random, always the same. */
+/** Fixed errors in MB that look random. */
 const NOISE = [0.4, -0.7, 0.2, 0.6, -0.5];
 
-/** Memory in MB at 0, 250, … 1,000 connections, 100 at none. */
+/** Memory in MB at 0, 250, … 1,000 connections, from 100 MB. */
 function series(mbAt: (share: number) => number, noise = 0): Point[] {
   return NOISE.map((error, index) => ({ x: index * 250, y: (100 + mbAt(index / 4) + noise * error) * MB }));
 }
 
-describe('a slope is a figure of its own', () => {
+describe('a slope as a figure', () => {
   const whyNotOf = (low95: number | null, high95: number | null, doubt?: Doubt) =>
     whyNot({ slope: 10, low95, high95, ...(doubt && { doubt }) });
 
-  it('is quoted if its interval is narrow', () => {
+  it('is reported if its interval is narrow', () => {
     assert.equal(whyNotOf(7.6, 12.4), undefined);
   });
 
-  it('is not quoted with much noise, too few plateaus or a doubt', () => {
+  it('is not reported with much noise, too few plateaus or a doubt', () => {
     assert.match(whyNotOf(7, 13) ?? '', /wider than ± 25 %/);
     assert.match(whyNotOf(-1, 21) ?? '', /no rise/);
     assert.match(whyNotOf(0, 20) ?? '', /no rise/);
@@ -30,7 +30,7 @@ describe('a slope is a figure of its own', () => {
 });
 
 describe('a curve of memory', () => {
-  it('is found if the n-th connection costs more or less than the first', () => {
+  it('is reported if the n-th connection costs more or less than the first', () => {
     assert.ok(isCurved(series((share) => 10 * share ** 2)));
     assert.ok(isCurved(series((share) => 10 * share ** 2, 0.1)));
     assert.ok(isCurved(series((share) => 10 * (1.5 * share - 0.5 * share ** 2))));
@@ -41,7 +41,7 @@ describe('a curve of memory', () => {
     assert.ok(!isCurved(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))));
     const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);
     const bend = bendOf(noisy);
-    // By the covariance matrix of the parabola's coefficients; t(0.99, 2) = 9.925
+    // From the covariance matrix of the parabola's coefficients; t(0.99, 2) = 9.925
     const [share, halfWidth] = [bend?.share ?? 0, bend?.halfWidth ?? 0];
     assert.ok(Math.abs(share - 0.3733) < 1e-4 && Math.abs(halfWidth - 1.6908) < 1e-4, `${share} ± ${halfWidth}`);
     assert.ok(!isCurved(noisy));
@@ -59,13 +59,13 @@ describe('the bend', () => {
     assert.ok(saving && Math.abs(saving.share + 1) < 1e-6);
   });
 
-  it('is not known of three points, which always lie on a parabola', () => {
+  it('is unknown for three points, which always lie on a parabola', () => {
     const four = series((share) => 10 * share ** 2).slice(0, 4);
     assert.equal(bendOf(four.slice(0, 3)), null);
     assert.ok(bendOf(four));
   });
 
-  it('is not known where the line does not rise, or there are fewer than three numbers of connections', () => {
+  it('is unknown if the line does not rise, or if there are fewer than three numbers of connections', () => {
     const [rises, falls] = [1, -1].map((by) => series((share) => by * 10 * share ** 2)) as [Point[], Point[]];
     const two = rises.map(({ y }, index) => ({ x: index < 2 ? 0 : 1, y }));
     const one = rises.map(({ y }) => ({ x: 0, y }));

@@ -1,4 +1,4 @@
-/** Results, scenarios and errors in which others have named things: shown, they command neither a terminal nor a CI system. */
+/** Results, scenarios and errors with hostile names: printing them controls neither a terminal nor a CI system. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,16 +28,16 @@ function assertHarmless(text: string): void {
   assert.doesNotMatch(text, COMMAND);
 }
 
-/** Wherever a result has a text of its own, or a name for a figure. */
-function strangersResult(): Result {
+/** A result with hostile text in every field and figure name. */
+function untrustedResult(): Result {
   const result = perfectResult();
   Object.assign(result.run, { id: EVIL, scenario: EVIL, target: EVIL });
   Object.assign(result.connections, { failed: 1, failures: { [EVIL]: 1 }, failureExamples: { [EVIL]: EVIL } });
   return withFindings(result, finding('GENERATOR_LATE', EVIL, { fix: EVIL }));
 }
 
-it('a result of a stranger, as a run, with all of its tables, and compared', () => {
-  const result = strangersResult();
+it('prints an untrusted result without control sequences, as a run and compared', () => {
+  const result = untrustedResult();
   for (const width of [20, 80, 500]) {
     const options = { color: false, width };
     assertHarmless(renderRun(runDocument(result), { ...options, verbose: true }));
@@ -46,8 +46,8 @@ it('a result of a stranger, as a run, with all of its tables, and compared', () 
   }
 });
 
-it('a result of a stranger, in each file of its report', () => {
-  const result = strangersResult();
+it('writes an untrusted result without control sequences to each report file', () => {
+  const result = untrustedResult();
   result.samples = [{ t: 0, connections: 1, [EVIL]: { [EVIL]: `=${EVIL}` } }];
   for (const [name, render] of REPORT_FILES) {
     const text = render(result);
@@ -60,7 +60,7 @@ it('a result of a stranger, in each file of its report', () => {
 it('renders an untrusted result as Markdown without links and mentions', () => {
   const linked = ['http://evil.example', 'www.evil.example', 'a@evil.example', '@name', '#123', 'o/r#7', 'GH-9', '!5'];
   const texts = linked.flatMap((one) => [`see ${one}, now`, `\`${one}\``, `|${one}|`, `\\\`${one}`, `(${one})*`]);
-  const result = strangersResult();
+  const result = untrustedResult();
   result.findings = texts.map((text) => ({ ...finding('GENERATOR_LATE', text, { fix: text }), code: text }));
   result.run.target = texts.join(' ');
   const markdown = renderMarkdown(runDocument(result));
@@ -70,11 +70,11 @@ it('renders an untrusted result as Markdown without links and mentions', () => {
   assert.doesNotMatch(plain, /`/, 'no code without an end');
 });
 
-it('a result of a stranger, checked', async (t) => {
+it('prints the check of an untrusted result without control sequences', async (t) => {
   const printed: string[] = [];
   t.mock.method(console, 'log', (text: string) => printed.push(text));
   t.after(() => (process.exitCode = undefined));
-  const result = strangersResult();
+  const result = untrustedResult();
   result.findings = [{ ...finding('GENERATOR_LATE', EVIL), code: EVIL }];
   const file = join(tempFolder(t), 'result.json');
   writeFileSync(file, JSON.stringify(result));
@@ -82,16 +82,16 @@ it('a result of a stranger, checked', async (t) => {
   assertHarmless(printed.join('\n'));
 });
 
-it('a result of a stranger as JSON', (t) => {
+it('prints an untrusted result as JSON without control sequences', (t) => {
   const printed: string[] = [];
   t.mock.method(console, 'log', (text: string) => printed.push(text));
-  const result = strangersResult();
+  const result = untrustedResult();
   printJson(result);
   assertHarmless(printed.join('\n'));
   assert.deepEqual(JSON.parse(printed.join('')), JSON.parse(JSON.stringify(result)));
 });
 
-it('keys of a scenario that are no options', () => {
+it('prints unknown options of an untrusted scenario without control sequences', () => {
   assert.throws(
     () => hookConfig({ [EVIL]: { [EVIL]: EVIL } }, { [EVIL]: EVIL, engines: { 'socketio-capacity': { [EVIL]: 1 } } }),
     (error) => {

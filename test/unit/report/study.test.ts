@@ -34,7 +34,7 @@ function resultOf(tls: keyof typeof TLS, workers: number, noise: number): Result
   return result;
 }
 
-/** One for each noise, of each combination. */
+/** One run for each noise, of each combination. */
 function runsOf(...noises: number[]): { levels: Record<string, Level>; result: Result }[] {
   const combinations = (['off', 'on'] as const).flatMap((tls) => [1, 2].map((workers) => ({ tls, workers })));
   return combinations.flatMap(({ tls, workers }) =>
@@ -42,7 +42,7 @@ function runsOf(...noises: number[]): { levels: Record<string, Level>; result: R
   );
 }
 
-/** Of twelve runs, those of `on` with two workers were refused, INVALID, and not made. */
+/** Twelve runs: those of `on` with two workers were refused, INVALID, and never made. */
 function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
   const runs: MeasuredRun[] = runsOf(-20, 0, 20).slice(0, 11);
   runs[9] = { levels: { TLS: 'on', workers: 2 }, result: undefined };
@@ -90,7 +90,7 @@ describe('a study with holes', () => {
     assert.deepEqual([machine, load], ['different machine: cores: 2, 64', 'different load: connections: 4000, 5000']);
   });
 
-  it('is a page with what differs, and no outside text becomes markup', () => {
+  it('is a page with the differences, and escapes outside text', () => {
     const page = pageOf(study, runs);
     assert.match(page, /id="question-1"[\s\S]*: 1 worse[\s\S]*id="question-2"/);
     assert.match(page, /class="worse"[\s\S]*WORSE/);
@@ -100,7 +100,7 @@ describe('a study with holes', () => {
   });
 });
 
-it('says which level lacks a figure, by its name', () => {
+it('reports by name which level lacks a figure', () => {
   const runs = runsOf(-20, 0, 20);
   for (const { levels, result } of runs) {
     if (levels.TLS === 'off') Object.assign(result.memory.perConnection ?? {}, { isAtLeast: true });
@@ -110,7 +110,7 @@ it('says which level lacks a figure, by its name', () => {
   assert.match(answer ?? '', /^TLS=on instead of off: .*unknown for TLS=off: Memory per connection/);
 });
 
-it('levels that do not go together are left out, also as a reference', () => {
+it('levels that cannot be combined are left out, also as a reference', () => {
   const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
   const none = { ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] };
   const questions = answersOf({ ...studyWithHoles().study, plan: none }, []).map((answer) => answer.split(':')[0]);
@@ -124,14 +124,14 @@ it('levels that do not go together are left out, also as a reference', () => {
   assert.doesNotMatch(pageOf(without, runs), /against off, with workers=2/);
 });
 
-it('a study before its first run', () => {
+it('a study can be rendered before its first run', () => {
   const { study } = studyWithHoles();
   const empty = { ...study, runs: [], ...summarize(PLAN, []) };
   assert.equal(holesOf(empty).length, 4);
   for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
 });
 
-it('shows the figure that a level changes most, as a multiple, and nothing where no figure changed', () => {
+it('shows the figure that a level changes most, as a multiple, and no figure without a change', () => {
   const { study, runs } = measuredStudy('tls', PLAN, runsOf(-20, 0, 20));
   const [tls, workers] = questionsOf(PLAN, runs).map(changeOf);
   assert.match(tls?.title ?? '', /Workers PSS per connection.*TLS=off/);
@@ -141,7 +141,7 @@ it('shows the figure that a level changes most, as a multiple, and nothing where
   assert.match(pageOf(study, runs), /<figcaption>Workers PSS per connection/);
 });
 
-it('shows how much each figure varies where no setting does, with an interval from three runs on', (t) => {
+it('shows the spread of each figure between equal settings, with an interval from three runs', (t) => {
   const texts = [
     [0, 512],
     [0, 512, 256],

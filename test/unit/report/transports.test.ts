@@ -31,13 +31,13 @@ const CLIENTS: [what: string, result: Result, clients: RegExp | null][] = [
   ['of older results', resultOf(null), /^WebSocket-only clients$/],
   ['of older results that poll', resultOf(null, { transports: ['polling'] }), /^polling-only clients$/],
   ['of another engine', external, null],
-  ['of which nobody knows about compression', notKnown, /^WebSocket-only clients$/],
+  ['with unknown compression', notKnown, /^WebSocket-only clients$/],
   ['that do not ask for compression', compressing(false, 0, null), /^WebSocket-only clients$/],
 ];
 
 describe('clients', () => {
   for (const [what, result, clients] of CLIENTS) {
-    it(`${what} are named`, () => {
+    it(`${what}: ${clients ? 'described' : 'unknown'}`, () => {
       const named = clientsOf(result);
       if (clients === null) assert.equal(named, null);
       else assert.match(named ?? '', clients);
