@@ -79,8 +79,12 @@ export function markdown({ machine, versions, sections }: Calibration): string {
     summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
   );
   // Most parts are measured together, so their date and machine are printed once, and otherwise only at parts that differ.
+  const elsewhere = /; on another machine: (.*)$/;
+  const others = [...new Set(sections.flatMap(({ measured }) => elsewhere.exec(measured)?.[1] ?? []))];
   const whenOf = ({ measured }: Calibration['sections'][number]) =>
-    measured.replace(/, load average before: [\d.]+/, '');
+    measured
+      .replace(/, load average before: [\d.]+/, '')
+      .replace(elsewhere, (_, other) => `; machine ${others.indexOf(other) + 2}`);
   const [usual = ''] = [...Map.groupBy(sections, whenOf)]
     .toSorted(([, a], [, b]) => b.length - a.length)
     .map(([when]) => when);
@@ -93,6 +97,7 @@ export function markdown({ machine, versions, sections }: Calibration): string {
     ...tableLines(['part', 'figure', 'true value', 'measured', 'allowed', 'kept'], bounded),
     '',
     machine,
+    ...others.map((other, index) => `- Machine ${index + 2}: ${other}`),
     versions,
     '',
     '`npm run calibrate -- --write` writes this page and `docs/calibration.json`, which has every row and the load average before each part.',
