@@ -1,6 +1,6 @@
 /** Parses a worker's configuration from its environment, once at the start, and reports all problems together. */
 import { z } from 'zod';
-import { isSecretName } from '../protocol/base/secrets/secret-names.ts';
+import { isSecretName } from '../protocol/base/secrets/secret-text.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import { ADAPTERS, type AdapterName } from './adapters/index.ts';
 import { portSchema, tokenSchema, workerSchema } from './schemas.ts';

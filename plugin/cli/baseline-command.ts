@@ -1,11 +1,12 @@
 /** The file of baselines, such as `capacity-baseline.json`: results that later ones are compared with, for CI. */
 import { existsSync, writeFileSync } from 'node:fs';
+import { z } from 'zod';
 import { formatProblems, problemsOf } from '../../protocol/base/problems.ts';
 import { readJson } from '../../protocol/base/readable-size.ts';
 import { ownValue } from '../../protocol/base/sum-counts.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { abridged, type BaselineFile, baselineFileSchema } from '../../protocol/documents/baseline-schema.ts';
-import type { Result } from '../../protocol/result/result.ts';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
+import { byName } from '../../protocol/result/shared-schemas.ts';
 import { decisiveFindings } from '../../report/answer/answer.ts';
 import { outcomeText } from '../../report/answer/outcome.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
@@ -69,4 +70,32 @@ function readFile(path: string): BaselineFile {
   if (parsed.success) return parsed.data;
   const problems = formatProblems(problemsOf(parsed.error, []));
   throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
+}
+
+/** `capacity-baseline.json`: results that later ones are compared with. Meant to be kept under version control. */
+const baselineFileSchema = z.strictObject({
+  schemaVersion: z.literal(1),
+  /** Baselines by name, such as `main`. */
+  baselines: byName(
+    z.strictObject({
+      savedAt: z.string(),
+      /** A result or several repeats, abridged. */
+      results: z.array(resultSchema).min(1),
+    }),
+  ),
+});
+
+type BaselineFile = z.infer<typeof baselineFileSchema>;
+
+/** Returns the result without the long lists that comparisons do not use. */
+function abridged(result: Result): Result {
+  return {
+    ...result,
+    samples: [],
+    workersOverTime: [],
+    connections: { ...result.connections, overTime: null },
+    delivery: result.delivery && { ...result.delivery, batches: [] },
+    latency: { ...result.latency, histograms: {} },
+    memory: { ...result.memory, layers: [] },
+  };
 }

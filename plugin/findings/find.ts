@@ -1,7 +1,6 @@
 /** Facts to findings: the one place that judges a run. */
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
-import { valuesOf } from '../../protocol/result/finding-values.ts';
-import type { Finding } from '../../protocol/result/findings.ts';
+import { type Finding, valuesOf } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
 import { notFinalized } from '../result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';

@@ -2,8 +2,8 @@
 
 import { EXPECTATION_NAMES, EXPECTATIONS, type ExpectationName } from '../../protocol/codes/expectations.ts';
 import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
+import type { Outcome } from '../../protocol/result/answer-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
-import type { Outcome } from '../../protocol/result/outcome-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { shortened } from '../../report/answer/outcome.ts';
 import { numberText } from '../../report/model/amount.ts';

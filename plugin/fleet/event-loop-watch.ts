@@ -1,7 +1,7 @@
 /** The load on a process or thread of the generator: if its event loop lags, it measures its own queue, not the server. */
 import { readFileSync } from 'node:fs';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import type { EventLoopHealth } from '../../protocol/link/health.ts';
+import type { EventLoopHealth } from '../../protocol/link/snapshot.ts';
 
 /** The monitor records how long a timer of this interval really takes; the delay is the excess. */
 const RESOLUTION_MS = 20;

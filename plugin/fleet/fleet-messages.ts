@@ -8,13 +8,10 @@ import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts'
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
 import type { EndKind } from '../../protocol/link/ends.ts';
-import type { EventCounts } from '../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
-import type { EventLoopHealth } from '../../protocol/link/health.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
-import type { Sightings } from '../../protocol/link/sightings.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import type { FleetStatus } from '../../protocol/link/status.ts';
+import type { FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link/ledger-messages.ts';
+import type { EventLoopHealth, FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
+import type { EventCounts } from '../../protocol/link/time-series.ts';
 import type { Backoff, ClientKind } from '../../protocol/wire/connection.ts';
 import type { RoomPlan } from '../../protocol/wire/rooms.ts';
 import type { ClientOptions, ClientState, Heartbeat } from './client/client.ts';

@@ -6,12 +6,15 @@
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { EventCounts } from '../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
-import type { Sightings } from '../../protocol/link/sightings.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import type { FleetStatus } from '../../protocol/link/status.ts';
+import {
+  emptyRow,
+  type FreezeOrder,
+  type FrozenBroadcast,
+  type Sightings,
+} from '../../protocol/link/ledger-messages.ts';
+import type { FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
+import type { EventCounts } from '../../protocol/link/time-series.ts';
 import { type AccountCounts, Accounts } from './accounts.ts';
 import { toThisProcess } from './channel.ts';
 import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './fleet-messages.ts';

@@ -1,8 +1,7 @@
 /** Merges the snapshots of several fleet processes: counts add up, histograms merge, nothing is averaged. */
-import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshots.ts';
+import { addSnapshots, type FleetTotals } from '../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../protocol/link/fault-messages.ts';
-import type { EventLoopHealth } from '../../protocol/link/health.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
+import type { EventLoopHealth, FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { ProcessSnapshot } from './fleet-messages.ts';
 
 export type MergedSnapshot = FleetTotals & Pick<FleetSnapshot, 'processes'>;

@@ -1,6 +1,6 @@
 /**
- * Lateness of an existing timer of a thread: shows its event loop to the live view at no cost. `health.ts` measures the result's figures
- * more precisely.
+ * Lateness of an existing timer of a thread: shows its event loop to the live view at no cost. `event-loop-watch.ts` measures the figures
+ * of the result more precisely.
  */
 const WINDOW_MS = 1000;
 

@@ -1,5 +1,5 @@
 /** The sections that a run cannot know; the others are not affected. */
-import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { ENGINE } from '../script/script.ts';

@@ -1,7 +1,7 @@
 /** How the connections were made: how many, how fast, how long each took. */
 
 import { decodeHistogram, summaryMs } from '../../protocol/base/histogram.ts';
-import { addSnapshots, type FleetTotals } from '../../protocol/link/add-snapshots.ts';
+import { addSnapshots, type FleetTotals } from '../../protocol/link/add-up.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/wire/connection.ts';

@@ -1,7 +1,7 @@
 /** The cost of a planned fault. */
 
 import { recordedUs } from '../../protocol/base/histogram.ts';
-import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../protocol/link/fault-messages.ts';
 import type { TimeSeries } from '../../protocol/link/time-series.ts';
 import type { Batch } from '../../protocol/result/delivery-schema.ts';

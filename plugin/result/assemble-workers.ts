@@ -2,7 +2,7 @@
 
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
-import { addSnapshots } from '../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { type Sampler, workerMachines } from '../samplers/index.ts';

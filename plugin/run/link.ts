@@ -5,13 +5,11 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { addUp } from '../../protocol/link/add-up.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { EventCounts } from '../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../protocol/link/ledger-messages.ts';
+import type { FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link/ledger-messages.ts';
 import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/link-messages.ts';
-import type { Sightings } from '../../protocol/link/sightings.ts';
-import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import type { FleetStatus } from '../../protocol/link/status.ts';
+import type { FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
+import type { EventCounts } from '../../protocol/link/time-series.ts';
 
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 

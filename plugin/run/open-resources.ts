@@ -5,7 +5,7 @@ import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
 import { NAMED_LAYERS, titleOfLayer } from '../../protocol/documents/named-layers.ts';
 import { INSPECTED } from '../../protocol/documents/server-runtimes.ts';
-import { processesLine } from '../../protocol/result/processes-schema.ts';
+import { processesLine } from '../../protocol/result/server-schema.ts';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/wire/connection.ts';
 import {
   ControlClients,

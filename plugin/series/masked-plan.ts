@@ -1,7 +1,6 @@
 /** Masks the credentials of a plan before it is written: in levels, arguments and server commands. */
 import { maskArguments } from '../../protocol/base/secrets/command-line.ts';
-import { isSecretName, isSecretPlace } from '../../protocol/base/secrets/secret-names.ts';
-import { MASK, maskText } from '../../protocol/base/secrets/secret-text.ts';
+import { isSecretName, isSecretPlace, MASK, maskText } from '../../protocol/base/secrets/secret-text.ts';
 import type { Level, Levels, Plan } from '../../protocol/documents/study-schema.ts';
 
 interface MaskedPlan {

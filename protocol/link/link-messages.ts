@@ -6,12 +6,10 @@ import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
 import { count, index, instant, list, name, sentence } from './bounded-schemas.ts';
 import { messageCountsSchema, messageStageSchema } from './client-messages.ts';
-import { eventCountsSchema } from './event-counts.ts';
 import { faultOrderSchema } from './fault-messages.ts';
-import { freezeOrderSchema, frozenBroadcastSchema } from './ledger-messages.ts';
-import { sightingsSchema } from './sightings.ts';
-import { fleetSnapshotSchema } from './snapshot.ts';
-import { fleetStatusSchema } from './status.ts';
+import { freezeOrderSchema, frozenBroadcastSchema, sightingsSchema } from './ledger-messages.ts';
+import { fleetSnapshotSchema, fleetStatusSchema } from './snapshot.ts';
+import { eventCountsSchema } from './time-series.ts';
 
 /** Identifies the reporting engine and its host. Its fleet's processes are numbered within it. */
 const engineIdentitySchema = z.object({

@@ -1,14 +1,37 @@
-/** Snapshot of an engine's whole fleet: cumulative counters and histograms. */
+/** Snapshot of an engine's whole fleet: cumulative counters and histograms, the health of its processes, and its status between snapshots. */
 import { z } from 'zod';
 import { CONNECT_STAGES, type ConnectStage } from '../wire/connection.ts';
-import { byName, count, counts, each, list, sentence } from './bounded-schemas.ts';
+import { byName, count, counts, each, index, list, sentence } from './bounded-schemas.ts';
 import { messageTotalsSchema } from './client-messages.ts';
 import { endKindSchema } from './ends.ts';
 import { faultCountsSchema } from './fault-messages.ts';
-import { eventLoopHealthSchema, fleetProcessHealthSchema } from './health.ts';
 import { histogram } from './histogram-schema.ts';
 import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
+
+/** Event loop since the previous snapshot. The delay is the lateness of timers. */
+const eventLoopHealthSchema = z.object({
+  /** 0 to 1; at 1, the loop is always busy, and its measured times include its own queue. */
+  utilization: count,
+  delayP50Ms: count,
+  delayP99Ms: count,
+  delayMaxMs: count,
+  /** Share of the thread's runnable time in which it waited for a CPU; null except on Linux. */
+  cpuWaitShare: count.nullable(),
+});
+export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
+
+const fleetProcessHealthSchema = z.object({
+  pid: z.int().positive(),
+  /** Number of the process within its engine's fleet. */
+  index,
+  /** False once the process has died; its connections count as disconnected. */
+  alive: z.boolean(),
+  /** False if it did not answer this time, because it has died or stalled; its figures are then outdated. */
+  answers: z.boolean(),
+  connections: count,
+  eventLoop: eventLoopHealthSchema,
+});
 
 /** Account of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
 const connectionAccountsSchema = z.object({
@@ -112,3 +135,39 @@ export const fleetSnapshotSchema = z.object({
   ackErrors: counts,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
+
+/** Counts of an engine's fleet, sent several times a second for the live line, and to detect the end of traffic. */
+export const fleetStatusSchema = z.object({
+  /** Virtual users that have started. */
+  started: count,
+  /** Virtual users of other engines that have started. */
+  others: count,
+  connecting: count,
+  connected: count,
+  /** Connections with an acknowledged join. */
+  joined: count,
+  /** Virtual users parked in `hold`. */
+  holding: count,
+  failed: count,
+  /** Connections opened so far, including reconnects. */
+  opened: count,
+  /** Failed connection attempts so far. */
+  failedAttempts: count,
+  /** Virtual users that failed, but not by a lost connection, by cause. */
+  failures: counts,
+  /** Connections closed by either side, by reason. */
+  ended: counts,
+  /** Broadcast receipts since the start, duplicates included. */
+  received: count,
+  /** First copies per connection and broadcast, part of `received`. */
+  reached: count,
+  /** Joins sent and not yet acknowledged. */
+  joining: count,
+  /** Connected by polling, with an upgrade to WebSocket under way. */
+  upgrading: count,
+  /** Dropped, with a reconnect under way. */
+  away: count,
+  /** Largest lateness of a timer in the slowest event loop during the last second. Combined by maximum, not by sum. */
+  loopLateMs: count,
+});
+export type FleetStatus = z.infer<typeof fleetStatusSchema>;

@@ -1,6 +1,6 @@
-/** Counts over time. */
+/** Counts over time, and between two readings. */
 import { z } from 'zod';
-import { count, instant, list } from './bounded-schemas.ts';
+import { count, instant, list, name } from './bounded-schemas.ts';
 
 /** Events per interval. */
 export const timeSeriesSchema = z.object({
@@ -23,3 +23,11 @@ export const connectingOverTimeSchema = z.object({
   ended: timeSeriesSchema,
 });
 export type ConnectingOverTime = z.infer<typeof connectingOverTimeSchema>;
+
+/** Copies of events without ids, between two readings. */
+export const eventCountsSchema = z.object({
+  event: name,
+  /** Copies, and the number of connections that got so many. */
+  byCount: list(z.tuple([count, count])),
+});
+export type EventCounts = z.infer<typeof eventCountsSchema>;

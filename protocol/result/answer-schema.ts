@@ -1,6 +1,6 @@
 /** The answer of a run: the lines and figures that every report shows first. Stored, so that all reports show the same. */
 import { z } from 'zod';
-import { amountSchema } from './amount-schema.ts';
+import { amountSchema } from './figure.ts';
 import { object, rowsOf } from './shared-schemas.ts';
 
 const figureSchema = object({
@@ -29,3 +29,16 @@ export const answerSchema = object({
 
 export type AnswerLine = z.infer<typeof lineSchema>;
 export type RunAnswer = z.infer<typeof answerSchema>;
+
+/** The outcome of the deployment under test, as opposed to the verdict on the measurement. */
+export const outcomeSchema = object({
+  status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN`: the measurement is INVALID'),
+  thresholds: rowsOf({
+    name: z.string().describe('the expression of `ensure`, or of a general threshold'),
+    met: z.boolean().describe('whether it was met'),
+    strict: z.boolean().describe('false: missing it does not fail the run'),
+    text: z.string().describe('the threshold with the measured value'),
+  }).describe('thresholds of `ensure`, and general ones that it does not replace; empty if UNKNOWN'),
+});
+
+export type Outcome = z.infer<typeof outcomeSchema>;

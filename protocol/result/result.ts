@@ -4,26 +4,27 @@
  * how each is measured.
  */
 import { z } from 'zod';
-import { answerSchema } from './answer-schema.ts';
-import { connectionsSchema } from './connections-schema.ts';
+import { answerSchema, outcomeSchema } from './answer-schema.ts';
+import { connectionsSchema, functionsSchema, httpSchema, otherUsersSchema } from './connections-schema.ts';
 import { deliverySchema, eventCountsSchema } from './delivery-schema.ts';
 import { faultSchema } from './fault-schema.ts';
 import { figure } from './figure.ts';
 import { findingSchema } from './findings.ts';
-import { generatorsSchema } from './generators-schema.ts';
 import { latencySchema } from './latency-schema.ts';
-import { cpuSchema, generatorSchema, machineSchema, samplingSchema } from './machine-schema.ts';
+import { cpuSchema, generatorSchema, generatorsSchema, machineSchema, samplingSchema } from './machine-schema.ts';
 import { memorySchema } from './memory-schema.ts';
 import { messagesSchema } from './messages-schema.ts';
-import { outcomeSchema } from './outcome-schema.ts';
 import { cpuByPlaceSchema } from './places-schema.ts';
-import { processesSchema } from './processes-schema.ts';
 import { redisSchema } from './redis-schema.ts';
 import { sampleSchema } from './samples.ts';
-import { serverSchema } from './server-schema.ts';
+import {
+  processesSchema,
+  serverSchema,
+  workerMachinesSchema,
+  workersOverTimeSchema,
+  workersSchema,
+} from './server-schema.ts';
 import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
-import { functionsSchema, httpSchema, otherUsersSchema } from './virtual-users-schema.ts';
-import { workerMachinesSchema, workersOverTimeSchema, workersSchema } from './workers-schema.ts';
 
 export const resultSchema = object({
   schemaVersion: z.literal(3),

@@ -1,7 +1,10 @@
-/** Describes the measured server: its differences from a plain Socket.IO server, as far as `instrument(io)` can read them. */
+/** The sections of the result document on the measured server: its options, its workers with their machines, and its processes. */
 import { z } from 'zod';
-import { byName, object } from './shared-schemas.ts';
+import { RUNTIMES } from '../documents/server-runtimes.ts';
+import { throttledSchema, windowPercents } from './machine-schema.ts';
+import { byName, count, object, orNull, rowsOf } from './shared-schemas.ts';
 
+/** Differences from a plain Socket.IO server, as far as `instrument(io)` can read them. */
 export const serverSchema = object({
   kind: z
     .enum(['tuned', 'untuned', 'plain', 'own'])
@@ -13,3 +16,95 @@ export const serverSchema = object({
 });
 
 export type ServerDescription = z.infer<typeof serverSchema>;
+
+/**
+ * The sections of the result document about the workers' limits and machines, as reported by the workers, and about each worker over time.
+ */
+export const workersSchema = rowsOf({
+  worker: z.string().describe('its name'),
+  machine: count.describe('its place in `workerMachines`, from 0'),
+  usableCores: z.number().describe('CPUs that it can use, or the cores that its CPU quota allows'),
+  openFiles: count.nullable().describe('most files and sockets open'),
+  openFilesLimit: count.nullable().describe('limit of open files; null without a limit'),
+  memoryLimitBytes: z.number().nullable().describe('its container’s limit; null without one'),
+  container: count.nullable().describe('workers with the same number share that limit'),
+  throttled: throttledSchema,
+});
+
+export const workerMachinesSchema = rowsOf({
+  hostname: z.string().describe('host name reported by its first worker; in a container, the container’s'),
+  isGenerators: z.boolean().describe('the generator runs on it, too'),
+  model: z.string().optional().describe('CPU model; missing if an exporter reports the machine'),
+  system: z.string().optional().describe('kernel with its release'),
+  cores: count.describe('its CPU cores'),
+  memoryBytes: z.number().describe('total memory'),
+  usedBytes: z.number().nullable().describe('highest memory that was neither free nor in droppable caches'),
+  cpuIdlePercent: windowPercents.describe('idle CPU, as `machine.cpuIdlePercent`'),
+  stealPercent: windowPercents.describe('share of its cores used by the hypervisor for other machines'),
+});
+
+const values = z.array(z.number());
+
+/** Times are on the time axis of the samples. */
+export const workersOverTimeSchema = rowsOf({
+  worker: z.string().describe('its name, or `process <id>`'),
+  process: object({ t: values, rssBytes: values, cpuPercent: z.array(z.number().nullable()) })
+    .nullable()
+    .describe('memory and CPU (100 is one core); null if it is on another machine'),
+  eventLoop: object({ t: values, delayP99Ms: values, delayMaxMs: values })
+    .nullable()
+    .describe('largest delays of its event loop'),
+});
+
+/** The section `processes` of the result document: the processes whose memory and CPU are measured. */
+const identity = {
+  pid: count.describe('its process id'),
+  command: z.string().describe('its command line, without credentials'),
+  ports: z.array(count).nullable().describe('TCP ports on which it listens; null if unknown'),
+};
+
+const PROCESS_ROLES = ['listens', 'started by a listener', 'starts a listener', 'apart', 'unknown'] as const;
+
+export const processesSchema = orNull(
+  object({
+    port: count.nullable().describe('the target’s port; null if the target is on another machine'),
+    unseen: z.string().nullable().describe('why the listeners on that port are unknown'),
+    measured: rowsOf({
+      layer: z.string().describe('the layer that has its memory and CPU'),
+      ...identity,
+      runtime: z.enum(RUNTIMES).optional().describe('what runs it, by its program; `node` includes Deno'),
+      role: z.enum(PROCESS_ROLES).describe('how it relates to the processes that listen on the target’s port'),
+      holds: z
+        .boolean()
+        .nullable()
+        .describe('whether it, a parent or a child held connections when all were connected; null if unknown'),
+    }).describe('processes in the figures'),
+    omitted: count.describe('number of further processes'),
+    notCounted: rowsOf({ ...identity, why: z.string().describe('why it is in no figure') }).describe(
+      'processes that `match`, `pids` or `cgroup` found, and that are not the server',
+    ),
+  }),
+);
+
+export type MeasuredProcesses = NonNullable<z.infer<typeof processesSchema>>;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+
+/** Limits of `processesLine`. */
+const MAX_NAMED = 3;
+const MAX_COMMAND = 60;
+
+/** Returns, for example, `measured: 4711 node index.js (port 3000); not counted: …`; undefined without processes. */
+export function processesLine({ measured, omitted, notCounted }: MeasuredProcesses): string | undefined {
+  if (measured.length + notCounted.length === 0) return undefined;
+  const counted = `measured: ${named(measured, omitted) || 'no process of this machine'}`;
+  return notCounted.length > 0 ? `${counted}; not counted: ${named(notCounted)}` : counted;
+}
+
+function named(rows: Pick<MeasuredProcesses['measured'][number], 'pid' | 'command' | 'ports'>[], omitted = 0): string {
+  const shown = rows.slice(0, MAX_NAMED).map(({ pid, command, ports }) => {
+    const where = ports && ports.length > 0 ? ` (port ${ports.join('/')})` : '';
+    return `${pid} ${command.length > MAX_COMMAND ? `${command.slice(0, MAX_COMMAND)}…` : command}${where}`;
+  });
+  const rest = rows.length - shown.length + omitted;
+  return [...shown, ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+}

@@ -1,4 +1,4 @@
-/** Fixes for a Redis that answers, but refuses the command. */
+/** Names of a Redis, and fixes for one that answers, but refuses the command. */
 
 /** Fixes by error code, for an address without a valid user or password. */
 export const CREDENTIAL_FIXES = {
@@ -15,4 +15,12 @@ const FIXES: Record<string, string> = {
 export function refusalFix(error: unknown): string | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   return FIXES[code];
+}
+
+/**
+ * Returns the name of a Redis as a part of the deployment, by which the run recognizes that it was replaced.
+ * @param node `host:port` of a cluster node
+ */
+export function redisPart(node?: string): string {
+  return node === undefined ? 'Redis' : `Redis node ${node}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Assigns connections and broadcasts to several rooms. Both assignments are computed from numbers only, so that generator and run agree
- * without communication.
+ * Assigns connections and broadcasts to several rooms, and names the rooms in which broadcasts are counted. Assignments are computed from
+ * numbers only, so that generator and run agree without communication.
  */
 
 /** Order in which broadcasts go to the rooms. */
@@ -67,4 +67,46 @@ function scrambled(value: number): number {
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2_ae35);
   return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+/** Escape character: marks a composite key and ends its length prefix. */
+const MARK = '\0';
+const MAX_NAMESPACE_LENGTH = 200;
+
+/** A room in a namespace: the destination of a broadcast. */
+interface Place {
+  /** Contains no comma, which ends the namespace in a packet. */
+  namespace: string;
+  /** `AUDIENCE` for all receivers in the namespace. */
+  room: string;
+}
+
+interface OwnBroadcast extends Place {
+  id: string;
+}
+
+/** Returns a key for the place; in the main namespace, it is the room's name. */
+export function placeOf({ namespace, room }: Place): string {
+  if (namespace === '/' && !room.startsWith(MARK)) return room;
+  return `${MARK}${namespace.slice(0, MAX_NAMESPACE_LENGTH)},${room}`;
+}
+
+/** Inverse of `placeOf`. */
+export function readPlace(place: string): Place {
+  if (!place.startsWith(MARK)) return { namespace: '/', room: place };
+  const comma = place.indexOf(',');
+  return { namespace: place.slice(MARK.length, comma), room: place.slice(comma + 1) };
+}
+
+/** Returns the key under which a broadcast of the user's own event is counted, because each namespace and room can have its own ids. */
+export function countedAs({ id, ...where }: OwnBroadcast): string {
+  const place = placeOf(where);
+  if (place === AUDIENCE && !id.startsWith(MARK)) return id;
+  return `${MARK}${place.length}${MARK}${place}${id}`;
+}
+
+export function placeOfCounted(counted: string): string {
+  if (!counted.startsWith(MARK)) return AUDIENCE;
+  const start = counted.indexOf(MARK, 1) + 1;
+  return counted.slice(start, start + Number(counted.slice(1, start - 1)));
 }

@@ -1,8 +1,8 @@
 /** The answer of a run, in the lines that every report shows first. Computed once; the result document stores it. */
 import type { AnswerLine, RunAnswer } from '../../protocol/result/answer-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
-import { processesLine } from '../../protocol/result/processes-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
+import { processesLine } from '../../protocol/result/server-schema.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
 import { connectionLines } from './connections-line.ts';
 import { countedLines } from './counted-line.ts';

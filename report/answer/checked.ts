@@ -1,7 +1,7 @@
 /** An outcome by conditions given after the run, in place of its own. */
 
 import type { Condition } from '../../protocol/documents/search-schema.ts';
-import type { Outcome } from '../../protocol/result/outcome-schema.ts';
+import type { Outcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Checked, checkConditions, conditionText, whyUnknown } from '../conditions/conditions.ts';
 import { shortened } from './outcome.ts';

@@ -1,7 +1,7 @@
 /** Contribution of a question to the answer of a run. */
 
-import type { Amount } from '../../protocol/result/amount-schema.ts';
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
+import type { Amount } from '../../protocol/result/figure.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { figureOfPath } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';

@@ -1,6 +1,6 @@
 /** The outcome of a run in words, and its exit code. */
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import type { Outcome } from '../../protocol/result/outcome-schema.ts';
+import type { Outcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /** Never rounded to a limit that it misses. */

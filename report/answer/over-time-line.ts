@@ -1,5 +1,5 @@
 /** Memory that connections leave behind, in a sentence for each layer. */
-import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
+import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
 import {

@@ -1,5 +1,5 @@
 /** Chart of memory over time, with the readings that tell what connections leave behind. */
-import type { OverTimeResult } from '../../protocol/result/over-time-schema.ts';
+import type { OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';

@@ -1,5 +1,5 @@
 /** Which layers keep memory after connections have left, and why: what findings, answer and report share. */
-import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
+import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type Described, familyOf, inOrder } from './layers.ts';
 
 /** All that a worker keeps, without the pages that its allocators hold in reserve; then its parts. */

@@ -1,7 +1,6 @@
 /** Other users of the CPUs of a machine: other programs, and the hypervisor, which gave time to other machines. */
 
-import { valuesOf } from '../../protocol/result/finding-values.ts';
-import type { FindingValue } from '../../protocol/result/findings.ts';
+import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';

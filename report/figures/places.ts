@@ -1,6 +1,6 @@
 /** Memory and CPU of the workers' packages and functions, in a form that lines, sections and comparisons share. */
 
-import type { QuantityName } from '../../protocol/result/amount-schema.ts';
+import type { QuantityName } from '../../protocol/result/figure.ts';
 import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 

@@ -1,6 +1,5 @@
 /** A single stall of an event loop: the p99 of its delay does not show it, but many measured times can contain it. */
-import { valuesOf } from '../../protocol/result/finding-values.ts';
-import type { FindingValue } from '../../protocol/result/findings.ts';
+import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';

@@ -2,10 +2,10 @@
  * A figure of a report: a number with its unit, its interval and its notes. Only this file turns one into text, so that the same figure
  * reads the same everywhere.
  */
-import type { Amount, QuantityName } from '../../protocol/result/amount-schema.ts';
+import type { Amount, QuantityName } from '../../protocol/result/figure.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 
-export type { Amount, QuantityName } from '../../protocol/result/amount-schema.ts';
+export type { Amount, QuantityName } from '../../protocol/result/figure.ts';
 
 import {
   decimals,

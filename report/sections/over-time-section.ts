@@ -1,5 +1,5 @@
 /** Memory over time: waves or churn, and what connections leave behind. */
-import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
+import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { driftText, UNKNOWN } from '../answer/over-time-line.ts';
 import { readingsOverTime } from '../charts/drift-chart.ts';

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
-import { describeListeners } from '../../protocol/base/machine/port-listeners.ts';
+import { describeListeners } from '../../protocol/base/machine/sockets.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
 const LISTEN_TIMEOUT_MS = 2000;

@@ -19,7 +19,7 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { VERSION } from '../../protocol/base/version.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
-import type { FleetStatus } from '../../protocol/link/status.ts';
+import type { FleetStatus } from '../../protocol/link/snapshot.ts';
 import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
 import type { BroadcastOrder, WorkerStats } from '../../protocol/wire/events.ts';
 import { roomName } from '../../protocol/wire/rooms.ts';

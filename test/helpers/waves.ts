@@ -1,5 +1,5 @@
 /** An invented run of waves. */
-import type { Drift, OverTimeResult } from '../../protocol/result/over-time-schema.ts';
+import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perfectResult } from './results.ts';
 

@@ -1,7 +1,7 @@
 /** Credentials in what `init` is given: the scenario names environment variables for them, and has none of their values. */
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
-import { isSecretName } from '../../../protocol/base/secrets/secret-names.ts';
+import { isSecretName } from '../../../protocol/base/secrets/secret-text.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { badOption } from '../command.ts';
 

@@ -2,8 +2,8 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
+import { addReading, followClock, readClock } from '../../../protocol/base/clock/clock.ts';
 import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';
-import { addReading, followClock, readClock } from '../../../protocol/base/clock/clock-reading.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import { within } from '../../../protocol/base/within.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';

@@ -3,8 +3,7 @@ import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger-messages.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
-import type { FleetSnapshot } from '../../../protocol/link/snapshot.ts';
-import type { FleetStatus } from '../../../protocol/link/status.ts';
+import type { FleetSnapshot, FleetStatus } from '../../../protocol/link/snapshot.ts';
 
 export class StandIn {
   readonly #from: EngineMessage['from'];

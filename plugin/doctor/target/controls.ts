@@ -1,6 +1,6 @@
 /** Checks the control ports: access, version and clock of each worker, and that they cover all workers once. */
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClockReading } from '../../../protocol/base/clock/clock-reading.ts';
+import type { ClockReading } from '../../../protocol/base/clock/clock.ts';
 import { VERSION } from '../../../protocol/base/version.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import { counted } from '../../../report/text/format.ts';

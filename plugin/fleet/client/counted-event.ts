@@ -1,9 +1,8 @@
 /** The event whose copies the ledger counts: the wire contract's broadcast, or one of the server's own. */
 import { crc32 } from 'node:zlib';
 import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
-import { countedAs } from '../../../protocol/wire/counted-as.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import { AUDIENCE, countedAs } from '../../../protocol/wire/rooms.ts';
 import type { ClientSink, Copy } from './client.ts';
 
 /** Which event, and where in its arguments its marks stand. */

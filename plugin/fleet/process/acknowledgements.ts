@@ -4,9 +4,8 @@
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { valuesAt } from '../../../protocol/base/json-path.ts';
-import { placeOf } from '../../../protocol/wire/counted-as.ts';
 import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/wire/events.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import { AUDIENCE, placeOf } from '../../../protocol/wire/rooms.ts';
 import { roomNames } from '../client/counted-event.ts';
 import type { EmitCommand, FleetAnswer, FleetSettings } from '../fleet-messages.ts';
 import { nameOf } from '../server-name.ts';

@@ -1,10 +1,9 @@
 /** Everything that a fleet process holds, counts and times; a reset replaces it by a new one. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
-import type { EventCounts } from '../../../protocol/link/event-counts.ts';
 import type { FaultOrder } from '../../../protocol/link/fault-messages.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
-import type { Sightings as Report } from '../../../protocol/link/sightings.ts';
+import type { FreezeOrder, FrozenBroadcast, Sightings as Report } from '../../../protocol/link/ledger-messages.ts';
+import type { EventCounts } from '../../../protocol/link/time-series.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import type { ClientState, CreateClient } from '../client/client.ts';
 import { EventLoopWatch } from '../event-loop-watch.ts';

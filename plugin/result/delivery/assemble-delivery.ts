@@ -1,13 +1,12 @@
 /** The receivers of each broadcast. */
 
 import { decodeHistogram, type Histogram } from '../../../protocol/base/histogram.ts';
-import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { LossTotals } from '../../../protocol/link/ledger-messages.ts';
 import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { readPlace } from '../../../protocol/wire/counted-as.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
-import { AUDIENCE, plannedMembers, type RoomPlan, roomName } from '../../../protocol/wire/rooms.ts';
+import { AUDIENCE, plannedMembers, type RoomPlan, readPlace, roomName } from '../../../protocol/wire/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { loadReceivers, uncertainMembers } from '../../run/receivers/load-receivers.ts';
 import type { Settings } from '../../script/settings.ts';

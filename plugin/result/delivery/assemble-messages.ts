@@ -1,6 +1,6 @@
 /** Repeated messages of connections: their number, and the time until they are acknowledged. */
 import { decodeHistogram, summaryMs } from '../../../protocol/base/histogram.ts';
-import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
 import type { Messages } from '../../../protocol/result/messages-schema.ts';
 import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';

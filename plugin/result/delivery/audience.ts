@@ -2,7 +2,7 @@
  * Checks that the broadcasts of an own event were for all connections, as the ledger assumes: an id may belong to a single copy, and the
  * server may send to rooms or namespaces. The received copies show both.
  */
-import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';

@@ -1,6 +1,6 @@
 /** The invariant of CPU time: no process uses more than all cores of its machine. */
 import { cpus } from 'node:os';
-import { valuesOf } from '../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../protocol/result/findings.ts';
 import { decimals } from '../../../report/text/format.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { LAYERS } from '../../samplers/index.ts';

@@ -1,5 +1,5 @@
 /** Invariants of memory. Each returns the figures that break it, with the values. */
-import { valuesOf } from '../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../protocol/result/findings.ts';
 import { integer, megabytes } from '../../../report/text/format.ts';
 import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
 import type { Violation } from './violation.ts';

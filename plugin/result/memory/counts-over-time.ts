@@ -1,5 +1,5 @@
 /** Counts that remain after all connections of a wave have closed: connections, namespaces, keys, sockets. */
-import type { CountOverTime } from '../../../protocol/result/over-time-schema.ts';
+import type { CountOverTime } from '../../../protocol/result/memory-schema.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { MomentReading } from '../../run/measurements/memory-measured.ts';
 

@@ -2,7 +2,7 @@
  * Memory while connections come and go: the amount that each connection leaves behind, the growth over time, or a rise for which the
  * readings cannot distinguish the two.
  */
-import type { Drift, OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
+import type { Drift, OverTimeResult } from '../../../protocol/result/memory-schema.ts';
 import { familyOf } from '../../../report/figures/layers.ts';
 import { roundedUp } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';

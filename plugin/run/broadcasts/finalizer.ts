@@ -4,9 +4,8 @@
  * broadcasts are finalized early if they are complete, or if no copy has arrived for the time of the drain's deadline.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import type { Sighting } from '../../../protocol/link/sightings.ts';
-import { placeOfCounted, readPlace } from '../../../protocol/wire/counted-as.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import type { Sighting } from '../../../protocol/link/ledger-messages.ts';
+import { AUDIENCE, placeOfCounted, readPlace } from '../../../protocol/wire/rooms.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { Published } from '../receivers/publishers.ts';

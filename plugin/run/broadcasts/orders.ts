@@ -1,9 +1,8 @@
 /** Turns the sightings of the server's own event into orders to finalize ledger rows, and decides from when latency counts. */
 
-import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
-import type { Sighting, Sightings } from '../../../protocol/link/sightings.ts';
+import type { FreezeOrder, Sighting, Sightings } from '../../../protocol/link/ledger-messages.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
-import { placeOfCounted } from '../../../protocol/wire/counted-as.ts';
+import { placeOfCounted } from '../../../protocol/wire/rooms.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 
 /** Merges the processes' sightings of each id. @returns them in the order of the first copies; `counted` if every process counts it */

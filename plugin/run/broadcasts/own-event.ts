@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { formatJsonPath, type JsonPath } from '../../../protocol/base/json-path.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Sightings } from '../../../protocol/link/sightings.ts';
+import type { Sightings } from '../../../protocol/link/ledger-messages.ts';
 import type { Delivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { OwnEventMeasured } from '../measurements/own-event-measured.ts';

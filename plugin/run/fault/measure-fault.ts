@@ -1,7 +1,7 @@
 /** Causes a planned fault, waits until the deployment has recovered, and records what it replaced. */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import { isStackFault } from '../../../protocol/wire/fault-kinds.ts';
 import { partsReplacedBy } from '../../../server/stack/stack-faults.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';

@@ -1,8 +1,8 @@
 /** Measurements of the load generator itself: its hosts, event loops and CPU quotas. */
 
 import type { MachineKind } from '../../../protocol/base/machine/this-host.ts';
-import type { EventLoopHealth } from '../../../protocol/link/health.ts';
 import type { EngineIdentity } from '../../../protocol/link/link-messages.ts';
+import type { EventLoopHealth } from '../../../protocol/link/snapshot.ts';
 import type { MachineShares, Throttled } from '../../../protocol/result/machine-schema.ts';
 
 /** A host of the generator, if there are several. */

@@ -2,11 +2,11 @@
 
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import type { EventCounts } from '../../../protocol/link/event-counts.ts';
+import type { EventCounts } from '../../../protocol/link/time-series.ts';
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
-import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import { type TransportsName, transportsName } from '../../../protocol/wire/connection.ts';
 import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { roomName } from '../../../protocol/wire/rooms.ts';

@@ -1,6 +1,6 @@
 /** Memory readings of a run. */
 import type { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
-import type { OverTimeResult } from '../../../protocol/result/over-time-schema.ts';
+import type { OverTimeResult } from '../../../protocol/result/memory-schema.ts';
 
 /** Bytes by layer. */
 export type LayerBytes = Record<string, number>;

@@ -1,6 +1,6 @@
 /** Counts the connections of each worker. */
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
-import type { FleetTotals } from '../../../protocol/link/add-snapshots.ts';
+import type { FleetTotals } from '../../../protocol/link/add-up.ts';
 import type { Measurements } from './measurements.ts';
 
 /** @returns connections by worker; empty if recovered sessions, which do not join again, may be on any of several workers */

@@ -1,6 +1,6 @@
 /** Measures memory over time: the peak of each wave and what remains after it, or repeated readings during churn. */
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
-import { addSnapshots } from '../../../protocol/link/add-snapshots.ts';
+import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import { valuesOf } from '../../samplers/index.ts';
 import type { OverTime } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';

@@ -5,8 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { printable } from '../../../protocol/base/printable.ts';
-import { countedAs, readPlace } from '../../../protocol/wire/counted-as.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import { AUDIENCE, countedAs, readPlace } from '../../../protocol/wire/rooms.ts';
 import { countAckError } from '../../fleet/client/ack-errors.ts';
 import { ANY } from '../../fleet/fleet-messages.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';

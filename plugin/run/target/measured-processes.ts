@@ -1,5 +1,5 @@
 /** Describes the processes whose memory and CPU a run counts as the deployment's. */
-import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import {
   holdingsOf,
   type LayerPids,

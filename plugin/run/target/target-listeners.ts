@@ -1,8 +1,7 @@
 /** Finds processes of this machine that listen on the target or hold its connections. */
 import { hostname as machineName, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
-import { findListeners } from '../../../protocol/base/machine/port-listeners.ts';
-import { hostOf } from '../../../protocol/base/machine/sockets.ts';
+import { findListeners, hostOf } from '../../../protocol/base/machine/sockets.ts';
 import { onlyOnce } from '../../../protocol/base/only-once.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import {

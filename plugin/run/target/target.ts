@@ -5,7 +5,7 @@ import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import { onlyOnce } from '../../../protocol/base/only-once.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { titleOfLayer } from '../../../protocol/documents/named-layers.ts';
-import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
+import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
 import { describeMissing } from '../../../server/stack/profile.ts';

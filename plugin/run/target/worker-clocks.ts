@@ -2,8 +2,9 @@
  * Compares the workers' clocks with the run's. Monotonic clocks of other hosts have another zero, and drift, so they are read over
  * the whole run, and most precisely just before and after measurements.
  */
+
+import { followClock } from '../../../protocol/base/clock/clock.ts';
 import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
-import { followClock } from '../../../protocol/base/clock/clock-reading.ts';
 import { reasonOf } from '../../samplers/index.ts';
 import type { Control } from './control-client.ts';
 

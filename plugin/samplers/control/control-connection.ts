@@ -1,7 +1,6 @@
 /** A connection to the control namespace of one worker. It reconnects by itself; requests have a timeout. */
 import { io, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { onceClosed } from '../../../protocol/wire/client-ends.ts';
 import type { TlsOptions } from '../../../protocol/wire/connection.ts';
 import { type Answer, CONTROL_NAMESPACE, type ControlRequest } from '../../../protocol/wire/events.ts';
 import { guardClient } from '../../../protocol/wire/guard-client.ts';
@@ -143,4 +142,22 @@ export class ControlConnection {
     clearTimeout(this.#timer);
     this.#socket.disconnect();
   }
+}
+
+/**
+ * Calls `onClosed` once, when the socket's connection closes or the server disconnects the socket.
+ * @param socket socket that is connecting
+ * @param onClosed gets Socket.IO's reason and the transport's details, such as a WebSocket's CloseEvent as `context`
+ */
+function onceClosed(socket: Socket, onClosed: (reason: string, details: unknown) => void): void {
+  let isCalled = false;
+  const call = (reason: string, details: unknown) => {
+    if (!isCalled) onClosed(reason, details);
+    isCalled = true;
+  };
+  socket.once('disconnect', call);
+  // While connecting, the Manager does not report a close without an error. Once connected, its reason is better and comes in the same
+  // turn, so it gets precedence.
+  const { engine } = socket.io as { engine?: typeof socket.io.engine };
+  engine?.once('close', (reason, details) => process.nextTick(call, reason, details));
 }

@@ -1,5 +1,5 @@
 /** Sends requests to the control ports of all Socket.IO workers: statistics, clock, garbage collections, broadcasts. */
-import { type ClockReading, readClock } from '../../../protocol/base/clock/clock-reading.ts';
+import { type ClockReading, readClock } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import type {

@@ -1,8 +1,14 @@
 /** Opens the inspector of a process and closes it again. One that was open before stays open. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { describeListeners } from '../../../protocol/base/machine/port-listeners.ts';
-import { ESTABLISHED, holdsOneOf, LISTEN, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
+import {
+  describeListeners,
+  ESTABLISHED,
+  holdsOneOf,
+  LISTEN,
+  listSockets,
+  portOfEnd,
+} from '../../../protocol/base/machine/sockets.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { codeOf } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';

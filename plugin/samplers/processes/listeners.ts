@@ -1,8 +1,13 @@
 /** Finds processes of this machine that listen on TCP ports, as far as this process can see them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
-import { findListeners } from '../../../protocol/base/machine/port-listeners.ts';
-import { descriptorsOf, LISTEN, parseSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
+import {
+  descriptorsOf,
+  findListeners,
+  LISTEN,
+  parseSockets,
+  portOfEnd,
+} from '../../../protocol/base/machine/sockets.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
 /** The processes that listen on a port, or why they cannot be seen. */

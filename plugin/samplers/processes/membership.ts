@@ -6,7 +6,7 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { holdsOneOf } from '../../../protocol/base/machine/sockets.ts';
-import type { ProcessRole } from '../../../protocol/result/processes-schema.ts';
+import type { ProcessRole } from '../../../protocol/result/server-schema.ts';
 import { type Listening, ListeningPorts } from './listeners.ts';
 import { commandLine, programWords } from './process-name.ts';
 import { PROXY } from './process-query.ts';

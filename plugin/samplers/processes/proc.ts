@@ -4,8 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pidusage from 'pidusage';
 import { attempt } from '../../../protocol/base/attempt.ts';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
-import { parseSmapsRollup, type SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
+import { PAGE_SIZE_BYTES, parseSmapsRollup, type SmapsRollup, TICK_US } from '../../../protocol/base/machine/kernel.ts';
 
 /**
  * Memory and CPU time of a process. PSS (proportional set size), read on Linux if requested, divides each shared page between the

@@ -1,7 +1,6 @@
 /** Reads the figures of the adapter's Redis; of a Redis Cluster, sums over all nodes that have slots. */
 
-import { redisPart } from '../../../protocol/wire/redis-part.ts';
-import { CREDENTIAL_FIXES } from '../../../protocol/wire/redis-refusals.ts';
+import { CREDENTIAL_FIXES, redisPart } from '../../../protocol/wire/redis-refusals.ts';
 import { type Absence, Availability, codeOf } from '../absence.ts';
 import { Late } from '../late-answers.ts';
 import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts';

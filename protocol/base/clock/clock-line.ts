@@ -3,7 +3,7 @@
  * kept, and linear interpolation between these gives the offset at any time. If readings differ by more than their errors and the largest
  * drift allow, the other clock has jumped, and a new line begins.
  */
-import type { ClockReading } from './clock-reading.ts';
+import type { ClockReading } from './clock.ts';
 import { errorOf, offsetOn, quicker, segmentAt, toOurTime, uncoveredUs } from './clock-segments.ts';
 
 const INTERVAL_US = 10_000_000;

@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import type { CpuReading } from '../../wire/control-replies.ts';
 import { attempt } from '../attempt.ts';
 import { sumCounts } from '../sum-counts.ts';
-import { PAGE_SIZE_BYTES, TICK_US } from './auxv.ts';
 
 export type MemoryReading = ReturnType<typeof parseMeminfo>;
 
@@ -170,4 +169,25 @@ function explain({ code, path, message }: NodeJS.ErrnoException): string {
   if (process.platform !== 'linux') return 'available on Linux only';
   if (code === 'EACCES' || code === 'EPERM') return `${path} is readable only by root`;
   return code === 'ENOENT' ? `${path} does not exist on this system` : message;
+}
+
+/**
+ * Two kernel constants that Node does not expose, from the process's auxiliary vector: (type, value) pairs of machine words. Reads only
+ * 64-bit little-endian words, as on nearly every Linux with Node 22; falls back to the values of x86-64.
+ */
+const AT_PAGESZ = 6n;
+const AT_CLKTCK = 17n;
+
+const vector = readAuxiliaryVector();
+
+/** Bytes of a memory page; 16 or 64 KiB on some ARM machines. */
+export const PAGE_SIZE_BYTES = Number(vector.get(AT_PAGESZ) ?? 4096n);
+
+/** Microseconds of one clock tick, the unit of CPU times in /proc. */
+export const TICK_US = 1_000_000 / Number(vector.get(AT_CLKTCK) ?? 100n);
+
+function readAuxiliaryVector(): Map<bigint, bigint> {
+  const bytes = attempt(() => readFileSync('/proc/self/auxv')) ?? Buffer.alloc(0);
+  const words = new BigUint64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
+  return new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[i * 2] ?? 0n, words[i * 2 + 1] ?? 0n]));
 }

@@ -1,6 +1,5 @@
 /** Masks secrets in command lines for reports and messages. */
-import { isSecretName } from './secret-names.ts';
-import { MASK, maskText } from './secret-text.ts';
+import { isSecretName, MASK, maskText } from './secret-text.ts';
 
 /** Options whose argument is program text, which can contain secrets. */
 const PROGRAM_TEXT = /^(-e|--eval|-p|--print|-pe)$/;

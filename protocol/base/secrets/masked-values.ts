@@ -1,8 +1,7 @@
 /** Determines by the names of keys which values of a script are secret. Masks them in settings, and collects them. */
 import { basicToken, decoded } from '../../wire/basic-auth.ts';
 import type { SecretValues } from './known-secrets.ts';
-import { isSecretName, isSecretPlace } from './secret-names.ts';
-import { MASK, maskText } from './secret-text.ts';
+import { isSecretName, isSecretPlace, MASK, maskText } from './secret-text.ts';
 
 /** `content` is data that users send or compare; only its shape is shown. */
 type Treatment = 'shown' | 'secret' | 'content';

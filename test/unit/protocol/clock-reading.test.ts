@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { addReading, type ClockReading, followClock, readClock } from '../../../protocol/base/clock/clock-reading.ts';
+import {
+  addReading,
+  type ClockReading,
+  followClock,
+  monotonicUs,
+  readClock,
+} from '../../../protocol/base/clock/clock.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 it('is CLOCK_MONOTONIC, in whole microseconds', () => {

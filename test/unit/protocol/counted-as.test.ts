@@ -1,7 +1,7 @@
 /** Namespace, room and id of a broadcast: any of them tells two apart, whatever is written into the others. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { countedAs, placeOf, placeOfCounted, readPlace } from '../../../protocol/wire/counted-as.ts';
+import { countedAs, placeOf, placeOfCounted, readPlace } from '../../../protocol/wire/rooms.ts';
 
 const NAMESPACES = ['/', '/chat', '/chat/1'];
 const ROOMS = ['', 'chat', '1', 'a,b', '/chat,', '\0', '\0/chat,1', '1\0a', '\ud800', 'é'.repeat(200)];

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maskCommandLine } from '../../../protocol/base/secrets/command-line.ts';
 import { knowSecrets, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { isSecretName, isSecretPlace } from '../../../protocol/base/secrets/secret-names.ts';
-import { maskText, maskUrls } from '../../../protocol/base/secrets/secret-text.ts';
+import { isSecretName, isSecretPlace, maskText, maskUrls } from '../../../protocol/base/secrets/secret-text.ts';
 
 test('recognises names of credentials in any case and with any separator', () => {
   const secret = [

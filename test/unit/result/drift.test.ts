@@ -4,7 +4,7 @@ import { type DriftPoint, driftOf, overTimeFigures, resolved } from '../../../pl
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { MomentReading } from '../../../plugin/run/measurements/memory-measured.ts';
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
-import type { Drift } from '../../../protocol/result/over-time-schema.ts';
+import type { Drift } from '../../../protocol/result/memory-schema.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { drift } from '../../helpers/waves.ts';
 

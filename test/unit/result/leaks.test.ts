@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import type { ArtilleryStats } from '../../../plugin/result/artillery-stats.ts';
 import { countsOverTime } from '../../../plugin/result/memory/counts-over-time.ts';
-import type { CountOverTime, Drift } from '../../../protocol/result/over-time-schema.ts';
+import type { CountOverTime, Drift } from '../../../protocol/result/memory-schema.ts';
 import { overTimeLines } from '../../../report/answer/over-time-line.ts';
 import { provenLeaks } from '../../../report/figures/left-behind.ts';
 import { type Change, testCases, verdictOf } from '../../helpers/verdict.ts';

@@ -1,8 +1,7 @@
 /** Processes whose memory is charged to the server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { MeasuredProcesses } from '../../../protocol/result/processes-schema.ts';
-import { processesLine } from '../../../protocol/result/processes-schema.ts';
+import { type MeasuredProcesses, processesLine } from '../../../protocol/result/server-schema.ts';
 import { documentOf } from '../../helpers/findings.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import { type Carrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
-import type { FleetStatus } from '../../../protocol/link/status.ts';
+import type { FleetStatus } from '../../../protocol/link/snapshot.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { frozenBroadcast, snapshot } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';

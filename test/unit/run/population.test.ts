@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { NO_STATUS } from '../../../plugin/run/link.ts';
 import { FleetPopulation, ServerPopulation } from '../../../plugin/run/population.ts';
-import type { FleetStatus } from '../../../protocol/link/status.ts';
+import type { FleetStatus } from '../../../protocol/link/snapshot.ts';
 import { workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 

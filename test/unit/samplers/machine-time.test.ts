@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
 import { MachineWatch } from '../../../plugin/samplers/machine/machine-watch.ts';
-import { TICK_US } from '../../../protocol/base/machine/auxv.ts';
+import { TICK_US } from '../../../protocol/base/machine/kernel.ts';
 import { takenByOthers } from '../../../report/figures/others.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { type Fake, FakeMachine, GENERATOR, SERVER } from '../../helpers/fake-machine.ts';

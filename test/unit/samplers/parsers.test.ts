@@ -6,7 +6,6 @@ import { systemVBytes, tmpfsIn } from '../../../plugin/samplers/machine/shared-m
 import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
-import { PAGE_SIZE_BYTES, TICK_US } from '../../../protocol/base/machine/auxv.ts';
 import * as kernel from '../../../protocol/base/machine/kernel.ts';
 import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { assertEach } from '../../helpers/columns.ts';
@@ -17,8 +16,8 @@ const STAT_TAIL =
 test('stat: CPU, RSS and start time, whatever the command is called; a zombie; and a torn line, which is no reading', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
     assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
-      ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * PAGE_SIZE_BYTES },
-      ...{ cpuUs: 300 * TICK_US, reapedUs: 7 * TICK_US, startedAtUs: 123456 * TICK_US },
+      ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * kernel.PAGE_SIZE_BYTES },
+      ...{ cpuUs: 300 * kernel.TICK_US, reapedUs: 7 * kernel.TICK_US, startedAtUs: 123456 * kernel.TICK_US },
     });
   }
   assert.equal(parseStat(`42 (node) Z ${STAT_TAIL}`)?.isZombie, true);
@@ -81,13 +80,13 @@ test('stat of the machine: all CPUs, or one; steal and interrupts are no work', 
     ['cpu1', 20, 10, 0, 0],
   ] as const) {
     const { busyUs, idleUs, stealUs, interruptUs } = kernel.parseCpu(text, name) ?? assert.fail();
-    assertEach([busyUs, idleUs, stealUs, interruptUs], (us) => us / TICK_US, ticks);
+    assertEach([busyUs, idleUs, stealUs, interruptUs], (us) => us / kernel.TICK_US, ticks);
   }
 });
 
 test('sockstat: pages as bytes', () => {
   const sockstat = 'sockets: used 14\nTCP: inuse 5 orphan 1 tw 7 alloc 9 mem 261\nUDP: inuse 0 mem 3\n';
-  assert.equal(kernel.parseSockstat(sockstat), 261 * PAGE_SIZE_BYTES);
+  assert.equal(kernel.parseSockstat(sockstat), 261 * kernel.PAGE_SIZE_BYTES);
   assert.throws(() => kernel.parseSockstat('UDP: inuse 0 mem 3\n'), /no TCP line/);
 });
 
@@ -97,7 +96,7 @@ test('slabinfo: whole slabs of the caches of open sockets only', () => {
   const caches = [row('TCP', 8, 4), row('sock_inode_cache', 4, 6)];
   const others = [row('tw_sock_TCP', 1, 2), row('dentry', 1, 9999), row('TCP_other', 1, 9999)];
   const text = ['slabinfo - version: 2.1', ...caches, ...others].join('\n');
-  assert.equal(kernel.parseSlabinfo(text), (32 + 24) * PAGE_SIZE_BYTES);
+  assert.equal(kernel.parseSlabinfo(text), (32 + 24) * kernel.PAGE_SIZE_BYTES);
   assert.throws(() => kernel.parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
 });
 
@@ -123,8 +122,11 @@ test('meminfo', () => {
 
 test('swap, compressed or on a disk', () => {
   const text = 'pgpgin 9\npswpin 2\npswpout 3\nswap_ra 7\nzswpin 1\nzswpout 5\nzswpwb 6\n';
-  assert.deepEqual(kernel.parseVmstat(text), { inBytes: 3 * PAGE_SIZE_BYTES, outBytes: 8 * PAGE_SIZE_BYTES });
-  assert.deepEqual(kernel.parseVmstat('pswpin 1\npswpout 0\n'), { inBytes: PAGE_SIZE_BYTES, outBytes: 0 });
+  assert.deepEqual(kernel.parseVmstat(text), {
+    inBytes: 3 * kernel.PAGE_SIZE_BYTES,
+    outBytes: 8 * kernel.PAGE_SIZE_BYTES,
+  });
+  assert.deepEqual(kernel.parseVmstat('pswpin 1\npswpout 0\n'), { inBytes: kernel.PAGE_SIZE_BYTES, outBytes: 0 });
   assert.throws(() => kernel.parseVmstat('pgpgin 9\n'), /no pswpin/);
 });
 

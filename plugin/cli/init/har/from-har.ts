@@ -2,7 +2,7 @@
 import { basename } from 'node:path';
 import { formatJsonPath } from '../../../../protocol/base/json-path.ts';
 import { printable } from '../../../../protocol/base/printable.ts';
-import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
+import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
 import { findPaths, type Paths } from '../../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../../script/is-template.ts';

@@ -1,6 +1,6 @@
 /** HTTP requests of a HAR file as steps of a flow: logins, and whatever gave the client a cookie or a value that it sent again. */
 import { attempt } from '../../../../protocol/base/attempt.ts';
-import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
+import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
 import { type HarEntry, headerOf, type Pair } from './har-file.ts';
 import { isEngineRequest, type RecordedConnection } from './recorded-connections.ts';
 import type { RecordedValues } from './recorded-values.ts';

@@ -1,7 +1,7 @@
 /** Values that a server made, such as tokens, and where the client sent them again: these become captures and templates. */
 import { attempt } from '../../../../protocol/base/attempt.ts';
 import { formatJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
-import { isSecretName } from '../../../../protocol/base/secrets/secret-names.ts';
+import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
 import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
 import { type HarEntry, literal } from './har-file.ts';
 import type { RecordedPacket } from './recorded-connections.ts';

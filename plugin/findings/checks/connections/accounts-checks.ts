@@ -1,6 +1,6 @@
 /** Identities of the figures: everything requested is in exactly one column, in every account. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { check, type Found, type Measured } from '../../check.ts';

@@ -1,6 +1,6 @@
 /** Connects that waited for the server: by the time in which none opened, and by the stage in which they waited. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';

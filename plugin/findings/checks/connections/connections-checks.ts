@@ -2,7 +2,7 @@
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';

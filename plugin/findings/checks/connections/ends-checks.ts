@@ -1,6 +1,6 @@
 /** How connections ended: by the application itself, by a message too large, or with a close code. */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { EndRow } from '../../../run/measurements/end-rows.ts';

@@ -1,6 +1,6 @@
 /** A planned fault: every connection that it dropped must reconnect. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { breakdown, counted, total } from '../../../../report/text/format.ts';
 import { type Check, check } from '../../check.ts';
 

@@ -1,6 +1,6 @@
 /** Connections that something in between, or the server, closed because nothing was sent on them for too long. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';

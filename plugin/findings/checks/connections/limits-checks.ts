@@ -1,7 +1,7 @@
 /** Configured limits that look like capacity: connections stop at a certain number. */
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer, total } from '../../../../report/text/format.ts';

@@ -1,6 +1,6 @@
 /** Connections that closed because no ping of the server came: whether the server or the generator was late. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';

@@ -1,6 +1,6 @@
 /** What virtual users do beside their connections: functions of their flows, other engines, and arrivals that Artillery skipped. */
 import { slug } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { breakdown, counted, integer, total } from '../../../../report/text/format.ts';
 import { type Check, check } from '../../check.ts';
 import { byFrequency } from './failure-causes.ts';

@@ -1,6 +1,6 @@
 /** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
 import { type Group, interruptionOf, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import { sum } from '../../../result/sums.ts';

@@ -1,7 +1,7 @@
 /** Whether the broadcasts left as planned, and to whom. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer } from '../../../../report/text/format.ts';

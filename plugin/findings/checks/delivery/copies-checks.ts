@@ -1,6 +1,6 @@
 /** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { numberText } from '../../../../report/model/amount.ts';
 import { counted, decimals, integer, percentOf } from '../../../../report/text/format.ts';

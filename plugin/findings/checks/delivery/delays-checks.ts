@@ -1,7 +1,7 @@
 /** Broadcasts that took far longer than the others: percentiles over all copies do not show how these are spread. */
 import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';

@@ -1,6 +1,6 @@
 /** Whether the deployment kept up with the load. One that does not has a queue that grows all the time. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../../report/figures/least-window.ts';
 import { withUnit } from '../../../../report/model/amount.ts';

@@ -1,7 +1,7 @@
 /** Messages that connections send: each must be acknowledged once. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted, integer, percentOf, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';

@@ -1,7 +1,7 @@
 /** Events of the server's own: whether they came, and whether their ids and times tell what the options say. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
 import { idsOfOneReceiver, reachesAll, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';

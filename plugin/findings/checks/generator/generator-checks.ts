@@ -2,7 +2,7 @@
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { explainedBy, standstill } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/throttled.ts';

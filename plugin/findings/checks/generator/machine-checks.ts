@@ -1,7 +1,7 @@
 /** Effects of the generator's machine on the measurement: no CPU left, swapping, missing samples. */
 
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../../report/figures/others.ts';
 import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/throttled.ts';

@@ -1,7 +1,7 @@
 /** The server's reports must agree with the run's own measurements, and the offset of their clocks must be known. */
 
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { leastKnownWorker } from '../../../result/assemble-clocks.ts';
 import { type Check, check, type Measured } from '../../check.ts';

@@ -1,8 +1,7 @@
 /** Leaks of each layer, in runs whose connections open and close. */
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import type { FindingValue } from '../../../../protocol/result/findings.ts';
-import type { Drift, OverTimeResult } from '../../../../protocol/result/over-time-schema.ts';
+import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
+import type { Drift, OverTimeResult } from '../../../../protocol/result/memory-schema.ts';
 import { driftText } from '../../../../report/answer/over-time-line.ts';
 import { familyOf, layerTitle } from '../../../../report/figures/layers.ts';
 import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/left-behind.ts';

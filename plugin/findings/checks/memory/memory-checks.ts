@@ -1,6 +1,6 @@
 /** Memory that is missing, or no line through the plateaus, so that there is no memory per connection. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../../report/figures/in-service.ts';
 import { familyOf, mainWorkerLayer, PAGE_NOISE_BYTES } from '../../../../report/figures/layers.ts';

@@ -1,5 +1,5 @@
 /** Counts of workers, kernel and pages that do not match the connections of the generator. */
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Observed } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
 import { momentText } from './moment.ts';

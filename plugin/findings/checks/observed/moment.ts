@@ -1,6 +1,5 @@
 /** When a run noticed something, as text and as the window of a finding. */
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import type { FindingValue } from '../../../../protocol/result/findings.ts';
+import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted } from '../../../../report/text/format.ts';
 import type { Moment } from '../../../run/measurements/observations.ts';
 

@@ -1,6 +1,6 @@
 /** The finding that each kind of observation makes. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals } from '../../../../report/text/format.ts';
 import {

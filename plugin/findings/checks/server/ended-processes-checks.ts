@@ -1,7 +1,6 @@
 /** Processes of the deployment that ended or stood still during the run: the first thing to know about lost connections and copies. */
 import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import type { FindingValue } from '../../../../protocol/result/findings.ts';
+import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';

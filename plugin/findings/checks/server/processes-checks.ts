@@ -1,8 +1,8 @@
 /** Memory of processes that are charged to the server, and that held none of the connections. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
-import type { MeasuredProcesses } from '../../../../protocol/result/processes-schema.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
+import type { MeasuredProcesses } from '../../../../protocol/result/server-schema.ts';
 import { megabytes } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Found } from '../../check.ts';

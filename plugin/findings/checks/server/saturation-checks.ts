@@ -1,6 +1,6 @@
 /** Which resource of the deployment was used up: CPU of its workers, memory, the output of Redis. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { sharesMachine } from '../../../../report/figures/place.ts';
 import { mean } from '../../../../report/statistics/statistics.ts';

@@ -1,5 +1,5 @@
 /** Sources of figures that could not be read when the run needed them: what may not be read is absent, and has not ended. */
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts';
 import { type Check, check } from '../../check.ts';
 

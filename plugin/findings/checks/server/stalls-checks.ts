@@ -1,7 +1,7 @@
 /** Pauses of the server's event loop that its clients see: connects, or copies of consecutive broadcasts, wait for the same moment. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';

@@ -1,6 +1,6 @@
 /** The workers are the ones that the run began with, and all are known. */
 
-import { valuesOf } from '../../../../protocol/result/finding-values.ts';
+import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { stalledWorkers } from '../../../../report/figures/stalls.ts';
 import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import { type Check, check } from '../../check.ts';

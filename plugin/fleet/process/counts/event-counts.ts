@@ -1,7 +1,7 @@
 /** Counts events without ids: how many copies each connection got between two readings. */
 
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
-import type { EventCounts } from '../../../../protocol/link/event-counts.ts';
+import type { EventCounts } from '../../../../protocol/link/time-series.ts';
 
 /** Copies that one connection got, by event; created only if the run counts events. */
 export class EventCounter {

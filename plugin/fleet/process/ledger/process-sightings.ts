@@ -3,7 +3,7 @@
  * copies. Which of them the run counts, it decides later, when it knows what all processes have seen; what it has
  * decided on takes no more room than its id.
  */
-import type { Sightings as Report, Sighting } from '../../../../protocol/link/sightings.ts';
+import type { Sightings as Report, Sighting } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
 import type { Ledger } from './ledger.ts';
 

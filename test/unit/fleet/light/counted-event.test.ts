@@ -7,7 +7,7 @@ import { type EventPlan, idOf } from '../../../../plugin/fleet/client/counted-ev
 import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locator.ts';
 import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
 import { parseArgumentPath, valueAt } from '../../../../protocol/base/json-path.ts';
-import { countedAs } from '../../../../protocol/wire/counted-as.ts';
+import { countedAs } from '../../../../protocol/wire/rooms.ts';
 import { assertEach, column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 
