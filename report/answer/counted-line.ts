@@ -1,4 +1,4 @@
-/** Copies of events without ids. */
+/** Received copies of events without ids. */
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, integer } from '../text/format.ts';
 import type { Line } from './line.ts';
@@ -9,11 +9,11 @@ export function countedLines({ eventCounts }: Result): Line[] {
     const got = `\`${event}\`: ${each} copies for each of ${counted(receivers, 'connection')} in ${decimals(seconds, 1)} s`;
     const missing =
       missingAtLeast > 0
-        ? `${integer(missingAtLeast)} to ${integer(missingAtMost)} are missing; which ones is not known`
+        ? `${integer(missingAtLeast)} to ${integer(missingAtMost)} are missing, without ids to tell which`
         : most === 0
-          ? 'none came'
+          ? 'none received'
           : missingAtMost > 0
-            ? 'no more apart than copies under way'
+            ? 'differences are within copies in flight'
             : 'the same for all';
     return { text: `${got} (counts only: ${missing})` };
   });

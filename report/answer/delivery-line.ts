@@ -9,7 +9,7 @@ const COVERAGE = 'delivery.coverage';
 
 type Delivery = NonNullable<Result['delivery']>;
 
-/** Empty where nothing was to be broadcast. */
+/** Returns no line if the run sent no broadcasts. */
 export function deliveryLines(result: Result): Line[] {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return [];
@@ -23,15 +23,15 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   const leavers = missesSome(found);
   const inRooms = new Set(batches.map(({ room }) => room)).size > 1 ? ' in their rooms' : '';
   const still = leavers || connections.held === null ? ' still connected' : '';
-  const everybody = `everybody${inRooms}${still}`;
+  const everybody = `every connection${inRooms}${still}`;
   const complete = batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
-  // A row of a long run, which stands for several broadcasts, is incomplete if one of them is.
+  // In long runs, a row covers several broadcasts, and is incomplete if one of them is.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
   const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
   const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${whereLost(found)}`;
-  const gone = leavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % with those that were gone` : '';
+  const gone = leavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % if closed connections count` : '';
   return [
     {
       text: complete === broadcasts ? all : some,
@@ -45,7 +45,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   ];
 }
 
-/** Among several rooms, the only one in which copies are missing: the others show that it is not the whole deployment. */
+/** Names the room if copies are missing in only one of several: then the rest of the deployment works. */
 function whereLost({ batches }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.received < batch.expected);
   const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
@@ -53,18 +53,15 @@ function whereLost({ batches }: Delivery): string {
   return isOne ? `, all losses in room \`${room}\`` : '';
 }
 
-/** The same connections that miss broadcasts, if it is known why: how the others spread is said by the finding. */
+/** Connections that missed several broadcasts, if the cause is known. The finding reports the others. */
 function sameMissed({ leftOut }: Delivery): Line[] {
   if (!leftOut) return [];
   const { broadcasts, connections, workers, isLasting } = leftOut;
   if (workers.length === 0 && !isLasting) return [];
-  const who =
-    connections === 1
-      ? 'the same connection, which was open'
-      : `the same ${integer(connections)} connections, which were open`;
+  const who = connections === 1 ? 'one open connection' : `the same ${integer(connections)} open connections`;
   const why =
     workers.length === 0
-      ? 'they are no members, or no longer reached'
-      : `as many as are on worker${workers.length === 1 ? '' : 's'} ${workers.join(', ')}, which sent none of these broadcasts: find out why nothing comes there from other workers (adapter, its subscription, Redis)`;
-  return [{ text: `${integer(broadcasts)} broadcasts missed ${who}: ${why}` }];
+      ? `${connections === 1 ? 'it is' : 'they are'} no member${connections === 1 ? '' : 's'} of the room, or unreachable`
+      : `worker${workers.length === 1 ? ` ${workers[0]} has` : `s ${workers.join(', ')} have`} as many, and published none of these broadcasts: find out why nothing arrives there from other workers (adapter, its subscription, Redis)`;
+  return [{ text: `${who} missed ${integer(broadcasts)} broadcasts: ${why}` }];
 }

@@ -1,4 +1,4 @@
-/** Whether the load generator kept up. */
+/** State of the load generator: delays of its event loops, idle CPU, hosts. */
 import type { Result } from '../../protocol/result/result.ts';
 import { takenByOthers } from '../figures/others.ts';
 import { withUnit } from '../model/amount.ts';
@@ -10,24 +10,20 @@ export function generatorLines(result: Result): Line[] {
   const subjects = new Set(
     result.findings.filter(({ invalidates }) => invalidates.length > 0).map(({ about }) => about),
   );
-  const how = subjects.has('generator')
-    ? ' did not keep up'
-    : subjects.has('machine')
-      ? ', on a busy machine'
-      : ' kept up';
+  const state = subjects.has('generator') ? 'overloaded' : subjects.has('machine') ? 'on a busy machine' : 'OK';
   const idle = leastIdle(found?.cpuIdlePercent ?? {});
   const texts = [
     ...(loops.length > 0
-      ? [`99 % of timers at most ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))} late`]
+      ? [`p99 timer delay ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))}`]
       : []),
     ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
   ];
   if (texts.length === 0) return [];
-  // The finding says it already.
+  // The finding reports it already.
   const isReason = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
   const taken = isReason ? undefined : takenByOthers(result);
   return [
-    { text: `the generator${how}: ${texts.join(', ')}` },
+    { text: `load generator ${state}: ${texts.join(', ')}` },
     ...(taken ? [{ text: taken.text }] : []),
     ...hostLines(result),
   ];
@@ -44,9 +40,9 @@ function hostLines({ generators, verdict }: Result): Line[] {
   const ms = (value: number) => withUnit('milliseconds', value);
   const text = [
     `${integer(generators.length)} hosts with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
-    ...(slowest ? [`slowest ${slowest.host} (half of its copies within ${ms(slowest.p50)})`] : []),
+    ...(slowest ? [`slowest ${slowest.host} (p50 ${ms(slowest.p50)})`] : []),
     ...(bounds.length > 0 ? [`clocks known to ± ${ms(Math.max(...bounds))}`] : []),
-    ...(skews.length > 0 ? [`all began within ${ms(Math.max(...skews))}`] : []),
+    ...(skews.length > 0 ? [`starts within ${ms(Math.max(...skews))}`] : []),
   ].join(', ');
   return [{ text }];
 }

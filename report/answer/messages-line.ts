@@ -1,6 +1,5 @@
 import type { Result } from '../../protocol/result/result.ts';
-import { withUnit } from '../model/amount.ts';
-import { tailOf } from '../model/names.ts';
+import { percentilesText, tailOf } from '../model/names.ts';
 import { integer, percentOf } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
 
@@ -8,17 +7,17 @@ export function messageLines({ messages: found }: Result): Line[] {
   if (found === null) return [];
   const { ackMs, answered, acknowledged, sent, unasked } = found;
   if (!ackMs || answered === null) return [];
-  const { share: below, ms, percentile } = tailOf(ackMs);
+  const { ms, percentile } = tailOf(ackMs);
   const asked = sent - unasked;
-  const all = answered === 1 ? 'all messages of clients' : `${percentOf(acknowledged, asked)} of the clients’ messages`;
+  const all = `${answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of the`} client messages`;
   return [
     {
-      text: `${all} acknowledged, ${below} within ${withUnit('milliseconds', ms)}`,
+      text: `${all} acknowledged: ${percentilesText(ackMs)}`,
       figure: figureOf(
         `messages.ackMs.${percentile}`,
         ms,
-        `${below} of them; half within ${withUnit('milliseconds', ackMs.p50)}`,
-        'Messages acknowledged within',
+        percentilesText(ackMs),
+        `Time to acknowledgement ${percentile}`,
       ),
     },
     {

@@ -1,7 +1,8 @@
-/** Names of things that several sections, charts and tables speak of. */
+/** Names and percentiles that several sections, charts and tables show. */
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { integer } from '../text/format.ts';
+import { withUnit } from './amount.ts';
 
 /** @returns the number of the broadcast; in long runs, those of the first and last that the row stands for */
 export function batchName({ seq, broadcasts }: Pick<Batch, 'seq' | 'broadcasts'>): string {
@@ -10,19 +11,25 @@ export function batchName({ seq, broadcasts }: Pick<Batch, 'seq' | 'broadcasts'>
 
 export type Percentile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999';
 
-/** How many independent values a percentile takes, not to be the highest one by another name. */
+/** Independent values that a percentile requires. With fewer, it is the maximum. */
 export const VALUES_NEEDED: Record<Percentile, number> = { p50: 1, p90: 10, p95: 20, p99: 100, p999: 1000 };
 
-/** The highest percentile that is known, and which share of all it leaves below. */
-export function tailOf(summary: Summary): { share: string; ms: number; percentile: Percentile } {
-  const { p50, p90, p95, p99 } = summary;
-  if (p99 !== null) return { share: '99 %', ms: p99, percentile: 'p99' };
-  if (p95 !== null) return { share: '95 %', ms: p95, percentile: 'p95' };
-  if (p90 !== null) return { share: '90 %', ms: p90, percentile: 'p90' };
-  return { share: 'half', ms: p50, percentile: 'p50' };
+/** Returns the highest percentile, up to p99, that is known. */
+export function tailOf({ p50, p90, p95, p99 }: Summary): { ms: number; percentile: Percentile } {
+  if (p99 !== null) return { ms: p99, percentile: 'p99' };
+  if (p95 !== null) return { ms: p95, percentile: 'p95' };
+  if (p90 !== null) return { ms: p90, percentile: 'p90' };
+  return { ms: p50, percentile: 'p50' };
 }
 
-/** Without the percentiles that so few broadcasts do not carry, which results of older versions have. */
+/** Returns the median and the highest known percentile, such as `p50 15.2 ms, p99 41.3 ms`. */
+export function percentilesText(summary: Summary): string {
+  const { ms, percentile } = tailOf(summary);
+  const tail = percentile === 'p50' ? [] : [`${percentile} ${withUnit('milliseconds', ms)}`];
+  return [`p50 ${withUnit('milliseconds', summary.p50)}`, ...tail].join(', ');
+}
+
+/** Removes percentiles for which there are too few broadcasts. Results of older versions have them. */
 export function carriedBy(broadcasts: number, summary: Summary): Summary {
   const kept = (name: Exclude<Percentile, 'p50'>) => (broadcasts < VALUES_NEEDED[name] ? null : summary[name]);
   return { ...summary, p90: kept('p90'), p95: kept('p95'), p99: kept('p99'), p999: kept('p999') };
