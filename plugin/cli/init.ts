@@ -54,7 +54,7 @@ export function addInit(program: Command): void {
     )
     .option(
       '--publish <json>',
-      'what makes the server send to everybody; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
+      'what makes the server send to every connection; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
     )
     .option('--listen <seconds>', 'how long to watch what the server sends; 0: do not connect (default: 6)')
     .option('--out <file>', 'the file to write', 'capacity.yml')
@@ -204,7 +204,7 @@ function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): vo
   if (publish || withoutId.length > 0 || flow.some((step) => 'emit' in step)) return;
   const fix = [
     'give what a client emits to get events: --emit \'["subscribe", "news"]\';',
-    'what makes the server send to everybody: --publish \'["say", {"id": "$id"}]\';',
+    'what makes the server send to every connection: --publish \'["say", {"id": "$id"}]\';',
     'or a longer time: --listen 30. To measure connections only: --listen 0',
   ];
   throw new CapacityError('EVENT_NOT_FOUND', `there is no event to count. ${finding}`, fix.join('\n  '));

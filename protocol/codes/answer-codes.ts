@@ -36,7 +36,7 @@ export const ANSWER_FINDINGS = {
   },
   ADAPTER_INTERRUPTED: {
     meaning:
-      'for a time, all broadcasts reached only the same connections, and before or after it everybody: nothing connected the processes of the server',
+      'for a time, all broadcasts reached only the same connections, and before or after it every connection: nothing connected the processes of the server',
     remedy:
       'see the logs of the processes and of what connects them at that time (Redis, a broker); name it in `layers`, and the run sees its end',
     invalidates: [],

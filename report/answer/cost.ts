@@ -40,7 +40,7 @@ function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
 /** @returns what would narrow the interval of memory with garbage */
 function withoutGarbage(result: Measured): string {
   if (hasLeavingUsers(result))
-    return 'end the flow with `hold: true`: garbage is collected before a reading only while nobody comes or goes';
+    return 'end the flow with `hold: true`: garbage is collected before a reading only while no connection opens or closes';
   return NEXT[result.processes ? workersRuntime(result.processes) : 'other'];
 }
 

@@ -146,7 +146,7 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
   if (!perConnection && !inTime)
     return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since(drift)}`;
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
-  const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) whoever connects`;
+  const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) regardless of connections`;
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since(drift)}`;
 }
 

@@ -19,7 +19,7 @@ export function capacity(result: Result): Section | null {
   return {
     id: 'capacity',
     title: TITLE,
-    lead: 'How many connections the known limits would allow. The CPU of connecting and broadcasting, and the time to reach everybody, are not among them.',
+    lead: 'How many connections the known limits would allow. The CPU of connecting and broadcasting, and the time to the last copy are not among them.',
     terms: ['Limits'],
     folded: true,
     blocks: [facts('Limits, the next one first', rows), lines('text', [budget])],

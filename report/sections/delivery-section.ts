@@ -112,7 +112,7 @@ function redisFacts({ redis }: Result) {
       known('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
       // Sharded channels each have one node, so a single room loads only that one.
       known('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
-      known('For nobody', 'count', forNobody || null, 'broadcasts without members on other workers'),
+      known('Without receivers', 'count', forNobody || null, 'broadcasts without members on other workers'),
     ],
     true,
   );

@@ -31,7 +31,7 @@ export function latency(result: Result): Section | null {
   return {
     id: 'latency',
     title: 'Latency',
-    lead: 'How long copies took from the intended send until they arrived, and how long until everybody had one.',
+    lead: 'How long copies took from the intended send until they arrived, and how long until the last one arrived.',
     terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
     blocks: [
       drawing(oneWayPercentiles(result), NONE),
@@ -77,7 +77,7 @@ function notes({ delivery }: Result, times: Latency) {
     oneWayMs.p999 === null &&
       `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`,
     slowFirst &&
-      `The first broadcast took ${ms(slowFirst.lastMs)} to reach everybody, the others ${ms(slowFirst.othersP50Ms)} (median; at most ${ms(slowFirst.othersMaxMs)}). All figures include it.`,
+      `The first broadcast took ${ms(slowFirst.lastMs)} to reach every connection, the others ${ms(slowFirst.othersP50Ms)} (median; at most ${ms(slowFirst.othersMaxMs)}). All figures include it.`,
     ...clockNotes(clocks),
   ];
 }

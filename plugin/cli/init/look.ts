@@ -45,7 +45,7 @@ export async function lookAt(starter: Starter, seconds: number) {
     ? ''
     : told
       ? roomless
-        ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${roomIntoEvent(roomless.event)}; or, if everybody gets it, leave \`$room\` out of --publish.`
+        ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${roomIntoEvent(roomless.event)}; or, if every connection receives it, leave \`$room\` out of --publish.`
         : 'No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.'
       : partly
         ? partly.text

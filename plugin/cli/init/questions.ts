@@ -97,7 +97,7 @@ const QUESTIONS: Question[] = [
   },
   {
     name: 'publish',
-    text: 'What makes it send to everybody, as ["say", {"id": "$id"}], or to one user, as ["say", {"id": "$id", "to": "$room"}] (empty: it sends by itself)',
+    text: 'What makes it send to every connection, as ["say", {"id": "$id"}], or to one user, as ["say", {"id": "$id", "to": "$room"}] (empty: it sends by itself)',
     schema: 'publish',
   },
 ];

@@ -11,7 +11,7 @@ export const ASKED = [
 ].join('\n  ');
 /** For a step whose answer is not what the options say. */
 export const FAILED_STEP = `correct that step in --login or --emit; ${UNSEEN}`;
-export const APART = `the client before it was let in: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
+export const APART = `the client before it was accepted: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
 export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
@@ -45,7 +45,7 @@ export function closedError(
   const message = `the server accepted the connection to ${url}, and ended it after ${afterSeconds.toFixed(1)} s: ${ending.text}${silent}`;
   const names = emitted.map((event) => JSON.stringify(event)).join(' and ');
   const fix = isOnly
-    ? APART.replace('it was let in', 'stayed connected')
+    ? APART.replace('it was accepted', 'stayed connected')
     : emitted.length > 0
       ? `check what ${names} sends: a login may have a wrong value; or ${ASKED}`
       : `see what a client must send to stay connected, such as a login within that time; ${ASKED}`;

@@ -244,7 +244,7 @@ function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }:
         ? ['# Events without ids: how many copies each connection gets.', `counts: ${json(withoutId)}`]
         : []),
       ...commented([
-        'To measure who gets each message: name an event that the server sends to everybody, where its id is, and what',
+        'To measure who gets each message: name an event that the server sends to every connection, where its id is, and what',
         'makes the server send it; leave `publish` out if it sends by itself.',
         `delivery: { event: "<event of the server>", id: $.0.id, publish: { emit: ${json(emit)} } }`,
       ]),

@@ -33,7 +33,7 @@ export const deliveries: Failure[] = [
     ...{
       code: 'COPIES_DUPLICATED',
       about: 'application',
-      message: /^every copy of 4 broadcasts came twice, to everybody: the server emits twice$/,
+      message: /^every copy of 4 broadcasts arrived twice at every connection: the server emits twice$/,
     },
   },
   {

@@ -152,7 +152,7 @@ export const copies: Member[] = [
       const [first] = findings.filter(({ about }) => about === 'application' || about === 'deployment');
       assert.match(
         first?.message ?? '',
-        /^every copy of 3 broadcasts came twice, to everybody: the server emits twice$/,
+        /^every copy of 3 broadcasts arrived twice at every connection: the server emits twice$/,
       );
       assert.doesNotMatch(first?.fix ?? '', /own room/);
     },

@@ -231,7 +231,7 @@ describe('a resource of the deployment', () => {
     result.memory.peakBytes.systemUsed = result.environment.memoryBytes * 0.97;
     result.samples = [{ t: 1, connections: 0, redisServer: { outputBufferBytes: 12 * 2 ** 20 } }];
     assert.deepEqual(texts(result), [
-      'a broadcast keeps each of 2 workers busy for 100 of the 140 ms until it has reached everybody',
+      'a broadcast keeps each of 2 workers busy for 100 of the 140 ms until its last copy arrives',
       '7,946.2 of 8,192.0 MB of the machine’s memory were in use',
       '12.0 MB of Redis’s output waited for the workers',
     ]);

@@ -66,7 +66,7 @@ describe('a limit behind failures', () => {
       ...(['is a time in which the server was not ready, where all later ones come in'] as const),
       refusedAt([1000, 900, 0, 0, 2000, 1000], 'http_503', [0, 50, 50, 0, 0, 0]),
       ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
-      ...['nobody got in from 5.0 to 6.0 s, and nobody was refused after 6.0 s, when 3,000 got in'],
+      ...['no connection succeeded from 5.0 to 6.0 s, and none was refused after 6.0 s, when 3,000 succeeded'],
     ],
     [
       'a limit that makes the rest wait',

@@ -40,7 +40,7 @@ test('counts bytes per copy, and broadcasts without a member on another worker',
     CPU: '5.0 µs',
     Memory: '2,048.0 KB',
     'Output waiting': '700 B',
-    'For nobody': '2',
+    'Without receivers': '2',
   };
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);
 });

@@ -24,7 +24,7 @@ import { configuredLimit, outageOf } from './limits-checks.ts';
 import { missedPings } from './pings.ts';
 
 const NOT_READY =
-  'find why the server refused everybody then: it started, was deployed, or failed a health check; see its log and that of the proxy';
+  'find why the server refused every connection then: it started, was deployed, or failed a health check; see its log and that of the proxy';
 /** A loop that is this busy opens no more connections. */
 const BUSY_LOOP = 0.9;
 
@@ -59,13 +59,13 @@ export const connections: Check[] = [
       ? NOT_READY
       : (expiredLogin(result)?.fix ?? refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
-      ? `; nobody got in from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and nobody was refused after ${decimals(outage.since, 1)} s, when ${integer(outage.after)} got in`
+      ? `; no connection succeeded from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and none was refused after ${decimals(outage.since, 1)} s, when ${integer(outage.after)} succeeded`
       : '';
     return {
       message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
       values: [
         ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target, ...failed }),
-        ...valuesOf({ 'nobody got in from': outage?.from, 'nobody got in until': outage?.to }, 's'),
+        ...valuesOf({ 'no connection succeeded from': outage?.from, 'no connection succeeded until': outage?.to }, 's'),
         ...valuesOf({ 'end of the refusals, at the latest': outage?.since }, 's'),
         ...valuesOf({ 'connections after the refusals': outage?.after }),
       ],

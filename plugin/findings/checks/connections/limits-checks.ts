@@ -72,7 +72,7 @@ export const limits: Check[] = [
             'raise the limit that ends others: `worker_connections` of nginx (two for each connection), open files, or one of the server itself',
           ];
     return {
-      message: `${connectMs.count} connections were let in, within ${withUnit('milliseconds', connectMs.max)} at most, and nobody after them: ${became}`,
+      message: `${connectMs.count} connections were accepted, within ${withUnit('milliseconds', connectMs.max)} at most, and none after them: ${became}`,
       values: [
         ...valuesOf({ 'connections let in': connectMs.count, 'connections not let in': Math.max(waited, closed) }),
         ...valuesOf({ 'longest connect time': connectMs.max }, 'ms'),

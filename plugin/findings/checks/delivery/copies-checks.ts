@@ -147,7 +147,7 @@ function patternOf({ batches, losses, received, lostConnected }: Delivery): stri
   const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
-  if (incomplete.every((batch) => batch.received === 0)) return `; nobody received ${counts.join(' of ')} broadcasts`;
+  if (incomplete.every((batch) => batch.received === 0)) return `; no connection received ${counts.join(' of ')} broadcasts`;
   const [low, high] = Object.values(sharesOf(incomplete)).map((percent) => shareText(percent / 100));
   return `; ${counts.join(' of ')} broadcasts are incomplete${periodText(batches)}, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
 }
@@ -226,7 +226,7 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   const ofEach = processes === more + 1 ? `, or each of its ${processes} processes emits it` : '';
   return {
     values,
-    message: `every copy of ${counted(all, 'broadcast')} came ${times}, to everybody: the server emits ${times}${ofEach}`,
+    message: `every copy of ${counted(all, 'broadcast')} arrived ${times} at every connection: the server emits ${times}${ofEach}`,
     fix: `emit each message once: look for a second \`emit\` in the handler, a handler that is registered twice, or an emit for each of several rooms that connections share${processes === more + 1 ? '; only one process may emit what an adapter gives to all' : ''}`,
     about: 'application',
   };

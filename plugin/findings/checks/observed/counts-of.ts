@@ -96,7 +96,7 @@ function tooFew(fact: Observed['countsDiffer']) {
     };
   return {
     message: countsText(fact),
-    fix: 'name every worker in `control.urls`; a worker that is missing there holds connections that nobody measures',
+    fix: 'name every worker in `control.urls`; a worker that is missing there holds connections that are not measured',
   };
 }
 

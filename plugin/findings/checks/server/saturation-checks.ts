@@ -120,7 +120,7 @@ function broadcastCpu(result: Measured): Detail | undefined {
       ...valuesOf({ 'CPU of a broadcast in each worker': eachMs, 'time to the last receiver (median)': p50 }, 'ms'),
       ...valuesOf({ workers }),
     ],
-    message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until it has reached everybody`,
+    message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until its last copy arrives`,
   };
 }
 

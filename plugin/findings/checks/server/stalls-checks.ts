@@ -58,7 +58,7 @@ function stalledRamp(result: Measured): Found {
   const cpu = percent === undefined ? '' : `; its processes used up to ${decimals(percent, 0)} % of a core meanwhile`;
   const delayMs = longestDelayMs(result);
   return {
-    message: `the server let nobody in for at least ${withUnit('seconds', seconds)}, until ${decimals(from, 1)} to ${decimals(to, 1)} s: ${integer(gap.opened)} of ${integer(connections.opened)} connections opened then, after ${withUnit('seconds', gap.meanMs / 1000)} on average${answer ? `, and waited for ${answer}` : ''}${cpu}; the generator was at most ${withUnit('milliseconds', delayMs)} late`,
+    message: `the server accepted no connection for at least ${withUnit('seconds', seconds)}, until ${decimals(from, 1)} to ${decimals(to, 1)} s: ${integer(gap.opened)} of ${integer(connections.opened)} connections opened then, after ${withUnit('seconds', gap.meanMs / 1000)} on average${answer ? `, and waited for ${answer}` : ''}${cpu}; the generator was at most ${withUnit('milliseconds', delayMs)} late`,
     window: 'ramp',
     values: [
       ...standstill(seconds),
