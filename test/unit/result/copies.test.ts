@@ -46,7 +46,9 @@ describe('a copy of a broadcast', () => {
   it('duplicated for every receiver means that the server emits twice', () => {
     const [found, ...others] = reasons({ duplicates: 2 }, { received: 4, duplicates: 2 });
     assert.deepEqual([found?.code, others], ['COPIES_DUPLICATED', []]);
-    assertNames(found?.message, ['every copy of 1 broadcast arrived twice at every connection: the server emits twice']);
+    assertNames(found?.message, [
+      'every copy of 1 broadcast arrived twice at every connection: the server emits twice',
+    ]);
     assert.doesNotMatch(found?.fix ?? '', /own room/);
   });
 

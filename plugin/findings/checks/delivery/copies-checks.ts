@@ -147,7 +147,8 @@ function patternOf({ batches, losses, received, lostConnected }: Delivery): stri
   const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
   const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
-  if (incomplete.every((batch) => batch.received === 0)) return `; no connection received ${counts.join(' of ')} broadcasts`;
+  if (incomplete.every((batch) => batch.received === 0))
+    return `; no connection received ${counts.join(' of ')} broadcasts`;
   const [low, high] = Object.values(sharesOf(incomplete)).map((percent) => shareText(percent / 100));
   return `; ${counts.join(' of ')} broadcasts are incomplete${periodText(batches)}, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
 }
