@@ -5,8 +5,7 @@ import type { Failure } from './failure.ts';
 
 const HEAD = `# What it looks like
 
-Find your symptom. Each server and proxy below really ran, and the words are what a run against it printed first. The tests of this
-project run them again, and fail if the cause or its fix changes.`;
+Find your symptom. Each server and proxy below ran; the words are what a run against it printed first. Tests repeat them.`;
 const COLUMNS = 100;
 /** A command with the paths of the machine. */
 const COMMAND = /[^\s(]*\/bin\/node \S*\/([\w-]+\.mjs)[^)]*/g;
@@ -33,7 +32,7 @@ function failureText(
 ): string {
   const lines = [message.replace(COMMAND, 'node $1'), `  fix: ${fix}`].flatMap((line) => wrap(line, COLUMNS, '    '));
   const url = `https://github.com/${report}`;
-  return `### ${symptom}\n\nHere: ${situation}. [A report](${url}).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
+  return `### ${symptom}\n\nHere, ${situation} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
 }
 
 /** Asserts that the page is what the runs would write now. Messages may differ in what depends on the machine, such as times. */
