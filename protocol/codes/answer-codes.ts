@@ -15,8 +15,7 @@ export interface Definition extends Code {
 export const ANSWER_FINDINGS = {
   // Broadcasts and messages
   ACKS_CARRY_ERRORS: {
-    meaning:
-      'acknowledgements contain an error object: the messages count as acknowledged, but the server rejected them',
+    meaning: 'acknowledgements contain an error object; they count as acknowledged',
     remedy: 'let the flow send what the server requires: see the text of the error, and the log of the server',
     invalidates: [],
     about: 'application',
@@ -28,15 +27,13 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   ADAPTER_MISSING: {
-    meaning:
-      'no adapter connects the processes of the server: each broadcast reached only the connections of one of them',
+    meaning: 'each broadcast reached only the connections of one process of the server',
     remedy: 'give the processes an adapter, such as Redis or the cluster adapter',
     invalidates: [],
     fails: 'every member receives every broadcast',
   },
   ADAPTER_INTERRUPTED: {
-    meaning:
-      'for a time, all broadcasts reached only the same connections, and before or after it every connection: nothing connected the processes of the server',
+    meaning: 'for a time, broadcasts reached only the same connections, before or after it everybody',
     remedy:
       'see the logs of the processes and of what connects them at that time (Redis, a broker); name it in `layers`, and the run sees its end',
     invalidates: [],
@@ -54,28 +51,25 @@ export const ANSWER_FINDINGS = {
     fails: 'every member receives every broadcast',
   },
   IDS_NOT_SHARED: {
-    meaning: 'nearly all ids at `delivery.id` reached only one connection: they identify copies, not broadcasts',
+    meaning: 'nearly all ids at `delivery.id` reached only one connection: they identify copies',
     remedy: 'use the path of an id that all copies of a broadcast share',
     invalidates: ['run'],
     about: 'measurement',
   },
   IDS_NOT_COUNTED: {
-    meaning:
-      'broadcasts of the event are not counted: ledgers were full (64 MB in each process), or one event carries several',
+    meaning: 'ledgers were full (64 MB in each process), or one event carries several ids',
     remedy: 'measure for a shorter time, or count a less frequent event; for several ids, see the message',
     invalidates: ['delivery'],
     about: 'measurement',
   },
   IDS_CHANGED: {
-    meaning:
-      'the number of missing copies equals that of copies with another broadcast’s id or an unknown id: the server changes ids',
+    meaning: 'as many copies are missing as came with another or an unknown id',
     remedy: 'let the server return the id of each message unchanged, with any length and type',
     invalidates: ['delivery'],
     about: 'application',
   },
   JOINS_LATE: {
-    meaning:
-      'connections received nothing until some time after their connect or join, and every broadcast from then on',
+    meaning: 'connections received nothing until some time after their connect or join, then everything',
     remedy:
       'publish later (a longer `hold`), or name the event whose acknowledgement makes a connection a receiver in `delivery.join`; let the server acknowledge a join only after `socket.join`',
     invalidates: [],
@@ -83,19 +77,19 @@ export const ANSWER_FINDINGS = {
   },
   AUDIENCE_DIFFERS: {
     meaning:
-      'the event always went to the same part of the connections; whether it was meant for the others is unknown, so the delivered share must not be used; they count as having lost it, and the run fails, until `delivery.audience` names the rooms',
+      'the event always went to the same part of the connections; the others count as having lost it until `delivery.audience` names the rooms',
     remedy: 'let all connections join the room that the server sends to, or name its rooms in `delivery.audience`',
     invalidates: ['delivery'],
     about: 'application',
   },
   SENT_AT_UNUSABLE: {
-    meaning: 'the values at `delivery.sentAt` are not times, too coarse, or from a clock that disagrees',
+    meaning: 'the values at `delivery.sentAt` are no times, too coarse, or from a clock that disagrees',
     remedy: "set the server's clock, or leave `delivery.sentAt` out",
     invalidates: ['latency'],
     about: 'measurement',
   },
   PUBLISHES_UNACKNOWLEDGED: {
-    meaning: 'the server did not acknowledge messages that the run published, or acknowledged them late',
+    meaning: 'the server did not acknowledge messages that the run published, or late',
     remedy: 'let its handler call the acknowledgement, or set `publish.acknowledge: false` in `delivery`',
     invalidates: [],
   },
@@ -106,19 +100,19 @@ export const ANSWER_FINDINGS = {
     fails: 'every broadcast is sent',
   },
   BROADCASTS_UNCONFIRMED: {
-    meaning: 'no worker confirmed broadcasts, and no copy of them arrived: whether they were sent is unknown',
+    meaning: 'no worker confirmed broadcasts, and no copy arrived: whether they were sent is unknown',
     remedy: 'see the worker logs at that time; raise `drain.deadline` if a worker only needs more time',
     invalidates: ['delivery', 'latency'],
   },
   QUEUE_GROWS: {
-    meaning: 'copies or acknowledgements arrived later and later: the deployment does not keep up with the load',
+    meaning: 'copies or acknowledgements arrived later and later',
     remedy: 'send less, or give the part of the deployment that is at its limit more CPU',
     invalidates: [],
     fails: 'the deployment keeps up with the load',
   },
   TAIL_CUT: {
     meaning:
-      'copies or acknowledgements still arrived when the drain ended: latencies are lower bounds, and lost copies may be late ones',
+      'copies or acknowledgements still arrived when the drain ended: latencies are lower bounds, losses upper bounds',
     remedy: 'raise `drain.deadline`, or the interval of the broadcasts: the server cannot keep up with it',
     invalidates: ['delivery', 'latency'],
   },
@@ -129,7 +123,7 @@ export const ANSWER_FINDINGS = {
   },
   BROADCASTS_DELAYED: {
     meaning:
-      'broadcasts took at least half a second and ten times as long as the others, to all or some connections; or all of them ten times as long as a round trip, without a busy CPU',
+      'broadcasts took at least half a second and ten times as long as the others; or all ten times as long as a round trip, without a busy CPU',
     remedy: 'see what these broadcasts wait for: a timer, a lock, a slow query or a retry of the application',
     invalidates: [],
     about: 'application',
@@ -155,7 +149,7 @@ export const ANSWER_FINDINGS = {
   },
   WRONG_COPIES: {
     meaning:
-      'copies arrived too late, at non-members, changed or unreadable, or belong to broadcasts that the run did not order',
+      'copies arrived too late, at non-members, changed, unreadable, or of broadcasts that the run did not order',
     remedy: 'give the run its own room and event; find the component that repeats, delays or changes messages',
     invalidates: ['delivery'],
   },
@@ -166,7 +160,7 @@ export const ANSWER_FINDINGS = {
     fails: 'every message is acknowledged',
   },
   MESSAGES_DISAGREE: {
-    meaning: 'the server handled or acknowledged messages that no connection sent, or some of them twice',
+    meaning: 'the server handled or acknowledged messages that no connection sent, or twice',
     remedy: 'let the server handle and acknowledge each message once',
     invalidates: ['delivery'],
     about: 'measurement',
@@ -177,7 +171,7 @@ export const ANSWER_FINDINGS = {
     invalidates: ['latency'],
   },
   CLOCK_UNCERTAIN: {
-    meaning: 'the possible error of other hosts’ clocks is more than 1 ms and a tenth of the median latency',
+    meaning: 'the error of other hosts’ clocks may exceed 1 ms and a tenth of the median latency',
     remedy: 'move the generator nearer to the workers, or use the round trips, which need a single clock',
     invalidates: ['latency'],
     about: 'measurement',
@@ -185,8 +179,7 @@ export const ANSWER_FINDINGS = {
 
   // Memory
   READINGS_IMPOSSIBLE: {
-    meaning:
-      'a source reported impossible memory or CPU, such as memory that did not change while clients connected: these figures are left out',
+    meaning: 'a source reported impossible memory or CPU, which is left out',
     remedy: 'let the source report the measured process, live, in bytes and seconds',
     invalidates: ['memory', 'cpu'],
     about: 'measurement',
@@ -198,7 +191,7 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   PROCESS_APART: {
-    meaning: 'a process in the workers’ figures held no connection while others did, and its memory grew',
+    meaning: 'a process in the workers’ figures held no connection, and its memory grew',
     remedy: 'name the processes of the server alone in the option `workers`',
     invalidates: ['memory', 'cpu'],
     about: 'measurement',
@@ -211,7 +204,7 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   COLLECTION_MISSING: {
-    meaning: 'a worker made no garbage collection when the run asked for it, so there is no memory at rest',
+    meaning: 'a worker made no garbage collection when asked, so there is no memory at rest',
     remedy:
       'let each control URL, or URL of `workers.inspect`, lead to one process only; update `instrument(io)`, and disconnect debuggers during the run',
     invalidates: ['memory'],
@@ -219,7 +212,7 @@ export const ANSWER_FINDINGS = {
   },
   PLATEAUS_UNUSABLE: {
     meaning:
-      'clients connected, disconnected or remained while memory was read, or there are readings at fewer than three numbers of connections, zero included',
+      'connections changed while memory was read, or there are readings at fewer than three numbers of connections, zero included',
     remedy: 'use two ramps or more, with a `pause` after each that is long enough for the joins and the readings',
     invalidates: ['memory'],
     about: 'measurement',
@@ -231,7 +224,7 @@ export const ANSWER_FINDINGS = {
     about: 'measurement',
   },
   MEMORY_NOT_LINEAR: {
-    meaning: 'the cost of a connection changes with the number of connections, by more than 20 % and its 99 % interval',
+    meaning: 'the cost of a connection changes with their number, by more than 20 % and its 99 % interval',
     remedy: 'measure with as many connections as you expect, and read the table of plateaus',
     invalidates: ['memory'],
     about: 'measurement',
@@ -262,7 +255,7 @@ export const ANSWER_FINDINGS = {
     invalidates: [],
   },
   MACHINE_LEAK: {
-    meaning: "the machine keeps memory of closed connections: the kernel's sockets, or shared memory",
+    meaning: "the kernel's sockets or shared memory keep memory of closed connections",
     remedy:
       'look for sockets in CLOSE_WAIT (`ss -tanp`) and for files in /dev/shm, and for the processes that have them open',
     invalidates: [],

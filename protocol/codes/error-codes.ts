@@ -44,7 +44,7 @@ const CODES = {
     remedy: 'free space on its disk, or choose another folder',
   },
   BASELINE_MISSING: {
-    meaning: 'the file has no baseline of that name, or does not exist',
+    meaning: 'the file has no baseline of that name',
     remedy: 'save one: `npx socketio-capacity compare <result> --save <file>`',
   },
   BASELINE_INVALID: {
@@ -56,7 +56,7 @@ const CODES = {
     remedy: 'measure under the same conditions, or save a new baseline',
   },
   SERIES_CHANGED: {
-    meaning: 'the settings of the series differ from those of its earlier runs in that folder',
+    meaning: 'the settings differ from those of the earlier runs in that folder',
     remedy: 'undo the change, or choose another folder: `--results <folder>`',
   },
   IN_USE: {
@@ -66,7 +66,7 @@ const CODES = {
 
   // The machine
   NODE_TOO_OLD: {
-    meaning: 'the Node that runs Artillery, or the command, is older than 22.18',
+    meaning: 'Node is older than 22.18',
     remedy: 'install Node 24; in a checkout, `npx` and `npm run` use the version that `npm install` installs',
   },
   NOT_INSTALLED: {
@@ -82,7 +82,7 @@ const CODES = {
     remedy: 'see the lines above: Artillery could not load the engine, or a worker of Artillery has ended',
   },
   LIMIT_TOO_LOW: {
-    meaning: 'a limit of machine or stack is too low for that many connections: open files, processes, ports or memory',
+    meaning: 'open files, processes, ports or memory do not suffice for that many connections',
     remedy: 'raise the limit that the message names, or use fewer connections',
   },
   PORT_UNAVAILABLE: {
@@ -90,11 +90,11 @@ const CODES = {
     remedy: "stop the other program (`ss -ltnp 'sport = :<port>'` names it), or choose another address or port",
   },
   STATE_DIR_UNUSABLE: {
-    meaning: "the state folder is not writable, open to other users, or has too long a path for the stack's sockets",
+    meaning: 'the state folder is not writable, open to other users, or has too long a path',
     remedy: 'set `SOCKETIO_CAPACITY_HOME` to a folder of your own with a short path',
   },
   LINUX_ONLY: {
-    meaning: 'the benches read `/proc`, and one of their clients uses epoll',
+    meaning: 'the benches read `/proc`, and use epoll',
     remedy: 'run them on Linux',
   },
   UNEXPECTED: {
@@ -130,11 +130,11 @@ const CODES = {
     remedy: 'start Artillery on every host; open the conductor’s port in all firewalls between',
   },
   HOSTS_DISAGREE: {
-    meaning: 'a host has another version, scenario, number of hosts or share, or there are too many hosts',
+    meaning: 'hosts differ in version, scenario, number of hosts or share, or are too many',
     remedy: 'give all hosts the same version, scenario and variables',
   },
   CONDUCTOR_UNREACHABLE: {
-    meaning: 'a host has no connection to its conductor, or lost it: it ends its part of the load',
+    meaning: 'a host has no connection to its conductor, or lost it',
     remedy: 'see the output of `conduct`; open its port in all firewalls between',
   },
   BAD_TOKEN: {
@@ -148,7 +148,7 @@ const CODES = {
     remedy: 'check that the target is a Socket.IO 4 server, and check its path and certificate',
   },
   JOIN_REFUSED: {
-    meaning: 'the server refuses every `join_room` for that room, or does not acknowledge it',
+    meaning: 'the server refuses every `join_room`, or does not acknowledge it',
     remedy: 'call `instrument(io)` in the server, with that room among its `rooms`',
   },
   DELIVERY_UNMATCHED: {
@@ -156,7 +156,7 @@ const CODES = {
     remedy: 'correct the path in `delivery`: it must lead to an id that all copies of a broadcast share',
   },
   PUBLISHER_CLOSED: {
-    meaning: 'before the load, the connection that emits the event of `delivery.publish` ended',
+    meaning: 'the connection that emits the event of `delivery.publish` ended before the load',
     remedy: 'see in the log of the server why it closed it; correct the flow, or `delivery.publish.emit`',
   },
   CONTROL_MISSING: {
@@ -168,7 +168,7 @@ const CODES = {
     remedy: 'list the control URL of every worker once (not of a load balancer), and give each its own name',
   },
   SOURCE_UNREACHABLE: {
-    meaning: 'a control URL, a URL of `workers.inspect` or a page of metrics does not answer, or another program does',
+    meaning: 'a control URL, a URL of `workers.inspect` or a page of metrics does not answer',
     remedy: 'start it, let it listen where the generator reaches it, or correct its URL',
   },
   CONTROL_TIMEOUT: {
@@ -184,38 +184,38 @@ const CODES = {
     remedy: 'export default metrics (prom-client: `collectDefaultMetrics()`), or correct the labels',
   },
   PROCESS_NOT_FOUND: {
-    meaning: '`pids`, `match` or `cgroup` of `workers` or `layers` finds no process on this machine',
+    meaning: '`pids`, `match` or `cgroup` finds no process on this machine',
     remedy: 'correct it: `ps -eo pid,args` lists processes',
   },
   INSPECTOR_FORBIDDEN: {
-    meaning: '`workers.inspect`: the process belongs to another user',
+    meaning: 'the process belongs to another user',
     remedy: 'run as the user of the server, or as root',
   },
   INSPECTOR_UNSUITABLE: {
-    meaning: '`workers.inspect`: the memory of the process cannot be read from outside; it gets no signal',
+    meaning: 'the memory of the process cannot be read from outside',
     remedy:
       'name the processes of the server; or leave `inspect` out: memory is then that of the processes, with garbage',
   },
   INSPECTOR_OFF: {
-    meaning: '`workers.inspect`: the process does not catch SIGUSR1, as with `--disable-sigusr1`; it gets no signal',
+    meaning: 'the process does not catch SIGUSR1, as with `--disable-sigusr1`',
     remedy:
       'start the server without `--disable-sigusr1`; or with `--inspect`, and name the URL of its inspector in `workers.inspect`',
   },
   INSPECTOR_SILENT: {
-    meaning: '`workers.inspect`: the process got SIGUSR1 and opened no inspector, as with a signal handler of its own',
+    meaning: 'the process got SIGUSR1 and opened no inspector, as with a handler of its own',
     remedy:
       'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`; or remove its handler for SIGUSR1',
   },
   INSPECTOR_BUSY: {
-    meaning: '`workers.inspect`: another program has the port of the inspector, or a debugger is connected to it',
+    meaning: 'another program has the port of the inspector, or a debugger is connected to it',
     remedy: 'stop the program in the message during the run',
   },
   INSPECTOR_EXPOSED: {
-    meaning: '`workers.inspect`: the options of the process let its inspector listen on another address than loopback',
+    meaning: 'the inspector would listen on another address than loopback',
     remedy: 'start the server with `--inspect-port=127.0.0.1:9229`, or without this option',
   },
   INSPECTOR_HIDDEN: {
-    meaning: '`workers.inspect`: the process has a network of its own, as in a container',
+    meaning: 'the process has a network of its own, as in a container',
     remedy:
       "publish the inspector's port on 127.0.0.1, start the server with `--inspect=0.0.0.0` inside, and name the URL of its inspector in `workers.inspect`",
   },

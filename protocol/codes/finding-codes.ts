@@ -19,8 +19,7 @@ const CATALOGUE = {
   },
 
   SOURCE_UNREADABLE: {
-    meaning:
-      'a control port, a page of metrics or Redis did not answer, or no longer lets the run read it: its figures are missing from then on',
+    meaning: 'a control port, a page of metrics or Redis stopped answering: its figures are missing from then on',
     remedy: 'keep the source readable during the whole run',
     invalidates: [],
     about: 'measurement',
@@ -29,58 +28,56 @@ const CATALOGUE = {
   // The generator
   MACHINE_SATURATED: {
     meaning:
-      "the generator's machine was less than 10 % idle, and one of its threads waited for a CPU for over 20 % of the time; its container used up its CPU quota in more than 5 % of the periods; or others took half of the CPUs (where something was late: a quarter, or as much as was left idle)",
+      "the generator's machine was less than 10 % idle and a thread waited for a CPU for over 20 % of the time; its container used up its CPU quota in over 5 % of the periods; or others took half of the CPUs (a quarter if something was late)",
     remedy: 'give the generator its own machine, add cores or raise its CPU limit, or lower the rate',
     invalidates: ['latency'],
     about: 'machine',
   },
   SWAPPING: {
-    meaning:
-      "the generator's machine swapped more than 1 MB, which no layer includes, or programs waited for memory for 10 % of the time",
+    meaning: "the generator's machine swapped more than 1 MB, or programs waited for memory for 10 % of the time",
     remedy: 'run `swapoff -a`, add memory, or use fewer connections',
     invalidates: ['memory', 'latency'],
     about: 'machine',
   },
   GENERATOR_SILENT: {
-    meaning: 'a generator host, a worker of Artillery or a fleet process stopped answering',
+    meaning: 'a generator host, an Artillery worker or a fleet process stopped answering',
     remedy: 'see its output and `dmesg`, and give the generator more CPU and memory',
     invalidates: ['run'],
     about: 'generator',
   },
   FLEET_PROCESS_DIED: {
-    meaning: 'a fleet process of the generator died: the measurements of its connections are missing',
+    meaning: 'a fleet process died, with the measurements of its connections',
     remedy: 'see `dmesg` for out-of-memory kills, and give the generator more memory',
     invalidates: ['run'],
     about: 'generator',
   },
   GENERATOR_FAILED: {
-    meaning:
-      'connections failed or ended because of the generator: it was out of files, ports or memory, or a part of it died',
+    meaning: 'connections failed because the generator was out of files, ports or memory, or a part of it died',
     remedy: 'see the causes in `connections.failures` and `connections.lost`',
     invalidates: ['run'],
     about: 'generator',
   },
   GENERATOR_LATE: {
     meaning:
-      'the generator was late: its event loops or messages by over 50 ms, its receivers against the reference receiver, or one stall makes up half of the longest times',
+      'event loops or messages of the generator were over 50 ms late, its receivers lagged behind the reference receiver, or one stall makes up half of the longest times',
     remedy: 'give the generator its own cores or its own machine, or lower the load',
     invalidates: ['latency'],
     about: 'generator',
   },
   FUNCTION_FAILED: {
-    meaning: 'a function of the scenario failed for received events, or was too slow for some of them',
+    meaning: 'a function of the scenario failed for received events, or was too slow',
     remedy: 'see its message: the server sent what the function rejects, or the function has a mistake',
     invalidates: [],
     about: 'application',
   },
   OTHER_USERS_FAILED: {
-    meaning: 'virtual users of other engines in the run failed, so the server had less load beside the connections',
+    meaning: 'virtual users of other engines failed, so the server had less other load',
     remedy: 'see `otherUsers.failures` and `http`, and the log of the server',
     invalidates: [],
     about: 'application',
   },
   USERS_SKIPPED: {
-    meaning: 'Artillery skipped virtual users, because as many as `maxVusers` were present',
+    meaning: 'Artillery skipped virtual users, because of `maxVusers`',
     remedy: 'raise `maxVusers`, or lower the arrivals',
     invalidates: ['connections'],
     about: 'measurement',
@@ -88,29 +85,27 @@ const CATALOGUE = {
 
   // The deployment
   MEMORY_FULL: {
-    meaning: 'over 95 % of the memory of the machine or the container was in use',
+    meaning: 'over 95 % of the memory of machine or container was in use',
     remedy: 'add memory, or use fewer connections',
     invalidates: [],
   },
   WORKERS_SATURATED: {
-    meaning:
-      'the workers used over 90 % of the core of their event loop, or worked for half of the time that a broadcast took',
+    meaning: 'the workers used over 90 % of the core of their event loop, or half of the time that a broadcast took',
     remedy: 'add workers or faster cores, or profile what they do',
     invalidates: [],
   },
   REDIS_BEHIND: {
-    meaning: 'over 8 MB of Redis’s output waited for the workers: it disconnects subscribers that are behind',
+    meaning: 'over 8 MB of Redis’s output waited for the workers',
     remedy: 'give the workers more CPU, or send less through the adapter',
     invalidates: [],
   },
   WORKERS_THROTTLED: {
-    meaning: "a worker's container used up its CPU quota in more than 5 % of the periods",
+    meaning: "a worker's container used up its CPU quota in over 5 % of the periods",
     remedy: 'raise the CPU limit of that container',
     invalidates: [],
   },
   PROCESS_ENDED: {
-    meaning:
-      'a process of the server, a proxy or Redis ended or restarted during the run, other than planned; its start time, counters that only grow, or a control port that refuses connections show it',
+    meaning: 'a process of the server, a proxy or Redis ended or restarted, other than planned',
     remedy:
       'see its log for what ended it: an uncaught error, its own exit, or a kill (`dmesg` shows those for memory)',
     // Memory and counters of the ended process are lost; the generator's counts are not affected.
@@ -118,8 +113,7 @@ const CATALOGUE = {
     fails: 'the deployment keeps running',
   },
   DEPLOYMENT_CHANGED: {
-    meaning:
-      'the proxy, Redis or PM2 restarted or stopped during the run, other than planned, or a worker no longer answered',
+    meaning: 'the proxy, Redis or PM2 restarted or stopped, other than planned, or a worker no longer answered',
     remedy: 'see its log, and leave the deployment alone during a run',
     // Memory and counters from before a restart are lost; the generator's counts are not affected.
     invalidates: ['memory', 'cpu'],
@@ -127,23 +121,22 @@ const CATALOGUE = {
   },
   PROCESS_HALTED: {
     meaning:
-      'the kernel did not run a process of the deployment for at least half a second: stopped by a signal or a debugger, or waiting in the kernel for a device, a network file system or the start of a child process',
+      'a process of the deployment did not run for at least half a second: stopped by a signal or a debugger, or waiting in the kernel',
     remedy: 'see what stopped it',
     invalidates: [],
   },
   WORKER_STALLED: {
-    meaning: 'the event loop of a worker stood still for so long that connect times or latencies show it',
+    meaning: 'the event loop of a worker stood still so long that connect times or latencies show it',
     remedy: 'find what held that worker up: code that blocks, garbage collection, or a stop of its process',
     invalidates: [],
   },
   RUN_INCOMPLETE: {
-    meaning:
-      'no connection was made, or the run ended early: it was stopped, a measurement failed, or its virtual users ended',
+    meaning: 'no connection was made, or the run was stopped or ended early',
     remedy: 'let the run complete, and end the flow with `hold: true`',
     invalidates: ['run'],
   },
   WORKER_URLS_WRONG: {
-    meaning: 'the control URLs or the pages of metrics do not lead to every worker exactly once, or repeat old figures',
+    meaning: 'control URLs or pages of metrics do not lead to every worker exactly once, or repeat old figures',
     remedy: 'list every worker once, by an address of its own without a cache in between, and give each its own name',
     invalidates: ['run'],
     about: 'measurement',
@@ -162,13 +155,12 @@ const CATALOGUE = {
 
   // Connections
   LIMIT_REACHED: {
-    meaning:
-      '1 % of the connections or more failed at a configured limit, or all generator processes stopped at the same number',
+    meaning: '1 % of the connections failed at a configured limit, or all fleet processes stopped at the same number',
     remedy: 'raise the limit that the message names',
     invalidates: [],
   },
   MESSAGES_TOO_LARGE: {
-    meaning: 'connections were closed because of a message that is larger than the server or the proxy accepts',
+    meaning: 'connections were closed because of a message larger than server or proxy accepts',
     remedy: 'send smaller messages, or raise `maxHttpBufferSize` of the server (and the limit of the proxy)',
     invalidates: [],
   },
@@ -185,7 +177,7 @@ const CATALOGUE = {
     fails: 'no connection fails',
   },
   CONNECTIONS_DROPPED: {
-    meaning: 'connections or namespaces closed before the run released them, even if they reconnected',
+    meaning: 'connections or namespaces closed before their release, even if they reconnected',
     remedy: 'see the logs of the workers and of the proxy at that time',
     invalidates: [],
     fails: 'no connection is lost',
@@ -203,7 +195,7 @@ const CATALOGUE = {
     fails: 'connections are made at the configured rate',
   },
   TARGET_NOT_REACHED: {
-    meaning: 'not all virtual users were connected at the same time, or some had not joined 30 s after a ramp',
+    meaning: 'not all virtual users were connected at once, or some had not joined 30 s after a ramp',
     remedy: 'see `connections.failures`; lower `RATE`; let every flow join, and end with `hold: true`',
     invalidates: [],
     fails: 'all virtual users are connected at once',
