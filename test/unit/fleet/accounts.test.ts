@@ -13,7 +13,7 @@ const REPORTS = {
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
-test('a connection is in one state at a time, whatever is reported of it in whatever order', () => {
+test('a connection is in one state at a time, after any reports in any order', () => {
   const accounts = new Accounts();
   const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '' }));
   const calls = Object.values(REPORTS);
@@ -44,7 +44,7 @@ test('the peak is the most connections that were alive at the same time', () => 
   assert.deepEqual([alive, peak], [0, 2]);
 });
 
-/** Reports of one connection, and what they leave in place of nothing. */
+/** Reports of one connection, and its counts afterwards. */
 const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
   [['begin'], { asked: 1, pending: 1 }],
   [['begin', 'failed'], { asked: 1, failed: { EMFILE: 1 } }],
@@ -52,7 +52,7 @@ const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
   [['begin', 'opened', 'dropped'], { asked: 1, ended: { dropped: 1 } }],
   [['begin', 'opened', 'dropped', 'returned', 'returned'], { asked: 1, alive: 1, returned: 1 }],
   [['begin', 'opened', 'dropped', 'returned', 'closed'], { asked: 1, ended: { closed: 1 }, returned: 1 }],
-  // Back, and with another namespace: it has returned once, whichever is reported first.
+  // A reconnect and another namespace count as one return, in either order.
   [['begin', 'opened', 'dropped', 'opened', 'returned'], { asked: 1, alive: 1, returned: 1 }],
   // Closed before it opens: pending until its opening is answered.
   [['begin', 'closed'], { asked: 1, pending: 1 }],
@@ -70,7 +70,7 @@ for (const [reports, left] of CASES) {
   });
 }
 
-test('openings and ends are changes, attempts and failures are not', () => {
+test('openings and closes are changes; attempts and failures are not', () => {
   const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
   const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
     REPORTS[report](accounts, one);

@@ -1,4 +1,4 @@
-/** What a fleet process answers to the engine's commands, and to what its clients report. */
+/** Answers of a fleet process to commands of the engine, and to reports of its clients. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
@@ -20,7 +20,7 @@ const ends: Record<string, (sink: ClientSink) => void> = {
 };
 
 for (const [what, end] of Object.entries(ends)) {
-  test(`a connection that is ${what} while it waits to leave answers once that it has left`, (t) => {
+  test(`a connection that is ${what} while it waits to close is reported as closed once`, (t) => {
     const process = new IdleProcess(t);
     process.run(open(1), close(1));
     end(process.client.sink);
@@ -48,7 +48,7 @@ test('unanswered joins end with their connections', (t) => {
   assert.deepEqual(read(), [0, 0, 0, {}, {}]);
 });
 
-test('a refused join is no member, and told to whoever sent it', (t) => {
+test('a refused join is no member, and is reported to its sender', (t) => {
   const process = new IdleProcess(t);
   process.open(1, '/');
   process.news();
@@ -65,7 +65,7 @@ test('a refused join is no member, and told to whoever sent it', (t) => {
   assert.deepEqual([acknowledgements.joining, acknowledgements.joined, counts.connected], [0, 0, 1]);
 });
 
-test('acknowledgements that nobody waits for are counted, and cross to no other process', (t) => {
+test('unexpected acknowledgements are counted, and not sent to another process', (t) => {
   const process = new IdleProcess(t);
   for (const id of [1, 2]) process.open(id, '/');
   const [one, other] = process.clients as [IdleClient, IdleClient];
@@ -78,7 +78,7 @@ test('acknowledgements that nobody waits for are counted, and cross to no other 
   assert.equal(process.state.counts.unknownAcks, 4);
 });
 
-test('whatever the engine waits for is answered once, also by the end of the connection, and after it', (t) => {
+test('each request of the engine is answered once, even if the connection closes', (t) => {
   const process = new IdleProcess(t);
   process.open(1, '/');
   process.news();
@@ -95,7 +95,7 @@ test('whatever the engine waits for is answered once, also by the end of the con
   ]);
 });
 
-test('sends what was emitted while the namespace opened, in order, and forgets it where the namespace is refused', (t) => {
+test('sends events in order once the namespace opens, and drops them if it is refused', (t) => {
   const process = new IdleProcess(t);
   process.run({ ...open(1), options: { emit: { event: 'first', args: [] } } }, emit(1, 'second'));
   assert.deepEqual(process.client.sent, []);
@@ -105,14 +105,14 @@ test('sends what was emitted while the namespace opened, in order, and forgets i
   assert.deepEqual(column(process.client.sent, '1'), ['first', 'second', 'third']);
 });
 
-test('a refusal before the connection is open answers all namespaces that wait', (t) => {
+test('a refusal before the connection is open answers all waiting namespaces', (t) => {
   const process = new IdleProcess(t);
   process.run(open(1), { ...open(1), requestId: 2, namespace: '/late' });
   process.client.sink.onRefused('/', 'no', undefined);
   assert.deepEqual(column(process.news('failed'), 'requestId'), [1, 2]);
 });
 
-test('every stage of a connection that it has, and the total', () => {
+test('records every stage of a connection, and the total', () => {
   const times = new Connecting(0);
   times.opened({ tcpUs: 10, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 150);
   times.opened({ tcpUs: 10, tlsUs: 25, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 100);

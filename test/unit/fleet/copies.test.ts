@@ -1,4 +1,4 @@
-/** Every frame with the counted event stands in one column: what the light client reads, as a fleet process counts it. */
+/** Every frame with the counted event belongs to one column: from the light client to the counts of a fleet process. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { FleetSettings } from '../../../plugin/fleet/fleet-messages.ts';
@@ -13,7 +13,7 @@ const WHOLE = '["said",{"id":"a"}]';
 const OWN = { event: 'said', id: ['0', 'id'], sentAt: undefined, bytes: WHOLE.length, join: undefined };
 const ORDERED = { broadcasts: { count: 3, bytes: 4 } };
 
-/** A member whose frames a fleet process counts. */
+/** A member whose frames are counted by a fleet process. */
 function member(t: TestContext, settings: Partial<FleetSettings>) {
   const fake = openConnection({}, settings.ownEvent);
   const process = new IdleProcess(t, settings, (_options, sink) => Object.assign(fake.connection, { sink }));
@@ -35,7 +35,7 @@ function member(t: TestContext, settings: Partial<FleetSettings>) {
 
 const broadcast = (seq: number, data = 'abcd') => `["broadcast",{"seq":${seq},"data":"${data}"}]`;
 
-test('one frame of each kind with a broadcast stands in its column, and the columns add up', (t) => {
+test('one frame of each kind with a broadcast is counted in its column, and the columns add up', (t) => {
   const { state, send, freeze } = member(t, ORDERED);
   send(broadcast(1), broadcast(1), broadcast(1, 'abc'), '["broadcast",{"seq":1}]', broadcast(4), broadcast(-1));
   send('["broadcast",{"seq":"1"}]', '["broadcast",7]', '["broadcast"]', '["other",1]');
@@ -47,7 +47,7 @@ test('one frame of each kind with a broadcast stands in its column, and the colu
   assert.equal(received + duplicates + wrongSize + late + neverOrdered, readable);
 });
 
-test('one frame of each kind with an own event stands in its column, and the columns add up', (t) => {
+test('one frame of each kind with an own event is counted in its column, and the columns add up', (t) => {
   const { state, send, freeze } = member(t, { ownEvent: OWN });
   assert.equal(state.acknowledgements.joined, 1, 'a connection is a member');
   send('["said",{"id":"x"}]');
@@ -63,14 +63,14 @@ test('one frame of each kind with an own event stands in its column, and the col
   assert.equal(state.sight({ watch: false, outside: [] }).example, '["said",{"name":"a"}]');
 });
 
-test('one copy in so many is compared with the first one', (t) => {
+test('compares one copy in `CONTENT_CHECK_EVERY` with the first one', (t) => {
   const { send, freeze } = member(t, ORDERED);
   for (let copy = 1; copy <= 2 * CONTENT_CHECK_EVERY; copy++) send(broadcast(1, copy % 2 === 0 ? 'dcba' : 'abcd'));
   const { received, duplicates, wrongContent } = freeze({ seq: 1 });
   assert.deepEqual([received, duplicates, wrongContent], [1, 2 * CONTENT_CHECK_EVERY - 3, 2]);
 });
 
-test('receipts by connections that never asked to join, and by those whose join is under way', (t) => {
+test('separates receipts of connections that never asked to join from those with a pending join', (t) => {
   const { state, freeze } = member(t, ORDERED);
   state.ledger.members.joining(1);
   for (const slot of [0, 1, 2]) state.ledger.receive(slot, 1, 100);
@@ -78,7 +78,7 @@ test('receipts by connections that never asked to join, and by those whose join 
   assert.deepEqual([received, unexpected, notMember], [1, 1, 1]);
 });
 
-test('a number that nobody ordered has no row', (t) => {
+test('a number that was never ordered has no row', (t) => {
   const { ledger } = member(t, ORDERED).state;
   for (let seq = 4; seq < 10_000; seq++) ledger.receive(0, seq, 100);
   for (const seq of [2 ** 53, 1.5, 3]) ledger.receive(0, seq, 100);

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { endChild } from '../../../protocol/base/end-child.ts';
 
 for (const [what, onTerm, timeoutMs, ...ended] of [
-  ['that does as it is asked is not killed, and not asked again', 'process.exit(7)', 60_000, 7, null],
-  ['that does not is killed when its time is up', '', 1, null, 'SIGKILL'],
+  ['that exits on request is not killed, and not asked again', 'process.exit(7)', 60_000, 7, null],
+  ['that does not exit is killed after the timeout', '', 1, null, 'SIGKILL'],
 ] as const) {
   test(`a child ${what}`, async (t) => {
     const program = `process.on('SIGTERM', () => { ${onTerm} }); setInterval(() => {}, 1e6); console.log('up')`;

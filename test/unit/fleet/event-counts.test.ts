@@ -7,7 +7,7 @@ import { measurements } from '../../helpers/measurements.ts';
 const NAMES = ['price', 'cursor'];
 const newCounters = (count: number) => Array.from({ length: count }, () => new EventCounter(NAMES));
 
-test('counts copies between two readings, of connections that stayed', () => {
+test('counts copies between two readings, for connections that stayed open', () => {
   const [first, second, dropped, late] = newCounters(4) as EventCounter[];
   const all = [first, second, dropped] as EventCounter[];
   first?.count('price');
@@ -31,7 +31,7 @@ test('counts copies between two readings, of connections that stayed', () => {
   ]);
 });
 
-test('compares connections with the one that got most, less what is under way', () => {
+test('compares connections with the maximum, allowing for copies in flight', () => {
   const of = (...byCount: [number, number][]) => ({ event: 'price', byCount });
   const figures = (seconds: number, ...counts: ReturnType<typeof of>[]) =>
     eventCountFigures(measurements({ eventCounts: { seconds, counts } }))[0];

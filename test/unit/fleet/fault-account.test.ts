@@ -1,4 +1,4 @@
-/** What a planned fault did to the connections of a fleet process. */
+/** Effects of a planned fault on the connections of a fleet process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
@@ -46,7 +46,7 @@ class Bench {
   }
 }
 
-test('each connection has one fate, however often it drops', () => {
+test('each connection has one outcome, however often it drops', () => {
   const bench = new Bench(8);
   for (const id of [0, 1, 2, 3, 4, 5]) bench.drop(id);
   for (const id of [0, 1]) bench.comeBack(id);
@@ -65,7 +65,7 @@ test('each connection has one fate, however often it drops', () => {
   assertEach([drops, attempts, returns], total, [8, 3, 3]);
 });
 
-test('what happens after its end, or to others, is no consequence', () => {
+test('excludes events after its end, and of other connections', () => {
   const bench = new Bench(2);
   bench.open(9);
   for (const id of [9, 0]) {
@@ -77,7 +77,7 @@ test('what happens after its end, or to others, is no consequence', () => {
   assert.partialDeepStrictEqual(bench.account.read(), { dropped: 1, stayed: 1, back: 1 });
 });
 
-test('the counts of processes add up', () => {
+test('adds up the counts of several processes', () => {
   const [one, other] = [new Bench(3), new Bench(2)];
   one.drop(0);
   one.comeBack(0);

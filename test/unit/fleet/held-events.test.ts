@@ -1,4 +1,4 @@
-/** Events that a later step waits for stay in the fleet process until it begins: a flood of them does not cross its channel. */
+/** Events for a later step stay in the fleet process until it starts, so a flood does not cross its channel. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { IdleProcess } from '../../helpers/idle-process.ts';
@@ -27,7 +27,7 @@ function holding(t: TestContext) {
   return { process, connection, listen, open, send, taken, displaced: () => displaced };
 }
 
-test('hands over the newest when a step takes them, then all that arrive, until it holds them again', (t) => {
+test('delivers the newest when a step takes them, then all that arrive, until they are held again', (t) => {
   const { listen, send, taken, displaced } = holding(t);
   send(0, 1000);
   assert.deepEqual([taken, displaced()], [[], 0]);
@@ -42,7 +42,7 @@ test('hands over the newest when a step takes them, then all that arrive, until 
   assert.deepEqual([taken.length, taken.at(-1)], [CAPACITY + 105, 2004]);
 });
 
-test('hands over events to all listeners as long as one of them takes them', (t) => {
+test('delivers events to all listeners as long as one of them takes them', (t) => {
   const { connection, listen, send, taken } = holding(t);
   const other: unknown[] = [];
   const listenToo = connection.listen('/', 'tick', ([tick]) => other.push(tick));
@@ -55,7 +55,7 @@ test('hands over events to all listeners as long as one of them takes them', (t)
   assert.deepEqual([taken, other], [[0, 1], [0]]);
 });
 
-test('counts at the end of the connection what no step took', async (t) => {
+test('counts events that no step took at the end of the connection', async (t) => {
   const { process, connection, send, displaced } = holding(t);
   send(0, 20);
   const closed = connection.close();
@@ -65,7 +65,7 @@ test('counts at the end of the connection what no step took', async (t) => {
   assert.equal(displaced(), 20 - CAPACITY);
 });
 
-test('keeps them when the connection drops and is opened again', (t) => {
+test('keeps events when the connection drops and reconnects', (t) => {
   const { process, listen, open, send, taken } = holding(t);
   send(0, 2);
   process.drop();
@@ -76,7 +76,7 @@ test('keeps them when the connection drops and is opened again', (t) => {
   assert.deepEqual(taken, [0, 1, 2]);
 });
 
-test('hands over each event to one listener while another one holds it', (t) => {
+test('delivers each event to one listener while another one holds it', (t) => {
   const { connection, listen, send, taken } = holding(t);
   const each: unknown[] = [];
   connection.listen('/', 'tick', ([tick]) => each.push(tick))('each');

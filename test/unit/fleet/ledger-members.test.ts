@@ -1,14 +1,14 @@
-/** Who is expected to get a broadcast: joins, absences and returns around the moments of its order and its send. */
+/** Expected receivers of a broadcast: joins, drops and reconnects around its order and its send. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
-test('who joins, comes back or leaves between the order and the send may be counted or not', () => {
+test('connections that join, return or leave between the order and the send may be counted or not', () => {
   const ledger = ledgerOf(6);
   const { members } = ledger;
-  // Left before the order and after it, and came back before it and after it.
+  // Two left before and after the order; two returned before and after it.
   members.left(0, 890);
   members.left(1, 910);
   for (const slot of [2, 3]) members.left(slot, 800);
@@ -26,7 +26,7 @@ test('who joins, comes back or leaves between the order and the send may be coun
   assert.deepEqual([later.justJoined, later.justLeft], [0, 2], 'which the server may not have noticed yet');
 });
 
-test('who may not have been counted is in one column: the lost and the resent have theirs', () => {
+test('connections that may not have been counted are in one column; lost and resent copies have columns of their own', () => {
   const ledger = ledgerOf(2);
   ledger.members.joined(2, ROOM, 'w0', 910);
   ledger.members.left(2, 1050);
@@ -39,11 +39,11 @@ test('who may not have been counted is in one column: the lost and the resent ha
   assert.deepEqual([row.justJoined, row.justLeft], [1, 0]);
 });
 
-test('a restored session has been a member all the time; what kept a copy away is known', () => {
+test('a restored session was a member all the time, and the reason for a missing copy is known', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
-  for (const slot of [0, 2]) ledger.members.left(slot, 2500); // an attempt to come back that failed
-  // Sent at 2100 while all were away: two get it again when they come back.
+  for (const slot of [0, 2]) ledger.members.left(slot, 2500); // A failed attempt to reconnect.
+  // Sent at 2100 while all were disconnected: two get it again when they reconnect.
   for (const slot of [0, 1]) ledger.receive(slot, 2, 2900);
   for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 3200);
@@ -57,7 +57,7 @@ test('a restored session has been a member all the time; what kept a copy away i
   assert.equal(ledger.members.recovered(9, 'w0', 3000), false, 'no member');
 });
 
-test('a copy is of the worker that held the connection when it came', () => {
+test('a copy belongs to the worker that held the connection when it arrived', () => {
   const ledger = ledgerOf(2);
   const copies = (seq: number, sentAtUs: number) => {
     const { latencyUs, unplaced } = ledger.freeze(order(seq, sentAtUs));
@@ -83,7 +83,7 @@ test('a copy is of the worker that held the connection when it came', () => {
   assert.deepEqual(copies(5, 5900), [0, 1, undefined], 'with its end, it is of the one after');
 });
 
-/** When a connection joined, left and came back, and when it received the broadcast that was ordered at 900 and sent at 1000. */
+/** Times of join, leave, return and receipt; the broadcast is ordered at 900 and sent at 1000. */
 interface Times {
   joined?: number;
   left?: number;
@@ -94,29 +94,29 @@ interface Times {
 }
 
 const AT_THE_VERY_MOMENT: [what: string, times: Times, columns: object][] = [
-  ['stays and gets nothing', {}, { expected: 1, received: 0, lostConnected: 1 }],
-  ['joins when it is sent', { joined: 1000 }, { expected: 0 }],
-  ['joins when it has been sent, and receives it', { joined: 1001, received: 1100 }, { expected: 0, unexpected: 1 }],
-  ['joins when it is ordered', { joined: 900 }, { expected: 1, justJoined: 1 }],
-  ['leaves when it is ordered', { left: 900 }, { expected: 0, justLeft: 1 }],
-  ['leaves when it is sent', { left: 1000 }, { expected: 1, lostDisconnected: 1 }],
-  ['goes away when it is sent', { left: 1000, back: 1100 }, { missed: 1, lostDisconnected: 1, justJoined: 0 }],
-  ['comes back when it is sent', { left: 800, back: 1000 }, { missed: 1, lostDisconnected: 1, justJoined: 0 }],
-  ['comes back when it is ordered', { left: 800, back: 900 }, { missed: 0, lostConnected: 1, justJoined: 1 }],
-  ['receives it when it comes back', { left: 950, back: 1100, received: 1100 }, { missed: 1, resent: 1, received: 1 }],
+  ['stays and receives nothing', {}, { expected: 1, received: 0, lostConnected: 1 }],
+  ['joins when the broadcast is sent', { joined: 1000 }, { expected: 0 }],
+  ['joins after the send, and receives the broadcast', { joined: 1001, received: 1100 }, { expected: 0, unexpected: 1 }],
+  ['joins when the broadcast is ordered', { joined: 900 }, { expected: 1, justJoined: 1 }],
+  ['leaves when the broadcast is ordered', { left: 900 }, { expected: 0, justLeft: 1 }],
+  ['leaves when the broadcast is sent', { left: 1000 }, { expected: 1, lostDisconnected: 1 }],
+  ['drops when the broadcast is sent', { left: 1000, back: 1100 }, { missed: 1, lostDisconnected: 1, justJoined: 0 }],
+  ['returns when the broadcast is sent', { left: 800, back: 1000 }, { missed: 1, lostDisconnected: 1, justJoined: 0 }],
+  ['returns when the broadcast is ordered', { left: 800, back: 900 }, { missed: 0, lostConnected: 1, justJoined: 1 }],
+  ['receives the broadcast when it returns', { left: 950, back: 1100, received: 1100 }, { missed: 1, resent: 1, received: 1 }],
   [
-    'was away twice, the second time when it was sent',
+    'dropped twice, the second time when the broadcast was sent',
     { left: 300, back: 400, leftAgain: 950, backAgain: 1100 },
     { missed: 1, lostDisconnected: 1 },
   ],
   [
-    'was away twice, the second time since the order',
+    'dropped twice, the second time after the order',
     { left: 300, back: 400, leftAgain: 910, backAgain: 950, received: 1100 },
     { missed: 0, received: 1, justJoined: 1 },
   ],
-  ['went away later', { left: 1200, back: 1300, received: 1100 }, { missed: 0, received: 1, justJoined: 0 }],
-  ['receives it when it is sent', { received: 1000 }, { received: 1, early: 0, earlyByUs: 0 }],
-  ['receives it before', { received: 999 }, { received: 1, early: 1, earlyByUs: 1, firstUs: 0 }],
+  ['drops later', { left: 1200, back: 1300, received: 1100 }, { missed: 0, received: 1, justJoined: 0 }],
+  ['receives the broadcast when it is sent', { received: 1000 }, { received: 1, early: 0, earlyByUs: 0 }],
+  ['receives the broadcast before it is sent', { received: 999 }, { received: 1, early: 1, earlyByUs: 1, firstUs: 0 }],
 ];
 
 for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
@@ -138,7 +138,7 @@ for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
   });
 }
 
-test('a sample of the rooms has how many of their members are connected', () => {
+test('a sample of the rooms has the number of their connected members', () => {
   const { members } = ledgerOf(3);
   members.left(0, 10);
   members.joined(1, 'other', 'w0', 20);
@@ -157,7 +157,7 @@ test('a sample of the rooms has how many of their members are connected', () => 
   assert.deepEqual(one.members.sample(7), other.members.sample(7), 'in whatever order they came');
 });
 
-test('who joins is no stranger until the server has answered, and a member from its first join on', () => {
+test('a joining connection is known until the server answers, and a member from its first join on', () => {
   const ledger = ledgerOf(2);
   const { members } = ledger;
   members.joining(2);

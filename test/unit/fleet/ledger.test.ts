@@ -6,7 +6,7 @@ import { decodeHistogram, recordedUs } from '../../../protocol/base/histogram.ts
 import { NO_COPIES } from '../../../protocol/result/delivery-schema.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
-test('a broadcast that reached everybody has no losses, and its latencies are exact', () => {
+test('a broadcast that reached every member has no losses, and exact latencies', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.receive(slot, 1, 1100 + slot * 10);
   const row = ledger.freeze(order(1));
@@ -31,7 +31,7 @@ test('a broadcast that reached everybody has no losses, and its latencies are ex
   assert.equal(decodeHistogram(cross).maxValue, 130);
 });
 
-test('broadcasts that went to the same connections show it', () => {
+test('broadcasts have equal receiver sets if they reached the same connections', () => {
   const ledger = ledgerOf(4);
   const slots = [
     [0, 2],
@@ -48,7 +48,7 @@ test('broadcasts that went to the same connections show it', () => {
 interface Case {
   what: string;
   members: number;
-  /** Before the first broadcast is frozen, which was sent at 1000. */
+  /** Called before the first broadcast, sent at 1000, is frozen. */
   happens: (ledger: Ledger) => void;
   row: object;
   intendedAtUs?: number;
@@ -60,7 +60,7 @@ const receive = (ledger: Ledger, seq: number, atUs: number, ...slots: number[]) 
 
 const CASES: Case[] = [
   {
-    what: 'a copy that another read found, a little before the first one, is as old as that',
+    what: 'the time of a copy is that of its own read, even if an earlier copy came a little later',
     members: 2,
     happens: (ledger) => {
       receive(ledger, 1, 1100, 0);
@@ -69,7 +69,7 @@ const CASES: Case[] = [
     row: { received: 2, firstUs: 100, lastUs: 100 },
   },
   {
-    what: 'a later broadcast that arrived shows a loss before the end of the connection',
+    what: 'a later received broadcast proves a loss before the connection closed',
     members: 2,
     happens: (ledger) => {
       receive(ledger, 2, 2100, 0);
@@ -78,7 +78,7 @@ const CASES: Case[] = [
     row: { lostConnected: 1, lostDisconnected: 1 },
   },
   {
-    what: 'a copy under way to a connection that its user closed is neither expected nor lost; one sent a second before is lost',
+    what: 'a copy in flight to a connection that its user closed is neither expected nor lost; one sent a second earlier is lost',
     members: 4,
     happens: (ledger) => {
       receive(ledger, 1, 1100, 0);
@@ -89,13 +89,13 @@ const CASES: Case[] = [
     row: { expected: 3, received: 1, lostConnected: 1, lostDisconnected: 1, justLeft: 1 },
   },
   {
-    what: 'repeats count as duplicates and do not make up for a loss',
+    what: 'duplicates do not make up for a loss',
     members: 2,
     happens: (ledger) => receive(ledger, 1, 1100, 0, 0, 0),
     row: { expected: 2, received: 1, duplicates: 2, lostConnected: 1, firstUs: 100 },
   },
   {
-    what: 'who gets a broadcast after a later one got it out of order; a repeat is only a repeat',
+    what: 'a first copy after a later broadcast is reordered; a duplicate is not',
     members: 100,
     happens: (ledger) => {
       receive(ledger, 2, 2100, 0, 1, 99);
@@ -106,7 +106,7 @@ const CASES: Case[] = [
     row: { received: 3, reordered: 2, duplicates: 1 },
   },
   {
-    what: 'latency counts from the intended time when the send was late',
+    what: 'latency counts from the intended time if the send was late',
     members: 1,
     happens: (ledger) => receive(ledger, 1, 1100, 0),
     intendedAtUs: 400,
@@ -122,7 +122,7 @@ for (const { what, members, happens, row, intendedAtUs } of CASES) {
   });
 }
 
-test('broadcasts that overlap keep their own pages, and what comes after the freeze is late', () => {
+test('overlapping broadcasts keep their own pages, and copies after the freeze are late', () => {
   const ledger = ledgerOf(2);
   for (const slot of [0, 1]) for (const seq of [1, 2]) ledger.receive(slot, seq, 1100 + slot * 100 + seq);
   assert.equal(ledger.freeze(order(1)).received, 2);
@@ -131,7 +131,7 @@ test('broadcasts that overlap keep their own pages, and what comes after the fre
   assert.partialDeepStrictEqual(ledger.totals(), { received: 5, late: 1, duplicates: 0 });
 });
 
-test('times of a row: none where nobody got it or nothing may be timed; unplaced where no worker is named', () => {
+test('a row has no times without receivers or timing, and unplaced copies without a worker name', () => {
   const figures = (change: object, receive = true) => {
     const ledger = ledgerOf(3);
     if (receive) for (const [slot, atUs] of [1100, 1200, 1150].entries()) ledger.receive(slot, 1, atUs);
@@ -144,13 +144,13 @@ test('times of a row: none where nobody got it or nothing may be timed; unplaced
   assert.deepEqual(figures({ latencyFromAtUs: 1050 }), [50, 150, 2, 1, undefined, undefined]);
   assert.deepEqual(figures({ latencyFromAtUs: null }), [0, 0, 0, 0, true, undefined]);
   assert.deepEqual(figures({ worker: '' }), [100, 200, 0, 3, undefined, true]);
-  const nobody = new Ledger();
-  nobody.members.joined(0, ROOM, '', 100);
-  nobody.receive(0, 1, 1100);
-  assert.equal(nobody.freeze({ ...order(1), worker: '' }).unplaced, undefined, 'where none has a name, all are one');
+  const emptyLedger = new Ledger();
+  emptyLedger.members.joined(0, ROOM, '', 100);
+  emptyLedger.receive(0, 1, 1100);
+  assert.equal(emptyLedger.freeze({ ...order(1), worker: '' }).unplaced, undefined, 'where none has a name, all are one');
 });
 
-test('slots far beyond the first ones have their receipts, their order and their joins', () => {
+test('slots far beyond the first ones keep their receipts, their order and their joins', () => {
   const ledger = ledgerOf(2);
   for (const slot of [64, 100, 1000]) {
     ledger.members.joining(slot);
@@ -167,7 +167,7 @@ const copy = (size: number, checksum: number) => ({
   ...{ sentAt: () => undefined, bytes: () => size, otherIds: () => [] },
 });
 
-test('copies with the content of the first one are whole, and all are where it varies', () => {
+test('copies with the content of the first one are whole, and all are whole if it varies', () => {
   for (const contentVaries of [false, true]) {
     const ledger = new Ledger({ count: 1, bytes: undefined, contentVaries });
     for (let slot = 0; slot < 128; slot++) ledger.receive(slot, 1, 100, copy(4, contentVaries ? slot : 7));
@@ -176,13 +176,13 @@ test('copies with the content of the first one are whole, and all are where it v
   }
 });
 
-test('first copies of an open row are those that are no repeat and whole', () => {
+test('first copies of an open row are whole and no duplicates', () => {
   const ledger = new Ledger({ count: 3, bytes: 4 });
   assert.equal(ledger.remembers, true);
   assert.equal(ledger.reachedBy(1), 0);
   for (let slot = 0; slot < 62; slot++) ledger.receive(slot, 1, 100, copy(4, 7));
   ledger.receive(62, 1, 100, copy(5, 7));
-  ledger.receive(62, 1, 100, copy(4, 8)); // the 64th copy
+  ledger.receive(62, 1, 100, copy(4, 8)); // The 64th copy.
   ledger.receive(0, 1, 100, copy(4, 7));
   assert.deepEqual([ledger.reachedBy(1), ledger.totals().duplicates], [62, 1]);
   const { wrongSize, wrongContent, duplicates } = ledger.freeze(order(1, 50));
@@ -195,7 +195,7 @@ test('first copies of an open row are those that are no repeat and whole', () =>
   assert.equal(ledger.totals().neverOrdered, 2);
 });
 
-test('first receipts are numbered on, and those before an instant found, however many were dropped', () => {
+test('first receipts are numbered, and those before an instant are found even after some were dropped', () => {
   const receipts = new FirstReceipts(4);
   const numbers = Array.from({ length: 20 }, (_, index) => receipts.add(10 * (index + 1)));
   assert.deepEqual(
@@ -203,11 +203,11 @@ test('first receipts are numbered on, and those before an instant found, however
     Array.from({ length: 20 }, (_, index) => index + 1),
   );
   const before = [0, 165, 170, 171, 200, 201].map((atUs) => receipts.before(atUs));
-  // The newest are those from the 17th on; an instant before them is as far back as is known.
+  // The newest start at the 17th; before them, the oldest known one is returned.
   assert.deepEqual(before, [12, 16, 16, 17, 19, 20]);
 });
 
-test('losses are counted for each connection, while it was open', () => {
+test('counts losses for each connection while it was open', () => {
   const ledger = ledgerOf(100);
   for (let seq = 1; seq <= 4; seq++) {
     // Slot 0 receives nothing, slot 1 misses one, slot 2 misses two, and slot 3 closes after the second.
@@ -222,7 +222,7 @@ test('losses are counted for each connection, while it was open', () => {
   assert.deepEqual(counts, { members: 100, losers: 3, gotNothing: 1 });
   const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
   assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
-  // Slots 1 and 2 received all from the second and third on.
+  // Slots 1 and 2 received all broadcasts from the second and third on.
   const started = [startedUs, unstartedUs].map((one) => decodeHistogram(one).totalCount);
   assert.deepEqual(started, [2, 1]);
 });

@@ -4,14 +4,14 @@ import type { ProcessSnapshot } from '../../../plugin/fleet/fleet-messages.ts';
 import { mergeSnapshots } from '../../../plugin/fleet/merge.ts';
 import { column } from '../../helpers/columns.ts';
 
-/** Of a process that holds this many copies of broadcasts whose rows are not finalized, and as many connections. */
+/** Snapshot of a process that holds this many copies of unfinalized broadcasts, and as many connections. */
 function open(copies: number): ProcessSnapshot {
   const { processes: _, receipts, ...none } = mergeSnapshots([]);
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };
   return { ...none, eventLoop, connected: copies, receipts: { ...receipts, received: copies, open: copies } };
 }
 
-test('copies in open rows of a process that has died are not said to be nobody’s', () => {
+test('copies in open rows of a process that died are not counted as never ordered', () => {
   const dead = { index: 0, pid: 1, alive: false, answers: false, snapshot: open(750) };
   const living = { index: 1, pid: 2, alive: true, answers: true, snapshot: open(2) };
   const { receipts, connected, processes } = mergeSnapshots([dead, living]);

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Outbox } from '../../../plugin/fleet/outbox.ts';
 
-/** With a clock that the test moves. */
+/** An outbox with a clock that the test moves. */
 function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const sent: string[][] = [];
@@ -11,7 +11,7 @@ function start(t: TestContext) {
   return { outbox, sent, tick: (ms: number) => t.mock.timers.tick(ms) };
 }
 
-test('what can wait leaves together, when the first of it has waited long enough', (t) => {
+test('messages that can wait are sent together, when the first of them has waited long enough', (t) => {
   const { outbox, sent, tick } = start(t);
   outbox.add('a', true);
   tick(4);
@@ -22,7 +22,7 @@ test('what can wait leaves together, when the first of it has waited long enough
   assert.deepEqual(sent, [['a', 'b']], 'and nothing when there is nothing');
 });
 
-test('what cannot wait leaves after this turn of the event loop, and takes along what came before it, in order', async (t) => {
+test('an urgent message is sent after this turn of the event loop, with all earlier ones in order', async (t) => {
   const { outbox, sent, tick } = start(t);
   outbox.add('a', true);
   outbox.add('b', false);
@@ -36,7 +36,7 @@ test('what cannot wait leaves after this turn of the event loop, and takes along
   assert.deepEqual(sent[1], ['d'], 'the delay starts again');
 });
 
-test('after its end nothing leaves by the clock', (t) => {
+test('nothing is sent by the clock after the end', (t) => {
   const { outbox, sent, tick } = start(t);
   outbox.add('a', true);
   outbox.close();

@@ -7,7 +7,7 @@ import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeate
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { loneConnection } from '../../helpers/idle-process.ts';
 
-/** A process at a time that the test sets, which sends each second. */
+/** A process that sends each second, at a time that the test sets. */
 function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedMessage> = {}) {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
@@ -23,12 +23,12 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
     messages.start(connection, 0);
     return connection;
   };
-  /** The process stands still: timers fire only at the end. */
+  /** The process stalls: timers fire only at the end. */
   const stall = (seconds: number) => {
     nowUs += seconds * 1e6;
     mock.timers.tick(seconds * 1000);
   };
-  /** In steps as timers have them. */
+  /** Time passes in steps of timers. */
   const pass = (seconds: number) => {
     for (let ms = 0; ms < seconds * 1000; ms++) stall(0.001);
   };
@@ -43,7 +43,7 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
   return { messages, sent, start, pass, stall, totals };
 }
 
-test('each connection sends once in each period, from its begin to its end, however often it is started', (t) => {
+test('each connection sends once in each period, from its start to its end, however often it is started', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const [one] = [start(), start(), start()];
   messages.start(one, 0);
@@ -55,7 +55,7 @@ test('each connection sends once in each period, from its begin to its end, howe
   assert.partialDeepStrictEqual(totals(), { connections: 3, due: 19, sent: 19, unanswered: 19 });
 });
 
-test('the time to the acknowledgement counts from the intended send, and the delay of the send is in it', (t) => {
+test('the time to the acknowledgement counts from the intended send, and includes its delay', (t) => {
   const { messages, start, stall, sent, totals } = sending(t);
   const connection = start();
   stall(1.2);
@@ -68,14 +68,14 @@ test('the time to the acknowledgement counts from the intended send, and the del
   }
 });
 
-test('a process that is behind by more than a period counts what it missed, and sends the newest', (t) => {
+test('a process that is more than a period behind counts the missed messages, and sends the newest', (t) => {
   const { start, stall, totals } = sending(t, { count: 2 });
   start();
   stall(3.5);
   assert.partialDeepStrictEqual(totals(), { due: 6, sent: 2, notSent: { missed: 4, disconnected: 0 } });
 });
 
-test('the schedule goes on while the connection is away, and what was not acknowledged then is lost', (t) => {
+test('the schedule continues during a disconnect, and unacknowledged messages are lost', (t) => {
   const { messages, start, pass, totals } = sending(t);
   const connection = start();
   pass(2);
@@ -88,7 +88,7 @@ test('the schedule goes on while the connection is away, and what was not acknow
   assert.partialDeepStrictEqual(totals(), { notSent, sent: 3, lost: 2, unanswered: 1 });
 });
 
-test('acknowledgements count once, in any order, and only of what the connection itself has sent', (t) => {
+test('acknowledgements count once, in any order, and only for messages of their own connection', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const one = start();
   pass(3);
@@ -107,7 +107,7 @@ test('acknowledgements count once, in any order, and only of what the connection
   assert.partialDeepStrictEqual(totals(), { acknowledged: 2, unanswered: sent.length - 2 });
 });
 
-test('connections with unacknowledged messages count once each, until their last acknowledgement or their end', (t) => {
+test('connections with unacknowledged messages count once each, until their last acknowledgement or their close', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const [one, other] = [start(), start()];
   pass(2);
@@ -126,7 +126,7 @@ test('a message without an acknowledgement is sent without an id', (t) => {
   assert.deepEqual([totals().unasked, messages.enter('rest')], [2, { sent: 2, unanswered: 0, passedOver: 0 }]);
 });
 
-test('each message is of the window in which it was due, even if its acknowledgement comes later', (t) => {
+test('each message belongs to the window in which it was due, even if its acknowledgement comes later', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const connection = start();
   pass(1);
@@ -138,7 +138,7 @@ test('each message is of the window in which it was due, even if its acknowledge
   assert.partialDeepStrictEqual(totals(), { measured: { sent: 2, acknowledged: 2 }, outside: { acknowledged: 2 } });
 });
 
-test('after the stop nothing is sent, and what is under way can still be acknowledged', (t) => {
+test('nothing is sent after the stop, and messages in flight can still be acknowledged', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const connection = start();
   pass(2);
@@ -151,7 +151,7 @@ test('after the stop nothing is sent, and what is under way can still be acknowl
   assert.equal(totals().due, 2);
 });
 
-test('a message is passed over while a newer one of its connection is acknowledged, or while none is', (t) => {
+test('a message is skipped while a newer one of its connection is acknowledged, or while none is', (t) => {
   const { messages, start, pass, totals } = sending(t);
   const [behind, silent] = [start(), start()];
   pass(6);

@@ -1,4 +1,4 @@
-/** What a fleet process does to bring a connection back, and how it counts. The clients do nothing. */
+/** Reconnects of a fleet process, with idle clients, and their counts. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { column } from '../../helpers/columns.ts';
@@ -10,7 +10,7 @@ const RETURNED = { op: 'returned', id: 1, lostBy: undefined, retries: 0 };
 class Bench extends IdleProcess {
   readonly time: VirtualTime;
 
-  /** A connection that is open, has a session that can be restored, and has joined in some of its namespaces. */
+  /** An open connection with a restorable session, joined in some of its namespaces. */
   constructor(t: TestContext, namespaces: string[], joined: string[] = []) {
     const time = new VirtualTime(t);
     super(t, { reconnection: { attempts: 3, delayMs: 1000, maxDelayMs: 2000, jitter: 0 } });
@@ -32,7 +32,7 @@ class Bench extends IdleProcess {
     this.client.sink.onFailed({ cause: 'ECONNREFUSED', message: 'no' });
   }
 
-  /** The connection drops, and its first attempt to return is under way. */
+  /** Drops the connection and starts its first attempt to return. */
   async dropAndDial(): Promise<void> {
     this.drop();
     await this.time.pass(1020);
@@ -46,7 +46,7 @@ class Bench extends IdleProcess {
   }
 }
 
-test('attempts follow each other with growing delays, and the last failure ends them', async (t) => {
+test('attempts follow each other with growing delays, until the last failure', async (t) => {
   const bench = new Bench(t, ['/']);
   bench.drop();
   assert.deepEqual(bench.news('closed'), [{ op: 'closed', id: 1, reason: 'transport close', returns: true }]);
@@ -92,7 +92,7 @@ for (const [joined, worker] of [
   ['w0', 'w1'],
   ['chat', ''],
 ] as const) {
-  test(`the worker of a restored session is known where session ids name the same as joins: ${joined}`, async (t) => {
+  test(`the worker of a restored session is known if session ids and joins agree: ${joined}`, async (t) => {
     const bench = new Bench(t, ['/'], ['/']);
     bench.joinedOn(joined);
     await bench.dropAndDial();
@@ -102,17 +102,17 @@ for (const [joined, worker] of [
   });
 }
 
-test('what counts is the session of the namespace that has joined', async (t) => {
+test('the session of the joined namespace counts', async (t) => {
   const bench = new Bench(t, ['/', '/chat'], ['/chat']);
   await bench.dropAndDial();
   assert.deepEqual(bench.client.asked, ['/', '/chat']);
-  // Of a namespace without events there is no offset, so its session is never restored.
+  // A namespace without events has no offset, so its session is never restored.
   bench.accept('/', true);
   bench.accept('/chat', false, { isRecovered: true });
   assert.deepEqual([bench.slot, bench.client.sent, bench.counts().recovered], [0, [], 1]);
 });
 
-test('one that the server sent away, in whole or a namespace of it, does not come back', async (t) => {
+test('does not reconnect after the server disconnected it or one of its namespaces', async (t) => {
   const bench = new Bench(t, ['/', '/chat']);
   bench.end('/chat');
   await bench.dropAndDial();
@@ -125,7 +125,7 @@ test('one that the server sent away, in whole or a namespace of it, does not com
   assert.deepEqual([bench.clients.length, bench.counts().dropped], [2, 1]);
 });
 
-test('can be closed while it is away or on its way back, and can open a namespace with its return', async (t) => {
+test('can be closed while disconnected or reconnecting, and can open a namespace when it returns', async (t) => {
   const bench = new Bench(t, ['/']);
   bench.drop();
   bench.run({ op: 'open', id: 1, requestId: 5, namespace: '/new' });
@@ -144,7 +144,7 @@ test('can be closed while it is away or on its way back, and can open a namespac
   assert.deepEqual([bench.counts().left, bench.state.counts.connecting, bench.clients.length], [1, 0, 3]);
 });
 
-test('what it sends before all namespaces are back is acknowledged, and makes it a member once', async (t) => {
+test('messages sent before all namespaces are back are acknowledged, and make it a member once', async (t) => {
   const bench = new Bench(t, ['/', '/chat'], ['/']);
   bench.joinedOn('w0');
   await bench.dropAndDial();
@@ -167,7 +167,7 @@ test('what it sends before all namespaces are back is acknowledged, and makes it
   assert.deepEqual(ledger.members.sample(1), [['a', 1]]);
 });
 
-test('can be opened again after the server ended it with a namespace still away', async (t) => {
+test('can be reopened after the server closed it with a namespace still missing', async (t) => {
   const bench = new Bench(t, ['/', '/chat']);
   await bench.dropAndDial();
   bench.accept('/', true);

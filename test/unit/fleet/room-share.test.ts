@@ -9,14 +9,14 @@ const join = (id: number, payload: unknown, requestId?: number) => ({
   ...(requestId !== undefined && { requestId }),
 });
 
-test('a join of the room becomes one of a room of its own, in the form it had', () => {
+test('a join of the room becomes a join of a room of its own, in the same form', () => {
   const share = new RoomShare(plan, { index: 0, of: 1 }, 0);
   assert.deepEqual(share.joinsOf(join(1, 'capacity', 7)), [join(1, 'capacity:1', 7)]);
   const payload = { clientKey: 'capacity', user: 'ann' };
   assert.deepEqual(share.joinsOf(join(2, payload)), [join(2, { clientKey: 'capacity:2', user: 'ann' })]);
 });
 
-test('joins of other rooms stay as they are', () => {
+test('joins of other rooms are unchanged', () => {
   const share = new RoomShare(plan, { index: 0, of: 1 }, 0);
   for (const payload of ['capacity:warm-up', { clientKey: 'other' }, undefined, null]) {
     const other = join(3, payload);

@@ -10,7 +10,7 @@ function handedOut(wheel: SendWheel<{ slot: number; name: string }>, nowUs: numb
   return out;
 }
 
-test('each connection is due once in each period, at its own time, however late the wheel is turned', () => {
+test('each connection is due once in each period, at its own time, however late the wheel turns', () => {
   const wheel = new SendWheel<{ slot: number; name: string }>(SECOND_US, 0);
   wheel.add({ slot: 100, name: 'a' });
   wheel.add({ slot: 700, name: 'b' });
@@ -18,11 +18,11 @@ test('each connection is due once in each period, at its own time, however late 
   assert.deepEqual(handedOut(wheel, 99_999), []);
   assert.deepEqual(handedOut(wheel, 130_000), [['a', 100_000]]);
   assert.equal(wheel.nextDueAtUs(), 700_000);
-  // It was late, and still nothing is left out or moved.
+  // The wheel was late, and no connection is left out or moved.
   assert.deepEqual(handedOut(wheel, 2_100_000).map(String), ['b,700000', 'a,1100000', 'b,1700000', 'a,2100000']);
 });
 
-test('the schedule is that of the clock, so that processes that start at different times share it', () => {
+test('the schedule follows the clock, so processes that start at different times share it', () => {
   const [early, late] = [new SendWheel(10 * SECOND_US, 5), new SendWheel(10 * SECOND_US, 123_456_789)];
   for (const wheel of [early, late]) wheel.add({ slot: 4000 });
   assert.equal(early.nextDueAtUs(), 4 * SECOND_US);
@@ -37,7 +37,7 @@ test('a connection that comes to an empty wheel is not due for the time before',
 });
 
 for (const seconds of [0.01, 0.0105, 1, 7.654321, 10, 3600]) {
-  test(`what was due in any time can be computed: a period of ${seconds} s`, () => {
+  test(`finds the connections due in any time: a period of ${seconds} s`, () => {
     const periodUs = Math.round(seconds * 1e6);
     const fromUs = 987_654_321_987;
     const wheel = new SendWheel<{ slot: number; name: string }>(periodUs, fromUs);

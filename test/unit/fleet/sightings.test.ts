@@ -22,7 +22,7 @@ function processWith(members: number) {
   return { ledger, sightings, receive, freeze };
 }
 
-test('ids that were seen before anybody counted never count, nor do their later copies', () => {
+test('ids seen before the count starts never count, nor do their later copies', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   receive(0, 'before', 10);
   sightings.watch(true);
@@ -42,7 +42,7 @@ test('ids that were seen before anybody counted never count, nor do their later 
   assert.deepEqual([neverOrdered, open, all], [3, 0, 5]);
 });
 
-test('a broadcast that reached nobody here: who stayed lost it, and a copy that comes after all is late', () => {
+test('a broadcast without receivers here is lost for its members, and a later copy is late', () => {
   const { ledger, sightings, receive, freeze } = processWith(3);
   sightings.watch(true);
   receive(0, 'a', 10);
@@ -56,7 +56,7 @@ test('a broadcast that reached nobody here: who stayed lost it, and a copy that 
   assert.equal(ledger.totals().late, 1);
 });
 
-test('an id that comes here between the last question and the end is late, and others stay outside', () => {
+test('an id that arrives between the last query and the end is late, and unknown ids stay outside', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   sightings.watch(false);
@@ -69,7 +69,7 @@ test('an id that comes here between the last question and the end is late, and o
   assert.deepEqual([late, neverOrdered], [1, 2]);
 });
 
-test('rows have a bound; what comes when it is reached is remembered as not counted', () => {
+test('the number of rows is bounded, and further ids are remembered as not counted', () => {
   const { ledger, sightings, receive } = processWith(1_000_000);
   sightings.watch(true);
   receive(0, 'id 0', 0);
@@ -85,7 +85,7 @@ test('rows have a bound; what comes when it is reached is remembered as not coun
   assert.equal(sightings.report().ids.at(-1)?.counted, true);
 });
 
-test('what is given up is outside, with the copies that come later; the id of what is finalized stays known', () => {
+test('a dropped id is outside with its later copies; the id of a finalized broadcast stays known', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   for (const id of ['ours', 'theirs']) receive(0, id, 10);
@@ -98,7 +98,7 @@ test('what is given up is outside, with the copies that come later; the id of wh
   assert.deepEqual([late, neverOrdered, open, received], [1, 2, 0, 4]);
 });
 
-test('one that never came is placed among those that were finalized before', () => {
+test('a broadcast that never arrived is placed among earlier finalized ones', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   receive(0, 'a', 10);
@@ -112,7 +112,7 @@ test('one that never came is placed among those that were finalized before', () 
   assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
 });
 
-test('memory stays bounded when ids come all the time', () => {
+test('memory stays bounded while new ids arrive', () => {
   const { sightings } = processWith(1);
   for (let n = 0; n < 3000; n++) sightings.numberOf(`${n}`, n, COPY);
   assert.equal(sightings.report().ids.length, 1000);
@@ -127,14 +127,14 @@ test('memory stays bounded when ids come all the time', () => {
   assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED, 'the oldest is forgotten');
 });
 
-test('a report has the rooms when somebody begins to count, and the ids beside those of the first copies since then', () => {
+test('a report has the rooms at the start of the count, and ids beside the first copies since then', () => {
   const { ledger, sightings } = processWith(2);
   ledger.members.joined(0, 'more', '', 0);
   const see = (id: string, bytes: number) =>
     sightings.numberOf(id, 1, { ...COPY, bytes: () => bytes, otherIds: () => [['path', `beside ${id}`]] });
-  const others = () => sightings.report().others?.map(([, id]) => id);
+  const idsBeside = () => sightings.report().others?.map(([, id]) => id);
   see('early', 10);
-  assert.deepEqual([others(), sightings.report().rooms], [['beside early'], undefined]);
+  assert.deepEqual([idsBeside(), sightings.report().rooms], [['beside early'], undefined]);
   sightings.watch(true);
   const { rooms } = sightings.report();
   assert.deepEqual(new Map(rooms), new Map(Object.entries({ '': 2, more: 1 })));
@@ -146,13 +146,13 @@ test('a report has the rooms when somebody begins to count, and the ids beside t
     ['long', 64 * 1024 + 1],
   ] as const)
     see(id, bytes);
-  assert.deepEqual(others(), ['beside a']);
+  assert.deepEqual(idsBeside(), ['beside a']);
   for (let n = 0; n < 30; n++) see(`${n}`, 10);
-  assert.equal(others()?.length, 20);
+  assert.equal(idsBeside()?.length, 20);
   sightings.watch(false);
   assert.equal(sightings.report().rooms, undefined);
   sightings.watch(true);
-  assert.deepEqual(others(), []);
+  assert.deepEqual(idsBeside(), []);
 });
 
 test('the first copy without an id is the example', () => {
@@ -162,7 +162,7 @@ test('the first copy without an id is the example', () => {
   assert.equal(sightings.report().example, 'first');
 });
 
-test('the send time is the first copy’s, where it is a number or a text of bounded length', () => {
+test('the send time is that of the first copy, if it is a number or a text of bounded length', () => {
   const { sightings } = processWith(1);
   const values = [12, '2026-01-01T00:00:00Z', 'x'.repeat(100), 'x'.repeat(101), { at: 1 }, null];
   for (const [index, value] of values.entries()) {

@@ -1,4 +1,4 @@
-/** The contract of a carrier. */
+/** Contract of a carrier. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
@@ -15,7 +15,7 @@ function opened(t: TestContext, runId: string) {
 }
 
 describe('a carrier between threads', () => {
-  it('delivers every message to all others, whole and in order, and not to its sender', async (t) => {
+  it('delivers every message to all other members, whole and in order, but not to its sender', async (t) => {
     const runId = randomUUID();
     const [run, first, second] = [1, 2, 3].map(() => opened(t, runId));
     assert.ok(run && first && second);
@@ -39,7 +39,7 @@ describe('a carrier between threads', () => {
     const peer = opened(t, randomUUID());
     one.carrier.send(1);
     other.carrier.send(2);
-    // What another run sends would be there before what is sent to ourselves by a third.
+    // A message of another run would arrive before the third member's message.
     const own = randomUUID();
     const [a, b] = [opened(t, own), opened(t, own)];
     a.carrier.send('mine');
@@ -47,7 +47,7 @@ describe('a carrier between threads', () => {
     assert.deepEqual([one.heard, other.heard, peer.heard, a.heard], [[], [], [], []]);
   });
 
-  it('delivers nothing once it is closed, however often', async (t) => {
+  it('delivers nothing after it is closed, even twice', async (t) => {
     const runId = randomUUID();
     const [closed, witness, sender] = [1, 2, 3].map(() => opened(t, runId));
     assert.ok(closed && witness && sender);
@@ -80,5 +80,5 @@ it('the carrier between threads reaches another thread, and keeps no process run
   await eventually('its answer', () => heard.length === 2);
   assert.deepEqual(heard, ['there', ['echo', 'hello']]);
   await worker.terminate();
-  // Not closed: this test's process ends all the same.
+  // Left open: the test's process ends all the same.
 });

@@ -51,7 +51,7 @@ describe('version 2', () => {
     });
   });
 
-  it('uses the lowest limit of all groups above', (t) => {
+  it('uses the lowest limit of all parent groups', (t) => {
     const root = tree(t, V2, '0::/kubepods/pod7/c1\n', {
       'kubepods/pod7/c1/cpu.max': '200000 100000\n',
       'kubepods/pod7/c1/memory.max': 'max\n',
@@ -76,7 +76,7 @@ describe('version 2', () => {
     assert.deepEqual(availableMemory(found, 20 * MB), { bytes: 20 * MB, limitedBy: 'machine' });
   });
 
-  it('whose statistics may not be read keeps its limits, and its use is unknown, not 0', (t) => {
+  it('keeps its limits if its statistics are unreadable, and its use is unknown, not 0', (t) => {
     const limits = { 'cpu.max': '50000 100000\n', 'memory.max': `${64 * MB}\n` };
     const found = readCgroup(tree(t, V2, '0::/\n', { ...limits, 'memory.current': '4096\n' }));
     const unknown = { cpu: [{ cores: 0.5, group: '/' }], memory: [{ max: 64 * MB, group: '/' }], tasks: [] };
@@ -86,7 +86,7 @@ describe('version 2', () => {
     assert.deepEqual(readCgroup(tree(t, V2, '0::/\n', limits)), unknown, 'nor without its use');
   });
 
-  it('without limits: "max"', (t) => {
+  it('has no limits for "max"', (t) => {
     const root = tree(t, V2, '0::/user.slice\n', {
       'user.slice/cpu.max': 'max 100000\n',
       'user.slice/memory.max': 'max\n',
@@ -139,7 +139,7 @@ describe('version 1', () => {
 });
 
 describe('no control group', () => {
-  it('is no limit: without /proc, and where the file system does not show them', (t) => {
+  it('is no limit: without /proc, and if the file system does not show it', (t) => {
     const nothing = { cpu: [], memory: [], tasks: [] };
     assert.deepEqual(readCgroup(fileTree(t, {})), nothing);
     assert.deepEqual(readCgroup(tree(t, '', '0::/x\n', {})), nothing);
@@ -147,7 +147,7 @@ describe('no control group', () => {
   });
 });
 
-it('CPUs that a cpuset or an affinity leaves count, and no others', (t) => {
+it('counts the CPUs that a cpuset or an affinity allows', (t) => {
   assert.deepEqual(allowedCpus(tree(t, '', '', {})), [0, 1, 2, 6]);
   assert.ok(allowedCpus(fileTree(t, {})).length > 0, 'elsewhere than on Linux, all');
 });

@@ -1,4 +1,4 @@
-/** Points in time of messages between hosts, converted from one clock to the other. */
+/** Timestamps in messages between hosts, converted from one clock to the other. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';
@@ -10,7 +10,7 @@ const reading = (seconds: number, offsetUs: number, uncertaintyUs: number) => {
   return { atUs: seconds * SECOND, offsetUs: AHEAD + offsetUs, uncertaintyUs };
 };
 
-it('converts the points in time of a message at any depth, and nothing else', () => {
+it('converts the timestamps of a message at any depth, and nothing else', () => {
   const message = {
     atUs: 3,
     sentAtUs: 5,
@@ -34,11 +34,11 @@ for (const [what, errorOf] of [
   ['there', (clock: ConvertingClock) => clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD],
   ['back', (clock: ConvertingClock) => clock.toOurs(17 * SECOND + AHEAD) - 17 * SECOND],
 ] as const) {
-  it(`a clock that converts ${what} reports the largest error that applied`, () => {
+  it(`a clock that converts ${what} reports the largest error in use`, () => {
     const line = new ClockLine(false);
     const clock = new ConvertingClock(line);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
-    // A disturbance, in which one way takes long.
+    // A disturbance in which one direction takes long.
     for (const seconds of [11, 14, 17]) line.add(reading(seconds, 34_000, 40_000));
     const errorUs = Math.abs(errorOf(clock));
     assert.ok(errorUs > 30_000, String(errorUs));

@@ -21,7 +21,7 @@ function add(
 }
 
 describe('the line of another clock', () => {
-  it('keeps the quickest reading of each ten seconds, and runs straight between them and beyond', () => {
+  it('keeps the quickest reading of each ten seconds, and is straight between them and beyond', () => {
     const line = add(new ClockLine(false), [1, 900, 900], [5, 100, 50], [8, 700, 700], [15, 300, 40]);
     assert.equal(line.offsetAt(5 * SECOND), AHEAD + 100);
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 200);
@@ -31,7 +31,7 @@ describe('the line of another clock', () => {
     assert.equal(line.boundUs, 50 + 200, 'nothing else tells how straight it is');
   });
 
-  it('begins an interval before and after readings that are to count in any case', () => {
+  it('starts an interval before and after readings that must count', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 10));
     line.separate();
@@ -42,7 +42,7 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(2 * SECOND), AHEAD + 40, 'the quickest of its interval counts alone');
   });
 
-  it('does not rely on slow readings of an interval that has just begun, or is cut short', () => {
+  it('does not rely on slow readings of an interval that has just started or was cut short', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
     for (const seconds of [11, 12, 15]) line.add(reading(seconds, 3000, 4000));
@@ -54,7 +54,7 @@ describe('the line of another clock', () => {
     assert.deepEqual([line.offsetAt(21 * SECOND), line.boundAt(20 * SECOND)], [AHEAD + 3000, 4000 + 3000]);
   });
 
-  it('takes the quickest of an interval in which all are slow, once that has lasted for a while', () => {
+  it('takes the quickest reading of a slow interval after a while', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 50));
     add(line, [11, 3000, 4000], [13, 1000, 2000], [16, 3000, 4000]);
@@ -73,7 +73,7 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 60, 'the next interval begins');
   });
 
-  it('is at worst off by as much as clocks drift since the nearest reading', () => {
+  it('is at worst wrong by the drift since the nearest reading', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 11, 12]) line.add(reading(seconds, 0, 50));
     assertEach([3, 11, 20], (seconds) => line.worstAt(seconds * SECOND), [50 + 1000, 50, 50 + 4500]);
@@ -82,7 +82,7 @@ describe('the line of another clock', () => {
     assert.equal(ours.worstAt(9 * SECOND), 0);
   });
 
-  it('is known less well by as much as it bends', () => {
+  it('is less certain by the amount that it bends', () => {
     const line = add(new ClockLine(false), [5, 0], [15, 100], [25, 500], [35, 600]);
     assertEach([10, 20, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50 + 300, 50 + 300]);
     line.add(reading(45, 700, 50));
@@ -91,11 +91,11 @@ describe('the line of another clock', () => {
   });
 
   for (const byUs of [80_000, -80_000]) {
-    it(`begins anew where the clock jumps by ${byUs / 1000} ms`, () => {
+    it(`starts again if the clock jumps by ${byUs / 1000} ms`, () => {
       const line = new ClockLine(false);
       for (const seconds of [1, 2, 3]) line.add(reading(seconds, 0, 50));
       for (const seconds of [4, 5, 6, 11, 12]) line.add(reading(seconds, byUs, 50));
-      // At most: by the errors of the readings on both sides, and a drift of 500 µs in the second between.
+      // Upper bound: the errors of the readings on both sides, and a drift of 500 µs in the second between.
       const jumpUs = 80_000 + 50 + 50 + 500;
       for (const [seconds, offset] of [
         [1, 0],
@@ -106,7 +106,7 @@ describe('the line of another clock', () => {
       ] as const) {
         const theirUs = seconds * SECOND + AHEAD + offset;
         assert.equal(line.offsetAt(seconds * SECOND), AHEAD + offset);
-        // What the clock showed twice, or would show again, is in doubt.
+        // Times that the clock showed twice, or would show again, are doubtful.
         const isNear = Math.abs(seconds - 3.5) <= 0.6;
         if (!isNear) assert.equal(line.toOurs(theirUs), seconds * SECOND);
         // The line before the jump has one reading, at 1 s: from there on, it can have drifted.
@@ -121,7 +121,7 @@ describe('the line of another clock', () => {
     });
   }
 
-  it('knows a jump by readings before and after slow ones that hide it', () => {
+  it('finds a jump by readings before and after slow ones that hide it', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 2]) line.add(reading(seconds, 0, 50));
     for (const seconds of [3, 4]) line.add(reading(seconds, 10_000, 20_000));
@@ -132,19 +132,19 @@ describe('the line of another clock', () => {
   });
 
   for (const [what, second, at, isNear] of [
-    // By then, it can have drifted by 500 us.
-    ['a slow one tells nothing', [2, 0, 50 + 500], 1.5, true],
-    ['one that narrows from below does', [2, 300, 300], 1.5, false],
-    ['one that narrows from above does', [2, -300, 300], 1.5, false],
+    // It can have drifted by 500 us by then.
+    ['a slow reading decides nothing', [2, 0, 50 + 500], 1.5, true],
+    ['a reading that narrows from below decides', [2, 300, 300], 1.5, false],
+    ['a reading that narrows from above decides', [2, -300, 300], 1.5, false],
   ] as const) {
-    it(`may have jumped since the last reading that told where it was: ${what}`, () => {
+    it(`may have jumped since the last reading that located it: ${what}`, () => {
       const line = add(new ClockLine(false), [1, 0], second, [3, 90_000]);
       assert.equal(line.jumpUs(at * SECOND, at * SECOND) > 0, isNear);
       assert.ok(line.jumpUs(2.5 * SECOND, 2.5 * SECOND) > 0);
     });
   }
 
-  it('has jumped where errors and drift leave no other way', () => {
+  it('has jumped if errors and drift allow no other explanation', () => {
     const jumps = (offsetUs: number) => {
       const line = add(new ClockLine(false), [1, 0, 50], [2, offsetUs, 50]);
       return line.jumpUs() > 0;
@@ -178,20 +178,20 @@ describe('the line of another clock', () => {
   });
 });
 
-it('a line leads as far beyond its ends as other readings are away from them', () => {
+it('a line extends beyond its ends as far as readings of other lines are away', () => {
   const line = [reading(10, 0, 1), reading(12, 100, 1), reading(30, 200, 1)];
   const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => offsetOn(line, seconds * SECOND) - AHEAD);
   assert.deepEqual(offsets.map(Math.round), [-100, -100, -200, 0, 50, 206, 300, 200]);
 });
 
-it('a time that no other readings lead to may be off by the drift since the nearest one', () => {
+it('a time outside all readings may be wrong by the drift since the nearest one', () => {
   const line = new ClockLine(false);
   for (const seconds of [10, 12, 30]) line.add(reading(seconds, 0, 50));
   const driftsUs = [-11, -10, 8, 11, 30, 48, 51].map((seconds) => line.boundAt(seconds * SECOND) - 50);
   assert.deepEqual(driftsUs.map(Math.round), [10_500, 0, 0, 0, 0, 0, 10_500]);
 });
 
-it('a time of the other clock is converted there and back, however far it has drifted meanwhile', () => {
+it('a time of the other clock is converted there and back, despite its drift', () => {
   const line = new ClockLine(false);
   for (let seconds = 5; seconds < 300; seconds += 10) line.add(reading(seconds, 450 * seconds, 50));
   assertEach([10, 150, 290], (seconds) => Math.round(line.toOurs(line.toTheirs(seconds * SECOND))), [
@@ -212,12 +212,12 @@ describe('a clock that is read for ten minutes', () => {
     'that falls back by a second in the middle': (seconds) => 20 * seconds - (seconds < 300.2 ? 0 : SECOND),
   };
   for (const [what, moreUs] of Object.entries(driftUs)) {
-    it(`${what} is followed within its bound, and converted times with it`, () => {
+    it(`${what} is followed within its bound, as are converted times`, () => {
       const draw = randomSource(7);
       const random = () => draw(1_000_000) / 1_000_000;
       const line = new ClockLine(false);
       for (let seconds = 0; seconds < MINUTES * 60; seconds++) {
-        // A way there and a way back; the worker is busy now and then.
+        // Durations of both directions; the worker is busy at times.
         const waysUs = [random(), random()].map((share) => 60 + 40 * share + (random() < 0.3 ? 20_000 * random() : 0));
         const [thereUs, backUs] = waysUs as [number, number];
         const atUs = seconds * SECOND + (thereUs + backUs) / 2;
@@ -234,7 +234,7 @@ describe('a clock that is read for ten minutes', () => {
           errorUs <= line.boundAt(converted),
           `${errorUs} us off at ${seconds} s, ± ${line.boundAt(converted)}`,
         );
-        // The last reading before a jump may have been a slow one, and no quicker one follows it.
+        // The last reading before a jump may have been slow, without a quicker one after it.
         if (Math.abs(seconds - 300) > 10) errors.push(errorUs);
       }
       assert.ok(Math.max(...errors) < 150, `${Math.max(...errors)} us`);

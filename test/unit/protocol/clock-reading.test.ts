@@ -11,7 +11,7 @@ import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 it('is CLOCK_MONOTONIC, in whole microseconds', () => {
   const us = () => Number(process.hrtime.bigint() / 1000n);
-  // This process can be put off in between: the closest of several tells.
+  // The process can be paused in between, so the closest of several counts.
   const offUs = Array.from({ length: 100 }, () => {
     const beforeUs = us();
     const nowUs = monotonicUs();
@@ -21,7 +21,7 @@ it('is CLOCK_MONOTONIC, in whole microseconds', () => {
   assert.ok(Math.min(...offUs) < 50, `${Math.min(...offUs)} us off`);
 });
 
-it('a reading is of the middle of its round trip, and may be off by half of it', async (t) => {
+it('a reading applies to the middle of its round trip, and may be wrong by half of it', async (t) => {
   const time = new VirtualTime(t);
   const beganAtUs = monotonicUs();
   const reading = await readClock(async () => {
@@ -31,7 +31,7 @@ it('a reading is of the middle of its round trip, and may be off by half of it',
   assert.deepEqual(reading, { atUs: beganAtUs + 5000, offsetUs: 4000, uncertaintyUs: 5000 });
 });
 
-it('is read repeatedly until it is stopped; a failed reading does not count', async (t) => {
+it('is repeated until it is stopped, and ignores failed readings', async (t) => {
   const time = new VirtualTime(t);
   const readings: ClockReading[] = [];
   const clock = { add: (one: ClockReading) => void readings.push(one) };

@@ -1,4 +1,6 @@
-/** Namespace, room and id of a broadcast: any of them tells two apart, whatever is written into the others. */
+/**
+ * Namespace, room and id of a broadcast: a difference in any of them makes another key, even with escape characters.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { countedAs, placeOf, placeOfCounted, readPlace } from '../../../protocol/wire/rooms.ts';
@@ -8,13 +10,13 @@ const ROOMS = ['', 'chat', '1', 'a,b', '/chat,', '\0', '\0/chat,1', '1\0a', '\ud
 const IDS = ['', '1', '\0', '\x001\0a/,1', 'b,1', '/chat,1', ',1', '\ud800'];
 const PLACES = NAMESPACES.flatMap((namespace) => ROOMS.map((room) => ({ namespace, room })));
 
-test('each of them is one broadcast, and its place is found again', () => {
+test('gives each broadcast a distinct key that contains its place', () => {
   const all = PLACES.flatMap((place) => IDS.map((id) => ({ ...place, id })));
   assert.equal(new Set(all.map(countedAs)).size, all.length);
   for (const one of all) assert.equal(placeOfCounted(countedAs(one)), placeOf(one));
 });
 
-test('in the main namespace, without rooms, it is the id', () => {
+test('is the id in the main namespace without rooms', () => {
   assert.equal(countedAs({ namespace: '/', room: '', id: 'run-1' }), 'run-1');
 });
 

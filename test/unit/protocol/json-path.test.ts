@@ -26,18 +26,18 @@ const MANY: [path: string, found: unknown[]][] = [
   ['$.2.*', []],
 ];
 
-/** The path, which is the same when it is written and read once more */
+/** The parsed path, which must survive printing and parsing. */
 function parsed(text: string) {
   const path = parseArgumentPath(text) ?? assert.fail(text);
   assert.deepEqual(parseArgumentPath(formatJsonPath(path)), path);
   return path;
 }
 
-test('paths into the arguments of an event', () => {
+test('finds values at paths into the arguments of an event', () => {
   for (const [text, found] of CASES) assert.deepEqual(valueAt([first, 'second'], parsed(text)), found, text);
 });
 
-test('all that stand at a path with *', () => {
+test('finds all values at a path with *', () => {
   const args = [[{ id: 1, tags: ['a'] }, { id: 2 }, 'x'], { id: 3, by: { k: { id: 4 }, l: { id: 5 } } }];
   for (const [text, found] of MANY) assert.deepEqual(valuesAt(args, parsed(text)), found, text);
 });

@@ -16,10 +16,10 @@ describe('a folder', () => {
   });
 
   const CASES: Record<string, (folder: string) => string> = {
-    'below a file system that takes none': () => '/proc/none/results',
+    'below a file system without folders': () => '/proc/none/results',
     'that is a file': (folder) => join(folder, 'file'),
     'below a file': (folder) => join(folder, 'file/results'),
-    'that a link to nothing names': (folder) => join(folder, 'link'),
+    'at a broken link': (folder) => join(folder, 'link'),
   };
   for (const [name, pathIn] of Object.entries(CASES)) {
     it(`${name} is refused`, (t) => {

@@ -43,7 +43,7 @@ const SCENARIO = {
   ],
 };
 
-test('shows of a scenario its names and numbers, and of the rest only that it is there', () => {
+test('shows names and numbers of a scenario, and only the presence of other values', () => {
   const shown = maskedSettings(SCENARIO);
   assert.deepEqual(shown, {
     target: 'https://***@host/?token=***',
@@ -83,7 +83,7 @@ test('shows of a scenario its names and numbers, and of the rest only that it is
   assert.deepEqual(maskedSettings(shown), shown, 'masking what is masked changes nothing');
 });
 
-test('bounds what it keeps of a long list', () => {
+test('bounds the output for a long list', () => {
   assert.deepEqual(maskedSettings({ json: Array(1000).fill('x') }), { json: '*** list of 1000' });
 });
 
@@ -105,7 +105,7 @@ test('finds the values of credentials, also from environment variables in templa
   assert.ok(!credentials.has('{{ t }}'));
 });
 
-test('removes what it knows: credentials from any text, everything that is sent from text of a server', () => {
+test('removes known credentials from any text, and all sent values from text of a server', () => {
   knowSecrets({ credentials: ['tok-12345', 'light', 'a b/c-12345'], values: ['room-77', 'yes', '12'] });
   assert.equal(withoutCredentials('got tok-12345 at light speed in room-77'), 'got *** at light speed in room-77');
   assert.equal(withoutCredentials('at /x/a%20b%2Fc-12345'), 'at /x/***');

@@ -1,4 +1,4 @@
-/** Workers, rooms and causes have names that others choose, such as those of JavaScript's own properties. */
+/** Names of workers, rooms and causes come from outside, and may equal JavaScript's own properties. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limits } from '../../../plugin/findings/checks/connections/limits-checks.ts';
@@ -16,12 +16,12 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 for (const name of ['constructor', 'toString', '__proto__']) {
-  /** As `{name: count}`, also for `__proto__`, which an object literal would take for its prototype. */
+  /** `{name: count}`, also for `__proto__`, which an object literal would take for its prototype. */
   const counted = (count: number): Record<string, number> => Object.fromEntries([[name, count]]);
   const assertCounted = (found: object, count: unknown) => assert.deepEqual(Object.entries(found), [[name, count]]);
 
   describe(`a name such as ${name}`, () => {
-    it('counts as any other in a fleet process', () => {
+    it('counts like any other in a fleet process', () => {
       const counts = new Counts();
       for (const connection of [loneConnection(), loneConnection()]) counts.assign(connection, name, true);
       assertCounted(structuredClone(counts.perWorker), 2);
@@ -31,7 +31,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       assert.deepEqual(Object.entries(counts.perSessionPrefix), []);
     });
 
-    it('is why a connection ended', () => {
+    it('can be the reason of a closed connection', () => {
       const [accounts, account] = [new Accounts(), { state: 'idle', cause: '' } as Account];
       accounts.begin(account);
       accounts.opened(account);
@@ -40,9 +40,9 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       for (const found of [disconnects, all.ended]) assertCounted(found, 1);
     });
 
-    it('is a sum of numbers', () => assertCounted(sumCounts([counted(2), counted(2)]), 4));
+    it('can be the key of a sum', () => assertCounted(sumCounts([counted(2), counted(2)]), 4));
 
-    it('is a failure of virtual users, with its example', () => {
+    it('can be a failure of virtual users, with its example', () => {
       const tally = newTally();
       const error = new FlowError(name as FailureCode, 'why');
       for (let n = 0; n < 2; n++) countFailure({ tally, meter: { error: () => {} } }, error, 'failures');
@@ -52,7 +52,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       assertCounted(figures.failureExamples, 'why');
     });
 
-    it('is a worker, and a cause of failures that names no limit', () => {
+    it('can be a worker, and a cause of failures without a known limit', () => {
       const snapshots = [snapshot({ perWorker: counted(2), failures: counted(2) })];
       const measured = measurements({ targetConnections: 2, snapshots });
       const connections = connectionFigures(measured);
@@ -62,7 +62,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
   });
 }
 
-it('an option of a server has such a name, which another worker does not set', () => {
+it('is reported as an option of a server that another worker does not set', () => {
   const server = (options: object) => ({ server: { kind: 'own', tunings: {}, options } }) as never;
   const described = serverDescription([server({ constructor: 'on' }), server({})]);
   assert.deepEqual(described?.options, { constructor: 'on or not set' });

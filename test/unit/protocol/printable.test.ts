@@ -4,14 +4,14 @@ import { printable, printableCommand } from '../../../protocol/base/printable.ts
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 
-test('text of a server stays on one line and can do nothing to a terminal', () => {
+test('text of a server stays on one line and cannot control a terminal', () => {
   assert.equal(printable('  bad\r\n\ttoken ', 50), 'bad token');
   assert.equal(printable('\x1b[31mred\x07\x00', 50), '\\u{1b}[31mred\\u{7}\\u{0}');
   assert.equal(printable('a\u202eb\u200bc\ud800d', 50), 'a\\u{202e}b\\u{200b}c\\u{d800}d');
   assert.equal(printable('grüße 🎉 <b>&', 50), 'grüße 🎉 <b>&');
 });
 
-test('it can do nothing to a CI system, wherever it stands', () => {
+test('it cannot control a CI system, at any position', () => {
   assert.equal(printable('a ::error title=x::pwned', 50), 'a \\u{3a}:error title=x::pwned');
   assert.equal(
     printable('##[error]x ##vso[task.x]y ##teamcity[z', 80),
@@ -20,12 +20,12 @@ test('it can do nothing to a CI system, wherever it stands', () => {
   assert.equal(printable('::1 and ::ffff:127.0.0.1, ## head', 50), '::1 and ::ffff:127.0.0.1, ## head');
 });
 
-test('it has a bounded length, also if every character is escaped', () => {
+test('it has a bounded length, even if every character is escaped', () => {
   assert.equal(printable('x'.repeat(1e6), 10), 'xxxxxxxxx…');
   assert.equal(printable('\x00'.repeat(1e6), 10).length, 10);
 });
 
-test('an error says its cause once', () => {
+test('an error has its cause once', () => {
   const lines = (message: string) =>
     describeError(
       new CapacityError('TARGET_UNREACHABLE', message, 'start it', { cause: new Error('ECONNREFUSED') }),

@@ -28,12 +28,12 @@ test('connections are spread evenly, each over different rooms', () => {
   }
 });
 
-test('a room each, if there are as many rooms as connections', () => {
+test('gives each connection a room if there are as many rooms as connections', () => {
   const rooms = Array.from({ length: 500 }, (_, connection) => roomsOf(plan({ count: 500 }), connection)[0]);
   assert.equal(new Set(rooms).size, 500);
 });
 
-test('the members of a room are not those of one worker, although connections come to the workers in turn', () => {
+test('the members of a room are spread over workers, although connections open on the workers in turn', () => {
   for (const [count, workers] of [
     [2, 2],
     [4, 2],
@@ -49,7 +49,7 @@ test('the members of a room are not those of one worker, although connections co
   }
 });
 
-test('in turn, every room gets as many broadcasts as any other, from all workers', () => {
+test('in turn, every room gets the same number of broadcasts, from all workers', () => {
   for (const [count, workers] of [
     [1, 2],
     [2, 2],
@@ -62,7 +62,7 @@ test('in turn, every room gets as many broadcasts as any other, from all workers
   }
 });
 
-test('at random, the seed decides, and no room is preferred', () => {
+test('at random, the seed decides the order, and no room is preferred', () => {
   const order = (seed: number) =>
     Array.from({ length: 10_000 }, (_, index) => destinationOf(plan({ order: 'random', seed }), index, 2).room);
   assert.deepEqual(order(1), order(1));

@@ -52,7 +52,7 @@ test('masks user info and query values of URLs, private keys and JSON web tokens
   }
 });
 
-test('masks values beside a secret name in text of others, and leaves the rest', () => {
+test('masks values beside a secret name in text from outside, and keeps the rest', () => {
   const masked: Record<string, string> = {
     'invalid {"user":"ann","password":"x\\"y","n":1}': 'invalid {"user":"ann","password":"***","n":1}',
     'pin is {"pin": 1234}': 'pin is {"pin": ***}',

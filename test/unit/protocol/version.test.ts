@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { VERSION } from '../../../protocol/base/version.ts';
 import { page } from '../../helpers/pages.ts';
 
-test('the version that both sides tell each other is that of the packages', () => {
+test('the version that both sides exchange is that of the packages', () => {
   for (const folder of ['plugin/hook', 'plugin/engine', 'server/instrument-package']) {
     const manifest = readFileSync(new URL(`../../../${folder}/package.json`, import.meta.url), 'utf8');
     const { version, dependencies } = JSON.parse(manifest);
@@ -13,7 +13,7 @@ test('the version that both sides tell each other is that of the packages', () =
   }
 });
 
-test('READMEs and guides name the tarballs of this version', () => {
+test('READMEs and guides refer to the tarballs of this version', () => {
   const pages = [
     'README.md',
     'plugin/hook/README.md',

@@ -1,4 +1,4 @@
-/** Memory at rest: collections that are made, or only confirmed, and memory that still falls. */
+/** Memory at rest: forced collections, confirmed collections, and memory that is still falling. */
 
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
@@ -25,18 +25,18 @@ async function read(t: TestContext, readings: Record<string, number>[]) {
   return { layers, asked };
 }
 
-it('memory at rest is the mean of readings, each after a collection', async (t) => {
+it('memory at rest is the mean of several readings, each after a collection', async (t) => {
   const { layers, asked } = await read(t, [{ workerPss: 30 }, { workerPss: 10 }, { workerPss: 20 }]);
   assert.deepEqual(layers, { workerPss: 20 });
   assert.deepEqual(asked, ['gc', 'reading at 300 ms', 'gc', 'reading at 500 ms', 'gc', 'reading at 800 ms']);
 });
 
-it('a layer that one of the readings does not have is in none of the figures', async (t) => {
+it('a layer that one of the readings lacks has no figure', async (t) => {
   const { layers } = await read(t, [{ a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }]);
   assert.deepEqual(layers, { a: 1 });
 });
 
-describe('memory', () => {
+describe('the reading of memory', () => {
   const MB = 1024 ** 2;
   const unrelated = (ms: number) => ({
     workerRss: 200 * MB - ms * 500,
@@ -44,13 +44,13 @@ describe('memory', () => {
   });
   const falling = (ms: number) => ({ workerRss: 200 * MB, redisRss: 900 * MB - ms * 10_000 });
 
-  /** Bytes after some milliseconds; when it has settled, and the layers that still fall then. */
+  /** Bytes by milliseconds, the expected time of the reading, and the layers that are still falling then. */
   const CASES: [what: string, bytesAt: (ms: number) => Record<string, number>, fromMs: number, to: number, string[]][] =
     [
-      ['that has settled is read again, less than a second later', () => ({ workerRss: 200 * MB }), 0, 1500, []],
-      ['is waited for while it falls', (ms) => ({ workerRss: Math.max(100, 200 - ms / 50) * MB }), 5000, 8000, []],
-      ['is read as it is after the limit, with the layers that fall', falling, 20_000, 22_000, ['redis']],
-      ['may be noisy, shared with other processes, or not of the deployment', unrelated, 0, 1500, []],
+      ['is repeated within a second if memory has settled', () => ({ workerRss: 200 * MB }), 0, 1500, []],
+      ['waits while memory falls', (ms) => ({ workerRss: Math.max(100, 200 - ms / 50) * MB }), 5000, 8000, []],
+      ['is taken at the time limit, with the layers that still fall', falling, 20_000, 22_000, ['redis']],
+      ['does not wait for noisy or shared memory, or for memory outside the deployment', unrelated, 0, 1500, []],
     ];
   for (const [what, bytesAt, fromMs, toMs, falls] of CASES) {
     it(what, async (t) => {
@@ -67,7 +67,7 @@ describe('memory', () => {
 const MB = 1024 ** 2;
 
 describe('a collection that a worker confirms without making it', () => {
-  /** w1 collects until the run has that many connections. */
+  /** Worker w1 collects until the run has that many connections. */
   const lying = (t: TestContext, from: number) =>
     fromTheStart(t, {}, (run) => {
       const { control, sampler } = run.context;
@@ -81,7 +81,7 @@ describe('a collection that a worker confirms without making it', () => {
         readingsOf({ workerPss: 1e6 + run.status.connected * 1000, nginxPss: 1e6 + run.status.connected * 100 });
     });
 
-  it('is a reason, once', async (t) => {
+  it('is reported once', async (t) => {
     const conducted = await lying(t, 10);
     assertWarned(conducted, 'COLLECTION_MISSING', 'at 10', 'w1');
     const { fix = '' } = conducted.result.findings.find(({ code }) => code === 'COLLECTION_MISSING') ?? {};
@@ -90,7 +90,7 @@ describe('a collection that a worker confirms without making it', () => {
     assert.equal(conducted.result.verdict.status, 'SUSPECT');
   });
 
-  it('leaves no memory at rest of the workers, nor a capacity', async (t) => {
+  it('removes memory at rest of the workers, and the capacity', async (t) => {
     const { memory, capacity } = (await lying(t, 20)).result;
     assert.deepEqual(Object.keys(memory.perConnectionBytes), ['nginxPss']);
     assert.deepEqual(Object.keys(memory.inService?.perConnectionBytes ?? {}), ['nginxPss']);
@@ -101,7 +101,7 @@ describe('a collection that a worker confirms without making it', () => {
 });
 
 describe('memory that is freed late', () => {
-  /** @param moreBytes of the workers beyond what connections cost; gets the time, and that since all were released */
+  /** @param moreBytes memory of the workers beyond their connections, by run time and by time since the disconnect */
   const freed = (t: TestContext, moreBytes: (ms: number, goneMs: number) => number) =>
     fromTheStart(t, {}, ({ context, status }, { time }) => {
       const { link, sampler } = context;
@@ -117,20 +117,20 @@ describe('memory that is freed late', () => {
       };
     });
 
-  it('is waited for before the baseline', async (t) => {
+  it('delays the baseline', async (t) => {
     const conducted = await freed(t, (ms) => Math.max(0, 30 - ms / 250) * MB);
     assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.plateaus[0]?.layers.workerRss, 100 * MB);
     assert.equal(Math.round(conducted.result.memory.perConnectionBytes.workerRss?.slope ?? 0), 1000);
   });
 
-  it('is waited for before the residual', async (t) => {
+  it('delays the residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => Math.max(0, 30 - goneMs / 250) * MB);
     assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.afterDisconnect, { workerRss: 100 * MB, redisRss: 10 * MB });
   });
 
-  it('at the limit still falls: no figure of memory per connection, but what it may be', async (t) => {
+  it('at the time limit gives no memory per connection, but an upper bound', async (t) => {
     const conducted = await freed(t, (ms) => Math.max(0, 300 - ms / 100) * MB);
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'no connection was open', 'Workers', '20 s');
     const { perConnectionBytes, perConnection } = conducted.result.memory;
@@ -140,13 +140,13 @@ describe('memory that is freed late', () => {
     assert.notEqual(perConnectionBytes.redisRss?.doubt, 'freed');
   });
 
-  it('after all have left still falls: no residual of that layer', async (t) => {
+  it('after the disconnect gives no residual for its layer', async (t) => {
     const conducted = await freed(t, (_, goneMs) => 500 * MB - goneMs * 10_000);
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'after all had left');
     assert.deepEqual(conducted.result.memory.residualBytes, { redisRss: 0 });
   });
 
-  it('after the last reading shows in the residual', async (t) => {
+  it('after the last reading is part of the residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => (goneMs > 0 ? 0 : 30 * MB));
     assert.equal(conducted.result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
   });

@@ -1,4 +1,4 @@
-/** What the conductor does at zero connections: warm-up, baseline, single round trips. */
+/** Stages without load: warm-up, baseline, single round trips. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { withoutClients } from '../../../plugin/run/open-clients.ts';
@@ -11,9 +11,9 @@ const WARM_UP = { warmUp: 10 };
 
 describe('the baseline', () => {
   testWarnings(prepared, [
-    ["the probe's connection is the run's own", () => {}],
+    ['excludes the connection of the probe', () => {}],
     [
-      "so is the sentinel's",
+      'excludes the connection of the reference receiver',
       (run) => {
         run.others = 1;
         run.context.sentinel = { connected: true, join: () => Promise.reject(new Error('not before the broadcasts')) };
@@ -21,7 +21,7 @@ describe('the baseline', () => {
     ],
   ]);
 
-  it('comes when the connections of the warm-up are no longer counted', async (t) => {
+  it('is read once the connections of the warm-up are no longer counted', async (t) => {
     const { run } = await prepared(t, { warmUp: 60 }, ({ context, asked }) => {
       context.population.gone = async () => asked.push('gone') > 0;
     });
@@ -31,7 +31,7 @@ describe('the baseline', () => {
     ]);
   });
 
-  it('comes after a warm-up that failed, too, with a warning', async (t) => {
+  it('is read after a failed warm-up, with a warning', async (t) => {
     const warmUp = () => Promise.reject(new Error('http_502: no worker'));
     const { run, stages } = await prepared(t, WARM_UP, ({ context }) => Object.assign(context.link, { warmUp }));
     assert.deepEqual(run.codes, ['CONNECTIONS_FAILED']);
@@ -41,7 +41,7 @@ describe('the baseline', () => {
 });
 
 describe('the warm-up', () => {
-  /** @param goneAfterMs when its connections have left the server */
+  /** @param goneAfterMs time until its connections are closed on the server */
   const leaving = (goneAfterMs: number) => (run: FakeRun) => {
     run.context.link.warmUp = async () => {
       run.others = 5;
@@ -49,7 +49,7 @@ describe('the warm-up', () => {
     };
   };
 
-  it('includes broadcasts of every worker to its own room while its connections are open', async (t) => {
+  it('publishes from every worker to its warm-up room while connections are open', async (t) => {
     const orders: string[] = [];
     const options = { ...WARM_UP, broadcasts: { count: 0, bytes: 70 } };
     await prepared(t, options, ({ context: { control } }) => {
@@ -73,7 +73,7 @@ describe('the warm-up', () => {
     assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');
   });
 
-  it('is over when its connections have left the server', async (t) => {
+  it('ends when the server has closed its connections', async (t) => {
     let beganMs = 0;
     const { run } = await prepared(t, WARM_UP, (run, { conductor, time }) => {
       leaving(4000)(run);
@@ -83,7 +83,7 @@ describe('the warm-up', () => {
     assert.deepEqual(run.codes, []);
   });
 
-  it('warns of connections that do not leave', async (t) => {
+  it('warns of connections that stay open', async (t) => {
     const { run } = await prepared(t, WARM_UP, leaving(100_000));
     assert.deepEqual(run.codes, ['CONNECTIONS_FAILED', 'WORKERS_DISAGREE']);
   });
@@ -93,7 +93,7 @@ describe('single round trips', () => {
   const apart = (offsetsUs: number[], uncertaintyUs: number) => (run: FakeRun) =>
     run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: offsetsUs[via] ?? 0, uncertaintyUs }));
 
-  it('go through a room of their own; the probe is in the room of all afterwards', async (t) => {
+  it('use a separate room, and the probe joins the common room afterwards', async (t) => {
     const { run } = await prepared(t, {}, () => {});
     const joins = run.asked.filter((what) => what.startsWith('probe'));
     assert.deepEqual(joins, ['probe joins capacity:single', 'probe joins capacity']);
@@ -109,10 +109,10 @@ describe('single round trips', () => {
   type Happens = (run: FakeRun) => void;
   type Trip = [what: string, happens: Happens, us: number[], impossible?: number];
   const TRIPS: Trip[] = [
-    ['are what the server acknowledges', () => {}, [2000, 2000]],
-    // The probe is on w0, which answers; w0 publishes the first, w1 the second.
-    ['are the difference of two clocks longer where another worker publishes', apart([700, 1000], 1), [2000, 2300]],
-    ['are possible by the error of a remote clock', answering(6000, apart([0, 0], 5000)), [6000, 6000]],
+    ['take the time that the server acknowledges', () => {}, [2000, 2000]],
+    // The probe is on w0, which answers; w0 publishes the first broadcast, w1 the second.
+    ['allow for the difference of two clocks if another worker publishes', apart([700, 1000], 1), [2000, 2300]],
+    ['allow for the error of a remote clock', answering(6000, apart([0, 0], 5000)), [6000, 6000]],
     ...[0, -2000, 400, 4000, Number.NaN].map((us): Trip => [`cannot be ${us} µs`, answering(us), [], 2]),
   ];
   for (const [what, change, us, impossible = 0] of TRIPS) {
@@ -135,11 +135,11 @@ describe('single round trips', () => {
     control.broadcast = () => Promise.reject(new Error('it is out of memory'));
   };
   for (const [what, change, answered, afterMs, message] of [
-    ['are between clocks that differ, from a worker without a name', nameless, 0, 30_000, /^5 of 5/],
-    ['are not answered in time', unanswered, 3, 30_000, /^2 of 5/],
-    ['no worker sent, which is said at once', unsent, 0, 0, /^5 of 5.* out of memory/],
+    ['missing between different clocks, from a worker without a name', nameless, 0, 30_000, /^5 of 5/],
+    ['missing after a timeout', unanswered, 3, 30_000, /^2 of 5/],
+    ['missing at once, because no worker sent', unsent, 0, 0, /^5 of 5.* out of memory/],
   ] as const) {
-    it(`that ${what} are missing`, async (t) => {
+    it(`are reported: ${what}`, async (t) => {
       const { run, time } = await prepared(t, { singleRoundTrips: 5 }, change);
       assert.ok(time.nowMs >= afterMs && time.nowMs < afterMs + 10_000, `${time.nowMs} ms`);
       assert.equal(run.measurements.roundTripsUs.single.length, answered);
@@ -149,7 +149,7 @@ describe('single round trips', () => {
   }
 });
 
-it('names the cost of first connections only in a run that measures memory', () => {
+it('a failed warm-up affects memory per connection only in a run that measures memory', () => {
   const lostOf = (memory: boolean) => {
     const measured = measurements({ memory });
     const refused = { reason: 'HTTP 403', fix: '' };

@@ -11,7 +11,7 @@ import { assertNames } from '../../helpers/verdict.ts';
 
 type Broadcast = RunContext['control']['broadcast'];
 
-/** Broadcasts whose sending is different. @param change gets how the workers send */
+/** Broadcasts with a changed way of sending. @param change wraps the `broadcast` of the workers */
 function windowWith(t: TestContext, change: (broadcast: Broadcast, window: BroadcastWindow) => Broadcast) {
   const window = new BroadcastWindow(t);
   const { control } = window.context;
@@ -31,7 +31,7 @@ describe('broadcasts', () => {
     }
   });
 
-  it('are ordered ahead of their time, and less than a second, which workers refuse', async (t) => {
+  it('are ordered ahead of their time, by less than the second that workers accept', async (t) => {
     const aheadMs: number[] = [];
     const window = windowWith(t, (broadcast) => (order, via) => {
       aheadMs.push(((order.atUs ?? 0) - monotonicUs()) / 1000);
@@ -42,7 +42,7 @@ describe('broadcasts', () => {
     for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
   });
 
-  it('that a worker confirms as another one keep their number, and the confirmation is noted', async (t) => {
+  it('keep their number if a worker confirms another one, and the confirmation is recorded', async (t) => {
     const window = windowWith(t, (broadcast) => async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 }));
     const { sent } = await window.measure();
     assert.deepEqual(columns(sent, 'seq', 'confirmedAs'), { seq: [1, 2, 3, 4], confirmedAs: [undefined, 1, 1, 1] });
@@ -59,7 +59,7 @@ describe('broadcasts', () => {
     assert.deepEqual({ ordered, sent: column(sent, 'seq') }, { ordered: [1, 2], sent: [1, 2] });
   });
 
-  it('keep their schedule when a worker is slow: the delay is in their send time', async (t) => {
+  it('keep their schedule if a worker is slow: the delay is in their send time', async (t) => {
     const window = windowWith(
       t,
       (broadcast) =>
@@ -71,7 +71,7 @@ describe('broadcasts', () => {
     assert.deepEqual(Object.fromEntries(delaysMs), { 1: 0, 2: 1500, 3: 0, 4: 0 });
   });
 
-  it('that no worker sent are noted with the reason, and none of the ledger asks for them', async (t) => {
+  it('that failed are recorded with the reason, and their ledger rows are not requested', async (t) => {
     const window = windowWith(
       t,
       (broadcast) => (order, via) => (order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via)),
@@ -101,12 +101,12 @@ describe('broadcasts', () => {
     assert.deepEqual(columns(frozen, 'seq', 'received'), { seq: [1, 2, 3, 4], received: [10, 10, 10, 10] });
   });
 
-  it('go to one room each, whose members are the only ones expected', async (t) => {
+  it('to several rooms expect only the members of their room', async (t) => {
     const window = new BroadcastWindow(t, { rooms: { count: 2 }, drain: { quiet: 1, deadline: 2 } });
     const { control, link } = window.context;
     control.broadcast = async ({ seq, room, atUs = 0 }, via) => {
       window.run.status.reached += 5;
-      // Five of the load, and in the first room the probe.
+      // Five connections of the load, and the probe in the first room.
       return { seq, sentAtUs: atUs, worker: `w${via}`, expected: room === 'capacity:0' ? 6 : 5 };
     };
     let frozen: FreezeOrder[] = [];
@@ -127,7 +127,7 @@ describe('broadcasts', () => {
 });
 
 describe('the window', () => {
-  it('has the receipts since its beginning as units, and the drain in its time', async (t) => {
+  it('has the receipts since its start as units, and includes the drain', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.status.received = 7;
     const { cpu } = await window.measure();
@@ -138,17 +138,17 @@ describe('the window', () => {
     assert.equal(Math.round(whole?.cpuUs.worker ?? 0), Math.round(seconds * 1e5));
   });
 
-  it('is in parts of equally many broadcasts, each from just before its first one to the next part', async (t) => {
+  it('has parts with equal numbers of broadcasts, each from just before its first one to the next part', async (t) => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 25, interval: 1 } });
     const { cpu, sent } = await window.measure();
     assert.equal(sent.length, 25);
     assert.deepEqual(column(cpu.broadcasts, 'units'), [...Array<number>(11).fill(20), 30]);
-    // The first one has the wait before it, the last one a broadcast more, and the drain.
+    // The first part includes the wait before it; the last one a broadcast more, and the drain.
     for (const { seconds } of cpu.broadcasts.slice(1, -1)) assert.ok(Math.abs(seconds - 2) < 0.05, `${seconds} s`);
     for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
   });
 
-  it('without a ledger has the members that the server counted as units, and freezes nothing', async (t) => {
+  it("without a ledger has the server's member counts as units, and freezes nothing", async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { cpu, frozen, afterBroadcasts } = await window.measure();
@@ -158,7 +158,7 @@ describe('the window', () => {
     assert.ok(afterBroadcasts);
   });
 
-  it('takes the counts of members off what goes through Redis', async (t) => {
+  it('subtracts the traffic for member counts from the traffic of Redis', async (t) => {
     const window = new BroadcastWindow(t);
     const { control } = window.context;
     const idle = { node: 'a:1', version: '7.0.15', rssBytes: 9, channels: 4, shardChannels: 0 };
@@ -192,7 +192,7 @@ describe('the window', () => {
     assert.deepEqual(redis, { nodes, cpuUs: 400 });
   });
 
-  it("has the generator's loops from just before the first broadcast on", async (t) => {
+  it("includes the generator's loops from just before the first broadcast", async (t) => {
     const window = windowWith(t, (broadcast, { run }) => (order, via) => {
       run.asked.push('broadcast');
       return broadcast(order, via);

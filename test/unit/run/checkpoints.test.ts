@@ -1,4 +1,4 @@
-/** What a standstill shows: the workers' counts, their statistics and the parts of the deployment. */
+/** Checks at a standstill: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
@@ -42,23 +42,29 @@ const oneWorker: Change = ({ context: { control } }) => {
 
 describe('workers and kernel count', () => {
   testWarnings(fromTheStart, [
-    ['the same as the generator', () => {}],
-    ['others that were there before', (run) => (run.others = 2), 'SERVER_NOT_IDLE', 2],
-    ['those of one worker of two', oneWorker, 'WORKERS_DISAGREE', 'at 10', 0],
-    ['what they counted before', counting(() => ({ uptimeSeconds: 60 })), 'WORKER_URLS_WRONG', 'at 10', 'w0, w1'],
+    ['the same number as the generator', () => {}],
+    ['existing connections of other programs', (run) => (run.others = 2), 'SERVER_NOT_IDLE', 2],
+    ['connections of one worker of two', oneWorker, 'WORKERS_DISAGREE', 'at 10', 0],
+    ['the previous counts again', counting(() => ({ uptimeSeconds: 60 })), 'WORKER_URLS_WRONG', 'at 10', 'w0, w1'],
     [
-      'no negative number of connections',
+      'a negative number of connections',
       counting(() => ({ connections: 0 })),
       'WORKERS_DISAGREE',
       'no connection was open',
       1,
     ],
     ['fewer sockets than connections', openFiles((held) => 30 + held / 2), 'WORKERS_DISAGREE', 'at 20', 10],
-    ['a socket for each connection, and some more', openFiles((held) => 30 + held * 2)],
-    // A connection to a page of metrics, and the probe's; then as many of others as of the run.
-    ['others at the port of the server', toPort((held) => 2 + 2 * held), 'WORKERS_DISAGREE', 'at 10', 10],
-    ['a few others at the port', toPort((held) => held + (held > 0 ? 5 : 0))],
-    ['others that used the port before', toPort((held) => held + 40), 'SERVER_NOT_IDLE'],
+    ['a socket and more for each connection', openFiles((held) => 30 + held * 2)],
+    // One connection to a page of metrics, one of the probe, and as many of other programs as of the run.
+    [
+      'connections of other programs to the port of the server',
+      toPort((held) => 2 + 2 * held),
+      'WORKERS_DISAGREE',
+      'at 10',
+      10,
+    ],
+    ['a few connections of other programs to the port', toPort((held) => held + (held > 0 ? 5 : 0))],
+    ['earlier connections of other programs to the port', toPort((held) => held + 40), 'SERVER_NOT_IDLE'],
   ]);
 });
 
@@ -67,13 +73,13 @@ describe('after the baseline', () => {
     run.context.deployment = async () => partsOf('worker', deployment);
   };
   testWarnings(afterTheBaseline, [
-    ['others come, which is said once', (run) => (run.others = 3), 'WORKERS_DISAGREE', 'at 10', 13],
-    ['parts are replaced', parts({ nginx: '7,9', Redis: 'run-2' }), 'DEPLOYMENT_CHANGED', 'at 10', 'nginx', 'Redis'],
-    ['a part cannot be read', parts({ nginx: '7,8' })],
+    ['new connections of other programs, reported once', (run) => (run.others = 3), 'WORKERS_DISAGREE', 'at 10', 13],
+    ['replaced parts', parts({ nginx: '7,9', Redis: 'run-2' }), 'DEPLOYMENT_CHANGED', 'at 10', 'nginx', 'Redis'],
+    ['a part that cannot be read', parts({ nginx: '7,8' })],
   ]);
 });
 
-it('names a worker that restarts and later counts more than the process before', async (t) => {
+it('reports a worker that restarts and later counts more than its old process', async (t) => {
   let standstill = 0;
   const uptimes = [100, 110, 4, 300];
   const conducted = new ConductedRun(t);
@@ -104,15 +110,21 @@ describe('at full target', () => {
       counting((_, index) => (index === 1 ? { connections: 20 } : {}))(run);
     };
   testWarnings(atFullTarget, [
-    ['others come and go', (run) => (run.strangers = 30), 'WORKERS_DISAGREE', 'after the broadcasts', 30],
-    ['connections end, and the workers do not notice', unnoticed(2), 'PLATEAUS_UNUSABLE', 'still count 2'],
-    ['an engine leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
-    ['the probe’s connection ends, and is no longer one of the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],
+    [
+      'other connections that open and close',
+      (run) => (run.strangers = 30),
+      'WORKERS_DISAGREE',
+      'after the broadcasts',
+      30,
+    ],
+    ['closed connections that the workers do not notice', unnoticed(2), 'PLATEAUS_UNUSABLE', 'still count 2'],
+    ['an engine that leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
+    ['a probe whose connection closes, and no longer belongs to the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],
   ]);
 });
 
 describe('counts of different origins', () => {
-  /** @param read what a count says; the next ramp begins while it is read, and is known to the run a little later */
+  /** @param read reads a count; the next ramp starts meanwhile, and the run learns of it a little later */
   const duringRamp = async (t: TestContext, change: (run: FakeRun, extra: () => number) => void) => {
     const { run, time } = new ConductedRun(t);
     let extra = 0;
@@ -122,7 +134,7 @@ describe('counts of different origins', () => {
     run.arrive(10);
     await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     assert.deepEqual(run.codes, []);
-    // The server has ten more, of which the run hears after half a second.
+    // The server has ten more, which the run learns after half a second.
     extra = 10;
     setTimeout(() => {
       run.arrive(10);
@@ -146,7 +158,7 @@ describe('counts of different origins', () => {
     assert.deepEqual(codes, []);
   });
 
-  it('take an attempt that timed out for one that the server may accept later', async (t) => {
+  it('allow for a timed-out attempt that the server may accept later', async (t) => {
     const { run, time } = new ConductedRun(t);
     run.arrive(10);
     run.status.failed = 2;
@@ -171,14 +183,14 @@ describe('too high a count of the workers', () => {
     return { ...warning, codes: run.codes };
   };
 
-  it('is no connection that ended unnoticed where none of the run ended', async (t) => {
+  it('is not explained by unnoticed closes if the run closed no connection', async (t) => {
     const { codes, message = '', fix } = await counted(t, (run) => (run.others = 6));
     assert.deepEqual(codes, ['WORKERS_DISAGREE']);
     assertNames(message, ['count 206', 'generator 200', "none of the run's connections ended", 'accepted no others']);
     assert.doesNotMatch(`${message} ${fix}`, /firewall|other users/);
   });
 
-  it('is not explained by fewer ends than it is too high', async (t) => {
+  it('is not explained by fewer closes than the difference', async (t) => {
     const { codes, message } = await counted(t, (run) => {
       run.leave(2);
       run.others = 6;
@@ -187,7 +199,7 @@ describe('too high a count of the workers', () => {
     assertNames(message, ['count 204', 'generator 198', 'only 2']);
   });
 
-  it('may be of other users where the workers accepted more than the run made', async (t) => {
+  it('may be due to other users if the workers accepted more than the run made', async (t) => {
     const { codes, fix = '' } = await counted(t, (run) => {
       run.others = 6;
       run.strangers = 6;
@@ -197,7 +209,7 @@ describe('too high a count of the workers', () => {
   });
 });
 
-it('too low a count is not due to an unknown worker where the adapter counts all servers', async (t) => {
+it('too low a count is not due to an unknown worker if the adapter counts all servers', async (t) => {
   const { run, time } = new ConductedRun(t);
   run.arrive(10);
   run.others = -3;
@@ -208,7 +220,7 @@ it('too low a count is not due to an unknown worker where the adapter counts all
   assert.doesNotMatch(fix, /control\.urls/);
 });
 
-describe('a standstill at which the workers', () => {
+describe("a standstill at which the workers' counts", () => {
   const DISAGREE = ['WORKERS_DISAGREE'];
   const nearer = (run: FakeRun, s: number) => {
     run.others = Math.max(1, 20 - s);
@@ -219,7 +231,7 @@ describe('a standstill at which the workers', () => {
     if (run.status.connected === 0) run.arrive(1);
     else run.leave(1);
   };
-  /** What others they count, by seconds; what is warned of, and when. */
+  /** Other connections by seconds, the warnings, and the time of the check. */
   const CASES: [
     what: string,
     count: (run: FakeRun, s: number) => unknown,
@@ -228,11 +240,11 @@ describe('a standstill at which the workers', () => {
     to: number,
   ][] = [
     ['agree after a moment', (run, s) => (run.others = s < 2.5 ? 1 : 0), [], 2.5, 3],
-    ['come no nearer', (run) => (run.others = 3), DISAGREE, 3, 4],
-    ['come nearer, however long it takes', (run, s) => (run.others = Math.max(0, 20 - s)), [], 20, 21],
-    ['come nearer for two minutes', (run, s) => (run.others = 1000 - s), DISAGREE, 120, 130],
-    ['have not come near enough when the next connections come', nearer, DISAGREE, 8, 10],
-    ['cannot be compared, as connections come and go', churn, [], 6, 7],
+    ['never agree', (run) => (run.others = 3), DISAGREE, 3, 4],
+    ['converge, however long it takes', (run, s) => (run.others = Math.max(0, 20 - s)), [], 20, 21],
+    ['converge for more than two minutes', (run, s) => (run.others = 1000 - s), DISAGREE, 120, 130],
+    ['have not converged when the next connections open', nearer, DISAGREE, 8, 10],
+    ['cannot be compared, as connections open and close', churn, [], 6, 7],
   ];
   for (const [what, count, codes, fromSeconds, toSeconds] of CASES) {
     it(what, async (t) => {
@@ -247,7 +259,7 @@ describe('a standstill at which the workers', () => {
     });
   }
 
-  it('have disagreed before is no reason to wait again', async (t) => {
+  it('have disagreed before is not awaited again', async (t) => {
     const { run, time } = new ConductedRun(t);
     run.others = 3;
     const checkpoints = new Checkpoints(run.context);
@@ -258,7 +270,7 @@ describe('a standstill at which the workers', () => {
   });
 });
 
-it('workers disagree where joins name the wrong one, although their sum is right', async (t) => {
+it('workers disagree if joins report the wrong worker, although the sum is right', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
   // The probe and 4 connections on w0, 16 on w1.
@@ -282,7 +294,7 @@ for (const [cpu, code] of [
   ['stands still', 'WORKERS_DISAGREE'],
   ['moves', undefined],
 ] as const) {
-  it(`the CPU time of workers ${cpu} while 400 connections come: ${code ?? 'nothing'}`, async (t) => {
+  it(`the CPU time of workers ${cpu} while 400 connections open: reports ${code ?? 'nothing'}`, async (t) => {
     const { run } = new ConductedRun(t);
     let cpuUs = 7;
     run.context.sampler.cpu = async () => ({ worker: cpu === 'moves' ? cpuUs++ : cpuUs });

@@ -10,7 +10,7 @@ const ofEvent = (event: string): MessagesMeasured => {
   return { steps: [step], seconds: 0, unanswered: [], passedOver: [], workers: [] };
 };
 
-/** Five more are sent at each look. */
+/** Each look at the run finds five more messages. */
 function sending(run: FakeRun): FakeRun {
   let sent = 0;
   run.messages = () => {
@@ -20,7 +20,7 @@ function sending(run: FakeRun): FakeRun {
   return run;
 }
 
-test('the hold is measured in ten parts, from which everything else is kept out', async () => {
+test('the hold is measured in ten parts, and other work of the run is kept outside', async () => {
   const run = sending(new FakeRun({ hold: 0.2 }));
   const measured = ofEvent('batch');
   await measureMessages(run.context, measured);
@@ -36,7 +36,7 @@ test('the hold is measured in ten parts, from which everything else is kept out'
   assert.deepEqual([...new Set(generator.map(({ window }) => window))], ['messages']);
 });
 
-/** A run that is at its end. @param unanswered how many acknowledgements are under way; @returns how often it asked */
+/** A run at its end. @param unanswered number of pending acknowledgements; @returns number of queries */
 async function ended(deadline: number, unanswered: () => number, isStopped = false): Promise<number> {
   const run = new FakeRun({ drain: { quiet: 0, deadline } });
   run.messages = () => ({ sent: 10, unanswered: unanswered(), passedOver: 0 });
@@ -46,7 +46,7 @@ async function ended(deadline: number, unanswered: () => number, isStopped = fal
   return run.asked.length;
 }
 
-test('after the stop, the run waits for acknowledgements: at most up to the deadline, or until it is stopped', async () => {
+test('after the stop, the run waits for acknowledgements until the deadline or a stop', async () => {
   let left = 3;
   assert.equal(await ended(5, () => left--), 4);
   const never = () => 3;
@@ -56,12 +56,12 @@ test('after the stop, the run waits for acknowledgements: at most up to the dead
 
 for (const [what, handled, codes] of [
   ['all', 50, []],
-  ['those around the hold, too', 70, []],
-  ['each twice', 100, ['MESSAGES_DISAGREE']],
-  ['none, as a middleware acknowledges them', 0, ['MESSAGES_DISAGREE']],
+  ['messages around the hold as well', 70, []],
+  ['each message twice', 100, ['MESSAGES_DISAGREE']],
+  ['no message, because a middleware acknowledges it', 0, ['MESSAGES_DISAGREE']],
 ] as const) {
   for (const handler of ['batches', 'ownHandler']) {
-    test(`the workers' ${handler} got ${what}: ${codes.join() || 'no doubt'}`, async () => {
+    test(`the workers' ${handler} received ${what}: reports ${codes.join() || 'nothing'}`, async () => {
       const run = sending(new FakeRun({ hold: 0.05 }));
       const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
       const of = (worker: string, count: number) => ({

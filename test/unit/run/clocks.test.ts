@@ -1,4 +1,4 @@
-/** The workers' clocks: how they are read, and send times and round trips of broadcasts, however they drift or jump. */
+/** Clocks of the workers: readings, and send times and round trips of broadcasts with drifting and jumping clocks. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,7 +12,7 @@ import { perfectResult } from '../../helpers/results.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** Of workers that are so far ahead; each asked one is noted. */
+/** Workers with these clock offsets; `asked` collects each query. */
 function control(offsetsUs: number[], asked: number[]) {
   return {
     clock: async (via: number) => {
@@ -22,7 +22,7 @@ function control(offsetsUs: number[], asked: number[]) {
   };
 }
 
-/** Workers that are so far ahead, of which each on this host or not; their clocks have been read. */
+/** Reads the clocks of workers with these offsets, on this host or elsewhere. */
 async function read(t: TestContext, offsetsUs: number[], here: boolean[]) {
   const asked: number[] = [];
   const asks = control(offsetsUs, asked);
@@ -32,7 +32,7 @@ async function read(t: TestContext, offsetsUs: number[], here: boolean[]) {
   return { asked, asks, time, clocks };
 }
 
-it('one clock on one host is not sampled, and adds no error to latencies', async (t) => {
+it('a shared clock on one host is not sampled, and adds no error to latencies', async (t) => {
   const { asked, time, clocks } = await read(t, [150, 150], [true, false]);
   assertEach(clocks.lines, (line) => `${line.offsetAt(monotonicUs())} ± ${line.boundUs}`, ['0 ± 0', '150 ± 100']);
   asked.splice(0);
@@ -45,7 +45,7 @@ it('one clock on one host is not sampled, and adds no error to latencies', async
   assert.equal(asked.length, 10);
 });
 
-it('a clock of this host that is off nevertheless is taken as it is, and followed', async (t) => {
+it('a clock of this host with an offset is used and sampled', async (t) => {
   const { asked, time, clocks } = await read(t, [5000], [true]);
   assertEach(clocks.lines, (line) => `${line.offsetAt(0)} ± ${line.boundUs}`, ['5000 ± 100']);
   clocks.follow();
@@ -54,7 +54,7 @@ it('a clock of this host that is off nevertheless is taken as it is, and followe
   clocks.close();
 });
 
-it('keeps the last readings of a worker that no longer answers, and ends only for one that never has', async (t) => {
+it('keeps the last readings of a worker that stops answering, and fails only if it never answered', async (t) => {
   const { asks, time, clocks } = await read(t, [5000], [false]);
   const { clock } = asks;
   clocks.follow();
@@ -70,8 +70,8 @@ it('keeps the last readings of a worker that no longer answers, and ends only fo
 });
 
 /**
- * Both workers are an hour ahead, and by as much more as `moreUs` tells of the time of the window.
- * @returns what sends the broadcasts, and when it does, on our clock
+ * Both workers are an hour ahead, plus `moreUs` of the window's time.
+ * @returns what sends the broadcasts, and their times on the run's clock
  */
 function ahead(window: BroadcastWindow, moreUs: (ms: number) => number) {
   const { run, context } = window;
@@ -96,9 +96,9 @@ function ahead(window: BroadcastWindow, moreUs: (ms: number) => number) {
 }
 
 describe('broadcasts', () => {
-  it('have send times on our clock, whatever it drifts', async (t) => {
+  it("have send times on the run's clock, however the worker's clock drifts", async (t) => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 40, interval: 1 } });
-    // Up to 50 millionths, now this way and now that.
+    // Drift of up to 50 millionths in both directions.
     const { measure, sentUs } = ahead(window, (ms) => 800 * Math.sin(ms / 16_000));
     const measured = await measure();
     const errorsUs = measured.sent.map(({ sentAtUs }, index) => sentAtUs - (sentUs[index] ?? 0));
@@ -113,7 +113,7 @@ describe('broadcasts', () => {
   });
 
   for (const byUs of [1_000_000, -1_000_000]) {
-    it(`are followed where a clock jumps by ${byUs / 1000} ms; those near the jump are in doubt, which has a name`, async (t) => {
+    it(`are correct if a clock jumps by ${byUs / 1000} ms; those near the jump are doubtful, with a finding`, async (t) => {
       const window = new BroadcastWindow(t, { broadcasts: { count: 10, interval: 1 } });
       const { measure, sentUs } = ahead(window, (ms) => (ms < 5001 ? 0 : byUs));
       const measured = await measure();
@@ -121,7 +121,7 @@ describe('broadcasts', () => {
       const latency = latencyFigures(measured);
       assert.ok(errorsUs.filter((us) => us > 10).length <= 1, `${errorsUs}`);
       for (const { uncertaintyUs, jumpUs } of latency.clocks) {
-        // Intervals of the line end every ten seconds since boot: until the next reading, the clock may drift.
+        // Intervals of the line end every ten seconds since boot: the clock may drift until the next reading.
         assert.ok(uncertaintyUs >= jumpUs + 10 && uncertaintyUs < jumpUs + 10 + 5000, `${uncertaintyUs} us`);
         assert.ok(jumpUs >= 1_000_000 && jumpUs < 1_001_000, `${jumpUs} us`);
         assert.ok(errorsUs.every((us) => us <= uncertaintyUs));
@@ -137,7 +137,7 @@ describe('broadcasts', () => {
 });
 
 describe('the window', () => {
-  it('has no round trip that the server invents, and says so', async (t) => {
+  it('excludes impossible round trips of the server, and reports them', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.echo = { roundTripUs: 0 };
     const measured = await window.measure();

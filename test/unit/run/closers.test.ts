@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { Closers } from '../../../plugin/run/closers.ts';
 import { until } from '../../../plugin/run/wait.ts';
 
-it('closes in the opposite order, once, whatever fails', async () => {
+it('closes in reverse order, once, despite errors', async () => {
   const closed: string[] = [];
   const errors: unknown[] = [];
   const closers = new Closers((error) => errors.push(error));
@@ -25,7 +25,7 @@ it('closes a resource at once if it was opened too late', async () => {
   assert.ok(closed);
 });
 
-it('does not ask again after the signal', async () => {
+it('does not check again after the signal', async () => {
   const abort = new AbortController();
   let asked = 0;
   const condition = () => {

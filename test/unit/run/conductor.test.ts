@@ -35,7 +35,7 @@ describe('a whole run', () => {
     assert.equal(conductor.released, true);
   });
 
-  it('measures messages in the hold, lets them go on through the broadcasts, and ends them before it counts', async (t) => {
+  it('measures messages in the hold, continues them through the broadcasts, and stops them before it counts', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
     run.measurements.messages = { steps: [], seconds: 0, unanswered: [], passedOver: [], workers: [] };
@@ -49,7 +49,7 @@ describe('a whole run', () => {
     assert.ok(asked.slice(last('messages stop')).includes('snapshots'), 'counted after the end');
   });
 
-  it('forces collections, opens inspectors and profiles in no window whose CPU is measured', async (t) => {
+  it('keeps forced collections, inspectors and profiles out of windows whose CPU is measured', async (t) => {
     const stageOf: [asked: string, stage: Stage][] = [];
     const { run } = await fromTheStart(t, {}, (run, { conductor }) => {
       const note = (asked: string) => void stageOf.push([asked, conductor.stage]);
@@ -72,7 +72,7 @@ describe('a whole run', () => {
     assert.ok(run.asked.indexOf('sampler ends') > run.asked.indexOf('tell release'), 'rows are those of the load');
   });
 
-  it('reads memory at zero, in each pause, after the broadcasts and when all have left: in service, then at rest', async (t) => {
+  it('reads memory at zero, in each pause, after the broadcasts and after the disconnect: in service, then at rest', async (t) => {
     let garbage = 0;
     const { run } = await fromTheStart(t, {}, (run, { conductor }) => {
       const { control, sampler } = run.context;
@@ -105,7 +105,7 @@ describe('a whole run', () => {
   });
 });
 
-it('makes a result in which everything foots', async (t) => {
+it('makes a result in which all sums agree', async (t) => {
   const conducted = new ConductedRun(t);
   await conducted.whole();
   const { result } = conducted;
@@ -121,7 +121,7 @@ it('makes a result in which everything foots', async (t) => {
 });
 
 describe('phases', () => {
-  it('take no plateau in a pause before any arrivals, and none of a phase that the scenario does not have', async (t) => {
+  it('take no plateau in a pause before any arrivals, and none of a phase that the scenario lacks', async (t) => {
     const conducted = new ConductedRun(t, {}, [PAUSE, RAMP, PAUSE]);
     await conducted.prepare();
     await conducted.phase(0);
@@ -131,7 +131,7 @@ describe('phases', () => {
     assert.equal(conducted.run.measurements.plateaus.length, 1, 'the baseline');
   });
 
-  /** Until so many of the ten of its first ramp have connected. */
+  /** Runs until `arrived` of the ten arrivals of the first ramp have connected. */
   const ramped = async (t: TestContext, arrived: number) => {
     const conducted = new ConductedRun(t);
     await conducted.prepare();
@@ -162,7 +162,7 @@ describe('phases', () => {
     assert.deepEqual(column(run.measurements.plateaus, 'connections'), [0, 9]);
   });
 
-  it('take no plateau where connections change while memory is read', async (t) => {
+  it('take no plateau if connections change while memory is read', async (t) => {
     const conducted = await ramped(t, 10);
     const { run } = conducted;
     run.context.control.gc = async () => {
@@ -174,7 +174,7 @@ describe('phases', () => {
     assert.equal(run.measurements.plateaus.length, 1, 'the baseline');
   });
 
-  it('are a window of CPU for each ramp, without the pauses; its units are the connections made', async (t) => {
+  it('have a window of CPU for each ramp, without the pauses, with the connections made as units', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
     await conducted.whole();
     const { ramps, cpu } = conducted.run.measurements;
@@ -206,7 +206,7 @@ describe('phases', () => {
   });
 });
 
-it('waits for users that may be skipped from the first phase with `maxVusers` on', async (t) => {
+it('waits for users that may be skipped from the first phase with `maxVusers', async (t) => {
   const bounded = { ...RAMP, maxVusers: 100 };
   const conducted = new ConductedRun(t, {}, [RAMP, PAUSE, bounded, PAUSE, RAMP, PAUSE]);
   const { population } = conducted.run.context;
@@ -217,6 +217,6 @@ it('waits for users that may be skipped from the first phase with `maxVusers` on
     return settled(arrivals, ...rest);
   };
   await conducted.whole();
-  // The last one is that of the finale.
+  // The last one belongs to the finale.
   assert.deepEqual(mayBeSkipped, [false, true, true, true]);
 });

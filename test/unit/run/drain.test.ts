@@ -1,4 +1,4 @@
-/** What ends with the last broadcast: the wait for its receipts; and who is a member beside those that the ledgers know. */
+/** End of the broadcasts: the wait for receipts, and members that the ledgers do not know. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext, test } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
@@ -10,10 +10,10 @@ import { column } from '../../helpers/columns.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 import { frozenBroadcast, measurements, sent } from '../../helpers/measurements.ts';
 
-/** A time-out in ms, and what comes then. */
+/** A delay in ms, and the event after it. */
 type Later = [ms: number, happens: () => void];
 
-/** At once when the last broadcast is out, and later. */
+/** Events when the last broadcast has been sent, and later ones. */
 type Drain = (run: FakeRun) => Later[];
 
 const trickle =
@@ -21,7 +21,7 @@ const trickle =
   ({ status }) =>
     Array.from({ length: count }, (_, index) => [(index + 1) * 800, () => status.received++]);
 
-/** All but `missing` first copies have come; `late` more come after 3.5 s. */
+/** All but `missing` first copies have arrived; `late` more arrive after 3.5 s. */
 const outstanding =
   (missing: number, late: number): Drain =>
   ({ status }) => {
@@ -34,7 +34,10 @@ const outstanding =
     return [[3500, arrive]];
   };
 
-/** A host with four members is gone after 2 s; of its 16 copies, so many were known, and of other hosts' some come later. */
+/**
+ * A host with four members is lost after 2 s; `known` of its 16 copies were counted, and `late` copies of other hosts
+ * follow.
+ */
 const lostHost =
   (known: number, late = 0): Drain =>
   (run) => [[2000, () => run.lose(4, known)], ...outstanding(16 - known + late, late)(run)];
@@ -44,15 +47,15 @@ const duplicate: Drain = ({ status }) => {
   return [[500, () => status.received++]];
 };
 
-/** Seconds from the last broadcast on; all has been quiet for one, or the deadline of five has come. */
+/** Seconds from the last broadcast until one quiet second, or until the deadline of five. */
 const DRAINS: [what: string, drain: Drain, seconds: number][] = [
-  ['ends when nothing has come for a while', trickle(3), 2.4 + 1],
-  ['ends at its deadline while receipts still come', trickle(20), 5],
-  ['waits for a copy that is outstanding, and no longer', outstanding(1, 1), 3.5 + 1],
-  ['takes no duplicate for a copy that is outstanding', duplicate, 5],
-  ['waits no more for a host that is lost with all copies', lostHost(0), 2],
-  ['waits no more for a host that is lost with some', lostHost(10), 2],
-  ['waits until other hosts have theirs, when one is lost', lostHost(10, 5), 3.5 + 1],
+  ['ends when no copy has arrived for a while', trickle(3), 2.4 + 1],
+  ['ends at its deadline while receipts still arrive', trickle(20), 5],
+  ['ends once an outstanding copy arrives', outstanding(1, 1), 3.5 + 1],
+  ['does not count a duplicate as an outstanding copy', duplicate, 5],
+  ['does not wait for a lost host with all copies', lostHost(0), 2],
+  ['does not wait for a lost host with some copies', lostHost(10), 2],
+  ['waits for copies of other hosts when one is lost', lostHost(10, 5), 3.5 + 1],
 ];
 
 describe('the drain', () => {
@@ -66,14 +69,14 @@ describe('the drain', () => {
     });
   }
 
-  it('is in the CPU of the window, with its receipts', async (t) => {
+  it('is part of the CPU of the window, with its receipts', async (t) => {
     const window = new BroadcastWindow(t);
     const { status } = window.run;
     const { cpu } = await window.measure(() => setTimeout(() => (status.received += 3), 800));
     assert.equal(wholeWindow(cpu.broadcasts)?.units, 43);
   });
 
-  it('expects nothing of a probe that had gone before the broadcasts', async (t) => {
+  it('expects no copy of a probe that disconnected before the broadcasts', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.measurements.probeLeftAtUs = 1;
     window.context.probe.leftAtUs = 1;
@@ -82,7 +85,7 @@ describe('the drain', () => {
     assert.deepEqual(window.run.codes, []);
   });
 
-  it('goes by the round trips where there is no ledger', async (t) => {
+  it('follows the round trips if there is no ledger', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { probe } = window.context;
@@ -94,7 +97,7 @@ describe('the drain', () => {
   });
 });
 
-describe('the sentinel', () => {
+describe('the reference receiver', () => {
   const seen = (changes: Partial<SentinelReceipts> = {}): SentinelReceipts => ({
     ...{ worker: 'w0', joinedAtUs: 1, leftAtUs: undefined, receivedAtUs: new Map([[1, 2]]) },
     ...changes,
@@ -117,11 +120,11 @@ describe('the sentinel', () => {
 
   const MISSING: [what: string, join: Join, message: RegExp][] = [
     ['cannot join', () => Promise.reject(new Error('no answer')), /no answer/],
-    ['leaves during the broadcasts', async () => seen({ leftAtUs: 5 }), /ended/],
-    ['gets none of the broadcasts', async () => seen({ receivedAtUs: new Map() }), /none of 4/],
+    ['disconnects during the broadcasts', async () => seen({ leftAtUs: 5 }), /ended/],
+    ['receives none of the broadcasts', async () => seen({ receivedAtUs: new Map() }), /none of 4/],
   ];
   for (const [what, join, message] of MISSING) {
-    it(`that ${what} is missing`, async (t) => {
+    it(`is reported if it ${what}`, async (t) => {
       const { codes, noticed } = await measured(t, join);
       assert.deepEqual(codes, ['PROBE_INCOMPLETE']);
       assert.match(noticed[0]?.message ?? '', message);
@@ -144,15 +147,33 @@ interface Left {
   room?: string;
 }
 
-/** A broadcast is ordered at 100 and sent at 300; the sentinel gets it at 301. How many may be counted beside the members. */
+/**
+ * A broadcast is ordered at 100 and sent at 300; the reference receiver gets it at 301.
+ * Expected: how many own receivers the server may have counted, or not counted.
+ */
 const OWN: [what: string, left: Left, before: number, after: number][] = [
   ['stay', {}, 0, 0],
-  ['ended before the order', { probeLeftAtUs: 99, sentinelLeftAtUs: 99 }, 0, 0],
-  ['end between the order and the send: may have been counted', { probeLeftAtUs: 100, sentinelLeftAtUs: 299 }, 2, 0],
-  ['end then, and are in another room', { probeLeftAtUs: 200, sentinelLeftAtUs: 200, room: 'capacity:1' }, 0, 0],
-  ['end after the send: may not have been counted', { probeLeftAtUs: 310 }, 0, 1],
-  ['end after the send, with an earlier copy', { probeLeftAtUs: 310, probeReceivedAtUs: 50 }, 0, 1],
-  ['end after the send, with the copy', { probeLeftAtUs: 310, probeReceivedAtUs: 305, sentinelLeftAtUs: 310 }, 0, 0],
+  ['disconnected before the order', { probeLeftAtUs: 99, sentinelLeftAtUs: 99 }, 0, 0],
+  [
+    'disconnect between the order and the send: may have been counted',
+    { probeLeftAtUs: 100, sentinelLeftAtUs: 299 },
+    2,
+    0,
+  ],
+  [
+    'disconnect between the order and the send, in another room',
+    { probeLeftAtUs: 200, sentinelLeftAtUs: 200, room: 'capacity:1' },
+    0,
+    0,
+  ],
+  ['disconnect after the send: may not have been counted', { probeLeftAtUs: 310 }, 0, 1],
+  ['disconnect after the send, with an earlier copy', { probeLeftAtUs: 310, probeReceivedAtUs: 50 }, 0, 1],
+  [
+    'disconnect after the send, with the copy',
+    { probeLeftAtUs: 310, probeReceivedAtUs: 305, sentinelLeftAtUs: 310 },
+    0,
+    0,
+  ],
 ];
 for (const [what, left, before, after] of OWN) {
   it(`own receivers that ${what}`, () => {
@@ -166,21 +187,26 @@ for (const [what, left, before, after] of OWN) {
 }
 
 const here = (seq: number) => frozenBroadcast(seq, [10, 20, 30]);
-/** Of a host that is gone, and had so many connections. */
+/** Row of a lost host with `connections` connections. */
 const gone = (seq: number, connections: number) =>
   frozenBroadcast(seq, [], { expected: connections, lostDisconnected: connections, assumed: true });
 
-/** Rows, members that the server counted for each broadcast, and what is expected in each row. */
+/** Rows, the server's member count of each broadcast, and the expected receivers in each row. */
 const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | null)[], expected: number[]][] = [
-  ['left before a broadcast: no member of it', [here(1), gone(1, 5), here(2), gone(2, 5)], [8, 3], [3, 5, 3, 0]],
-  ['are in several rooms: not all are members', [here(1), gone(1, 50)], [13], [3, 10]],
-  ['are of several engines: together as many as counted', [gone(1, 5), here(1), gone(1, 5)], [10], [5, 3, 2]],
-  ['are not all members: others joined the room', [here(1), gone(1, 5)], [20], [3, 5]],
-  ['were counted by nobody: all may be members', [here(1), gone(1, 5)], [null], [3, 5]],
+  ['left before a broadcast: are no members', [here(1), gone(1, 5), here(2), gone(2, 5)], [8, 3], [3, 5, 3, 0]],
+  ['are in several rooms: are partly members', [here(1), gone(1, 50)], [13], [3, 10]],
+  [
+    'belong to several engines: together as many members as counted',
+    [gone(1, 5), here(1), gone(1, 5)],
+    [10],
+    [5, 3, 2],
+  ],
+  ['are not all members: other connections joined the room', [here(1), gone(1, 5)], [20], [3, 5]],
+  ['have no count: all may be members', [here(1), gone(1, 5)], [null], [3, 5]],
 ];
 for (const [what, rows, counted, expected] of LOST) {
   test(`connections of a lost host ${what}`, () => {
-    // The probe is a member, too.
+    // The probe is a member as well.
     const broadcasts = counted.map((count, index) => ({ ...sent(index + 1, 0), expected: count && count + 1 }));
     const bounded = withLostMembers(rows, measurements({ sent: broadcasts, receiversRoom: 'capacity' }));
     assert.deepEqual(column(bounded, 'expected'), expected);

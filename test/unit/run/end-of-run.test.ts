@@ -1,4 +1,4 @@
-/** How a run ends: after its last phase; or by Ctrl-C, or as its users are gone: at once, and without warnings of what it lacks. */
+/** End of a run after its last phase, by Ctrl-C, or without users: a stopped run ends at once, without warnings. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Stage } from '../../../plugin/run/stage.ts';
@@ -9,7 +9,7 @@ import { assertNames } from '../../helpers/verdict.ts';
 
 const LONG = { hold: 60, broadcasts: { count: 60 }, drain: { quiet: 60, deadline: 60 } };
 
-/** Where it is stopped; what the stage would wait for in vain, and warn of; stages that still come. */
+/** Stage of the stop, an obstacle that the stage would otherwise wait for, and the stages that follow. */
 const STOPS: [Stage, (run: FakeRun) => void, Stage[]][] = [
   ['baseline', ({ context }) => (context.probe.onRoundTrip = () => {}), []],
   ['ramp', () => {}, []],
@@ -21,7 +21,7 @@ const STOPS: [Stage, (run: FakeRun) => void, Stage[]][] = [
 ];
 
 for (const [stage, hinder, after] of STOPS) {
-  it(`ends in stage ${stage} at once, and warns of nothing`, async (t) => {
+  it(`ends in stage ${stage} at once, without warnings`, async (t) => {
     const conducted = new ConductedRun(t, LONG, [RAMP, PAUSE]);
     const { time, run, conductor } = conducted;
     let stoppedMs = 0;
@@ -41,7 +41,7 @@ for (const [stage, hinder, after] of STOPS) {
   });
 }
 
-it('takes no plateau of the arrivals until then', async (t) => {
+it('takes no plateau of the arrivals before the stop', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
   await conducted.prepare();
@@ -52,7 +52,7 @@ it('takes no plateau of the arrivals until then', async (t) => {
   assert.deepEqual([run.measurements.plateaus.length, run.measurements.peakConnections, run.codes], [1, 5, []]);
 });
 
-it('keeps the ledger of the broadcasts until then, also where no worker answers any longer', async (t) => {
+it('keeps the ledger of earlier broadcasts, even if no worker answers', async (t) => {
   const { run } = await fromTheStart(t, LONG, ({ context: { control }, stop }, { conductor }) => {
     const lost = () => Promise.reject(new Error('connection lost'));
     conductor.onStage = () => {
@@ -67,7 +67,7 @@ it('keeps the ledger of the broadcasts until then, also where no worker answers 
   assert.equal(run.measurements.sent.length, 3);
 });
 
-it('during the warm-up does not even begin the series', async (t) => {
+it('during the warm-up does not start the series', async (t) => {
   const { run, stages } = await prepared(t, { warmUp: 10 }, ({ context, stop }) => {
     context.link.warmUp = async () => {
       stop.abort();
@@ -86,7 +86,7 @@ const noRedis = {
 };
 const neverRedis = { ...noRedis, absence: { ...noRedis.absence, sinceUs: undefined } };
 
-it('after the broadcasts does not take the silence of Redis for its loss', async (t) => {
+it('after the broadcasts does not report a silent Redis as lost', async (t) => {
   const { run } = await fromTheStart(t, {}, ({ context, stop }) => {
     context.redis = noRedis;
     context.link.freeze = async () => {
@@ -97,8 +97,8 @@ it('after the broadcasts does not take the silence of Redis for its loss', async
   assert.deepEqual([run.codes, run.measurements.afterBroadcasts], [[], undefined]);
 });
 
-describe('asked what has ended it', () => {
-  /** @param w0 what it says of itself when it is asked for the nth time, if it answers */
+describe('a search for the part that ended', () => {
+  /** @param w0 answer of w0 to the nth query, if any */
   const stopped = async (t: TestContext, w0: (asked: number) => object | undefined, changes = {}) => {
     let asked = 0;
     const { conductor, run, time } = await prepared(t, {}, ({ context: { control }, measurements }) => {
@@ -114,18 +114,18 @@ describe('asked what has ended it', () => {
     return run;
   };
 
-  it('names a worker and Redis that are gone together', async (t) => {
+  it('reports a worker and Redis that ended together', async (t) => {
     const { noticed, measurements } = await stopped(t, () => undefined);
     assert.deepEqual(column(measurements.silentWorkers, 'worker'), ['w0']);
     assertNames(noticed[0]?.message, ['ECONNREFUSED']);
   });
 
-  it('names no process that the user stopped with the run', async (t) => {
+  it('reports no process that the user stopped with the run', async (t) => {
     const { codes, measurements } = await stopped(t, () => undefined, { stoppedByUser: true });
     assert.deepEqual([codes, measurements.silentWorkers], [[], []]);
   });
 
-  it('waits for a restarting worker, to distinguish it from the one before', async (t) => {
+  it('waits for a restarting worker, to distinguish it from its old process', async (t) => {
     const { codes, measurements } = await stopped(t, (asked) => (asked < 5 ? undefined : { instance: 'another' }));
     assert.deepEqual(codes, ['DEPLOYMENT_CHANGED'], 'of Redis');
     assert.equal(measurements.workersAtEnd[0]?.instance, 'another');
@@ -133,7 +133,7 @@ describe('asked what has ended it', () => {
 });
 
 describe('the finale', () => {
-  it('without idle time and broadcasts goes from the last plateau to the disconnect', async (t) => {
+  it('goes from the last plateau to the disconnect without idle time and broadcasts', async (t) => {
     const conducted = new ConductedRun(t, { hold: 0, broadcasts: { count: 0 } }, [RAMP, PAUSE]);
     await conducted.whole();
     const { cpu, sent, frozen, afterBroadcasts } = conducted.run.measurements;
@@ -141,7 +141,7 @@ describe('the finale', () => {
     assert.deepEqual([cpu.idle, cpu.broadcasts, sent, frozen, afterBroadcasts], [[], [], [], [], undefined]);
   });
 
-  /** What w0 and w1 say of their pings, and seconds of the hold of 4 in which CPU is measured. */
+  /** Ping intervals of w0 and w1, and the measured seconds of a hold of 4 s. */
   const PINGS: [everyMs: (string | undefined)[], seconds: number][] = [
     [[], 4],
     [['1500', '1500'], 3],
@@ -179,14 +179,14 @@ describe('the finale', () => {
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
-  it('ends the last ramp and takes a plateau where no pause follows it', async (t) => {
+  it('ends the last ramp and takes a plateau if no pause follows it', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP]);
     await conducted.whole();
     const { plateaus, cpu } = conducted.run.measurements;
     assert.deepEqual([column(plateaus, 'connections'), column(cpu.ramps, 'units')], [[0, 10], [10]]);
   });
 
-  it('knows no residual while connections stay', async (t) => {
+  it('has no residual while connections stay open', async (t) => {
     const { run, time } = await fromTheStart(t, {}, (run) => (run.context.link.tell = () => run.leave(17)));
     assert.ok(time.nowMs >= 120_000);
     assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);
@@ -194,7 +194,7 @@ describe('the finale', () => {
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
-  it('gives many connections more time to leave', async (t) => {
+  it('gives many connections more time to disconnect', async (t) => {
     const conducted = new ConductedRun(t, { broadcasts: { count: 0 } }, [{ duration: 1, arrivalRate: 200_000 }, PAUSE]);
     const { run } = conducted;
     run.context.link.tell = () => void setTimeout(() => run.leave(200_000), 300_000);

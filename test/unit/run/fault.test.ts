@@ -1,4 +1,4 @@
-/** A planned fault, as a run causes and follows it. */
+/** A planned fault, from its start to recovery. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
@@ -11,7 +11,7 @@ import type { StackState } from '../../../server/stack/stack.ts';
 import { FakeRun, workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** Of two workers, nginx and Redis. */
+/** A stack with two workers, nginx and Redis. */
 const state = { workers: [{ id: 'w0' }, { id: 'w1' }], nginxPid: 7, redisNodes: [{ pid: 8 }] } as StackState;
 
 class Deployment {
@@ -27,7 +27,7 @@ class Deployment {
 
 type Happens = (deployment: Deployment, run: FakeRun) => void;
 
-/** @param happens when the fault comes, 5 s after the begin */
+/** @param happens effect of the fault, 5 s after the start */
 async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   const time = new VirtualTime(t);
   const run = new FakeRun();
@@ -58,7 +58,7 @@ async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   return { run, measured, seconds: (time.nowMs - beganMs) / 1000 };
 }
 
-it('comes when it is due, and is over when all have been back for a second', async (t) => {
+it('starts on time, and is over when all connections have been back for a second', async (t) => {
   const { run, measured, seconds } = await suffer(t, 'kill-worker', (deployment, { status }) => {
     deployment.restart('w0');
     status.away = 4;
@@ -93,22 +93,22 @@ const besides: Happens = (one) => {
   one.parts.nginx = '8';
 };
 
-/** What happens; parts that were replaced as planned, workers that restarted beside it, and the warning. */
+/** Effect of the fault, parts replaced as planned, workers that restarted unplanned, and the warning. */
 const CASES: [what: string, StackFault, Happens, replaced: string[], restarted: string[], codes: string[]][] = [
-  ['replaces what it is to replace', 'kill-worker', (one) => one.restart('w0'), ['w0'], [], []],
+  ['replaces the planned part', 'kill-worker', (one) => one.restart('w0'), ['w0'], [], []],
   ['replaces Redis', 'restart-redis', ({ parts }) => Object.assign(parts, { Redis: 'run-2' }), ['Redis'], [], []],
   ['replaces nothing', 'kill-worker', () => {}, [], [], ['FAULT_FAILED']],
   ['restarts a worker twice', 'kill-worker', twice, ['w0'], ['w0'], []],
-  ['comes with others', 'kill-worker', besides, ['w0'], ['w1'], ['DEPLOYMENT_CHANGED']],
+  ['restarts more than the planned part', 'kill-worker', besides, ['w0'], ['w1'], ['DEPLOYMENT_CHANGED']],
 ];
 for (const [what, kind, happens, replaced, restarted, codes] of CASES) {
-  it(`${what}: ${codes[0] ?? 'nothing'}`, async (t) => {
+  it(`${what}: reports ${codes[0] ?? 'nothing'}`, async (t) => {
     const { run, measured } = await suffer(t, kind, happens);
     assert.deepEqual([measured.replaced, measured.restarted, run.codes], [replaced, restarted, codes]);
   });
 }
 
-it('says why causing it failed', async (t) => {
+it('reports why the fault could not be caused', async (t) => {
   const { run, measured } = await suffer(t, 'reload-nginx', () => {
     throw new Error('nginx is not there');
   });

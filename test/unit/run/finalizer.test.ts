@@ -1,4 +1,4 @@
-/** Many more broadcasts than the ledgers have room for, on a clock of the test's own. */
+/** Many more broadcasts than the ledgers have room for, on a virtual clock. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
@@ -14,7 +14,7 @@ import { snapshot } from '../../helpers/measurements.ts';
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
 const SECOND_US = 1e6;
-/** Of 4,000 bytes, as each has room for 1,000 connections. */
+/** Rows of 4,000 bytes, each with room for 1,000 connections. */
 const ROWS = 40;
 
 /** Two processes of two connections each, with room for 40 broadcasts. */
@@ -79,12 +79,12 @@ function load(givesIds: boolean) {
     },
     now: () => nowUs,
     mostOpen: () => mostOpen,
-    /** How many broadcasts have been finalized by now. */
+    /** Number of finalized broadcasts so far. */
     orders: () => orders,
   };
 }
 
-test('500 broadcasts of the run in room for 40: nothing is lost from the sums, and late copies stay late', async () => {
+test('500 broadcasts in room for 40 keep all sums, and late copies stay late', async () => {
   const { finalizer: start, receive, pass, now, mostOpen, result } = load(true);
   const finalizer = start();
   await finalizer.poll();
@@ -94,10 +94,10 @@ test('500 broadcasts of the run in room for 40: nothing is lost from the sums, a
     const times = { emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 };
     finalizer.addPublished({ seq, id, room: AUDIENCE, countedAs: id, ...times });
     pass(1000);
-    // Every tenth misses a connection, and every hundredth reaches nobody.
+    // Every tenth broadcast misses a connection, and every hundredth reaches none.
     if (seq % 100 > 0)
       for (const connection of [0, 1, 2, 3]) if (connection < 3 || seq % 10 > 0) receive(connection, id);
-    // Somebody else's, whose rows would fill the room as well.
+    // Broadcast of another program, whose rows would fill the room as well.
     receive(0, `theirs-${seq}`);
     if (seq > 100 && seq % 50 === 25) receive(3, `run-${seq - 100}`);
     pass(SECOND_US - 1000);
@@ -121,7 +121,7 @@ test('500 broadcasts of the run in room for 40: nothing is lost from the sums, a
   assert.ok(Math.abs((latency.oneWayMs?.p50 ?? 0) - 1) < 0.01);
 });
 
-test('ids of the server: the oldest that are complete go first, and a short run finalizes nothing before its end', async () => {
+test('broadcasts with ids of the server are finalized oldest first, and only when the room fills up', async () => {
   const { finalizer: start, receive, all, pass, now, result, orders } = load(false);
   const finalizer = start();
   await finalizer.poll();
@@ -141,7 +141,7 @@ test('ids of the server: the oldest that are complete go first, and a short run 
   assert.deepEqual([delivery.outside, delivery.late, delivery.frames], [1, 0, 801]);
 });
 
-test('counts copies without room outside if no broadcast can be finalized in time, and reports them', async () => {
+test('counts copies without room as outside if no broadcast can be finalized in time, and reports them', async () => {
   const { finalizer: start, receive, pass, now, result } = load(false);
   const finalizer = start();
   await finalizer.poll();
@@ -168,6 +168,6 @@ test('a complete broadcast is finalized when no copy has come for the quiet time
     await finalizer.poll();
     found.push(orders());
   }
-  // Of 20 in room for 40, those above a quarter of it.
+  // 10 of 20 in room for 40: those above a quarter of it.
   assert.deepEqual(found, [0, 0, 10]);
 });

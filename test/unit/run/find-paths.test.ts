@@ -1,10 +1,10 @@
-/** Which event can be counted, and where its id and time stand. */
+/** Search for a countable event, and for the paths of its id and time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findPaths, type Message } from '../../../plugin/run/broadcasts/find-paths.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
-/** @param make the arguments of the nth message; gets the Unix time in ms at which it arrives */
+/** @param make arguments of the nth message, by its time of arrival (Unix time in ms) */
 function messages(event: string, count: number, make: (index: number, nowMs: number) => unknown[]): Message[] {
   const [epochMs, startUs] = [Date.now(), monotonicUs()];
   return Array.from({ length: count }, (_, index) => ({
@@ -16,23 +16,31 @@ function messages(event: string, count: number, make: (index: number, nowMs: num
 
 const TOKENS = ['f3a9c1d2e4', 'b71e09aa55', '0c5d8871fe'];
 const token = (index: number) => TOKENS[index];
-/** Broadcasts: both connections get the same. */
+/** Paths of broadcasts that two connections receive alike. */
 const pathsOf = (heard: Message[], published?: Set<string>) => findPaths([heard, heard], published);
 
 type Make = (index: number, nowMs: number) => unknown;
 
 describe('an id', () => {
-  /** The argument of three messages, and where the id stands in it. */
+  /** Arguments of three messages, and the expected path of the id. */
   const CASES: [what: string, make: Make, path?: string][] = [
-    ['what no two messages share', (n) => ({ room: 'a', kind: 7, meta: { id: 40 + 3 * n } }), 'meta.id'],
+    ['a value that no two messages share', (n) => ({ room: 'a', kind: 7, meta: { id: 40 + 3 * n } }), 'meta.id'],
     ['a counter', (n) => n, ''],
     ['a token under any name', (n) => ({ n: token(n) }), 'n'],
-    ['named as one, and not a user’s, a counter or a time', (n, at) => ({ at, userId: 2 * n, n, id: token(n) }), 'id'],
-    ['the time, where there is nothing else', (n, at) => ({ price: 100 + n * 5, at }), 'at'],
-    ['each of several in one event', (n) => [0, 1].slice(n % 2).map((nth) => ({ id: `${token(n)}${nth}` })), '*.id'],
-    ['that of a list of one', (n) => [{ id: token(n) }], '0.id'],
-    ['no text', (n) => ({ text: `hello number ${n}` })],
-    ['not what repeats', (n) => ({ id: n % 2 })],
+    [
+      'a token named `id` rather than a user’s id, a counter or a time',
+      (n, at) => ({ at, userId: 2 * n, n, id: token(n) }),
+      'id',
+    ],
+    ['the time if there is nothing else', (n, at) => ({ price: 100 + n * 5, at }), 'at'],
+    [
+      'each of several ids in one event',
+      (n) => [0, 1].slice(n % 2).map((nth) => ({ id: `${token(n)}${nth}` })),
+      '*.id',
+    ],
+    ['the id in a list of one', (n) => [{ id: token(n) }], '0.id'],
+    ['absent in free text', (n) => ({ text: `hello number ${n}` })],
+    ['absent if it repeats', (n) => ({ id: n % 2 })],
   ];
   for (const [what, make, path] of CASES) {
     it(`is ${what}`, () => {
@@ -42,14 +50,14 @@ describe('an id', () => {
     });
   }
 
-  it('is not found in one message, or in what each connection gets for itself', () => {
+  it('is not found in one message, or in messages to single connections', () => {
     assert.equal(pathsOf(messages('said', 1, () => [{ id: 'only-one-1' }])), undefined);
     const own = (name: string) => messages('hello', 3, (index) => [{ id: `${name}-${index}` }]);
     assert.equal(findPaths([own('a'), own('b')]), undefined);
     assert.equal(pathsOf([]), undefined);
   });
 
-  it('that was published counts alone, wherever the server puts it', () => {
+  it('that was published is used, wherever the server puts it', () => {
     const heard = [
       ...messages('tick', 3, (index) => [{ id: index }]),
       ...messages('said', 1, () => [['ann', { body: { ref: 'mine-1' } }]]),
@@ -63,7 +71,7 @@ describe('an id', () => {
 });
 
 describe('a time', () => {
-  /** The server's writing of it, and whether it is used, or why not. */
+  /** Format of the time, and the reason if it is unusable. */
   const CASES: [what: string, write: (ms: number) => unknown, unusable?: RegExp][] = [
     ['in milliseconds', (ms) => ms],
     ['in seconds', (ms) => ms / 1000 + 1e-5],
@@ -73,7 +81,7 @@ describe('a time', () => {
     ['days off', (ms) => ms - 3 * 86_400_000, /3\.0 days/],
   ];
   for (const [what, write, unusable] of CASES) {
-    it(`${what} is ${unusable ? 'named, and not used' : 'found'}`, () => {
+    it(`${what} is ${unusable ? 'reported and unused' : 'found'}`, () => {
       const born = 946_684_800_000;
       const found = pathsOf(messages('said', 3, (id, ms) => [{ id, born, when: write(ms) }]));
       const { path, reason = '' } = found?.unusableTime ?? {};
@@ -83,16 +91,16 @@ describe('a time', () => {
     });
   }
 
-  it('can be the id as well', () => {
+  it('can be the id at the same time', () => {
     assert.deepEqual(pathsOf(messages('price', 3, (_, at) => [{ at }]))?.sentAt, ['0', 'at']);
   });
 });
 
-/** Each player gets a view of its own in the same millisecond; and what tells these messages apart, if they are broadcasts. */
+/** View of each player in the same millisecond, and the id if the views are broadcasts. */
 const VIEWS: [what: string, view: (player: string, tick: number) => object, id?: string][] = [
-  ['something else for each', (me, tick) => ({ me, x: tick * 7.5 })],
-  ['the same for all', (_, tick) => ({ players: [{ x: tick * 7.5 }] }), 't'],
-  ['a number of the tick, whatever else', (me, tick) => ({ me, tick }), 'tick'],
+  ['a different view for each player', (me, tick) => ({ me, x: tick * 7.5 })],
+  ['the same view for all players', (_, tick) => ({ players: [{ x: tick * 7.5 }] }), 't'],
+  ['a tick number in different views', (me, tick) => ({ me, tick }), 'tick'],
 ];
 for (const [what, view, id] of VIEWS) {
   it(`of times alone, with ${what}: ${id ?? 'no broadcasts'}`, () => {

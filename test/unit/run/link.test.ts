@@ -14,7 +14,7 @@ const STATUS: FleetStatus = {
   ...{ received: 7, reached: 7, loopLateMs: 3 },
 };
 
-/** The other end, as an engine of an Artillery worker. */
+/** Engine of an Artillery worker at the other end of the link. */
 class FakeEngine {
   readonly heard: RunMessage[] = [];
   readonly #carrier: Carrier<EngineMessage, RunMessage>;
@@ -24,7 +24,7 @@ class FakeEngine {
     this.#from = from;
     this.#carrier = openThreadCarrier(runId);
     this.#carrier.onMessage = (message) => {
-      if ('from' in message) return; // Another engine's.
+      if ('from' in message) return; // Message for another engine.
       this.heard.push(message);
       const reply = answer(message);
       if (reply) this.send(reply);
@@ -36,7 +36,7 @@ class FakeEngine {
     this.#carrier.send({ from: this.#from, ...report });
   }
 
-  /** It has started, beside others of its host, and reports. */
+  /** Starts beside other engines of its host, and reports. */
   ready(engines = 1, status: Partial<FleetStatus> = {}): void {
     this.send({ type: 'ready', engines });
     this.send({ type: 'status', status: { ...STATUS, ...status } });
@@ -65,7 +65,7 @@ function linked(t: TestContext, options: ConstructorParameters<typeof EngineLink
   return { link, engineOf, connected };
 }
 
-test('statuses add up by host, and of the lateness of loops the largest counts', async (t) => {
+test('adds up statuses by host, and keeps the largest loop delay', async (t) => {
   const { link, engineOf, connected } = linked(t, { hosts: 2 });
   for (const [index, loopLateMs] of [2, 40, 7].entries()) {
     engineOf(`${index}`, answering, index < 2 ? 'a' : 'b').ready(1, { loopLateMs });
@@ -78,7 +78,7 @@ test('statuses add up by host, and of the lateness of loops the largest counts',
   );
 });
 
-test('a run waits for all engines of all hosts', async (t) => {
+test('waits for all engines of all hosts', async (t) => {
   const { link, engineOf, connected } = linked(t, { hosts: 2 });
   const [a1, a2, b1] = [engineOf('1', answering, 'a'), engineOf('2', answering, 'a'), engineOf('1', answering, 'b')];
   let isReady = false;
@@ -93,7 +93,7 @@ test('a run waits for all engines of all hosts', async (t) => {
   await waited;
 });
 
-test('all engines are asked; one that does not answer is given up and counted, and the others’ answers stay', async (t) => {
+test('asks all engines; a silent one times out and is counted, and the other answers stay', async (t) => {
   const { link, engineOf, connected } = linked(t, { replyTimeoutMs: 100 });
   for (const id of ['1', '2']) engineOf(id).ready();
   await connected(10);
@@ -105,7 +105,7 @@ test('all engines are asked; one that does not answer is given up and counted, a
   assert.equal(link.unanswered, 2);
 });
 
-test('engines share in the warm-up; a failure of one, or its silence, is a failure', async (t) => {
+test('engines share the warm-up, which fails if one of them fails or is silent', async (t) => {
   const { link, engineOf, connected } = linked(t, { replyTimeoutMs: 100 });
   let ofSecond: string | undefined;
   const warming =
@@ -130,7 +130,7 @@ test('engines share in the warm-up; a failure of one, or its silence, is a failu
   await assert.rejects(link.warmUp(order), /did not answer/);
 });
 
-test('an engine that connects late gets the start message', async (t) => {
+test('sends the start message to an engine that connects late', async (t) => {
   const { link, engineOf } = linked(t);
   link.start();
   const engine = engineOf('1');
@@ -138,7 +138,7 @@ test('an engine that connects late gets the start message', async (t) => {
   await eventually('start', () => engine.heard.some(({ type }) => type === 'start'));
 });
 
-test('waiting for engines ends with the run', async (t) => {
+test('stops waiting for engines when the run ends', async (t) => {
   const stop = new AbortController();
   const ready = linked(t).link.ready(stop.signal);
   stop.abort(new Error('stopped'));

@@ -1,4 +1,4 @@
-/** What a standstill shows of a server's pages of metrics: those that stand still, or are twice. */
+/** Metrics pages of a server at a standstill: pages without change, and duplicate pages. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { StillFigures } from '../../../plugin/run/checkpoints/metrics-pages.ts';
@@ -6,7 +6,7 @@ import type { PagesReading } from '../../../plugin/samplers/prometheus/page.ts';
 import type { PageFigure } from '../../../plugin/samplers/prometheus/page-figures.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
 
-/** Of w0, w1, … */
+/** Pages of w0, w1, … */
 type Pages = () => PagesReading['figures'][];
 
 const showing =
@@ -21,7 +21,7 @@ const showing =
   };
 
 let count = 0;
-/** Another number each time. */
+/** A new number each time. */
 const next = () => ++count;
 const [W0, W1] = ['http://w0/metrics', 'http://w1/metrics'];
 
@@ -35,21 +35,38 @@ describe('metrics of a server', () => {
   };
 
   testWarnings(fromTheStart, [
-    ['stand still while connections come', showing(() => [{ rssBytes: 5 }]), 'WORKER_URLS_WRONG', 'at 10', W0, 'at 0'],
-    ['stand still of one worker of two, which has no new ones', showing(() => [moving(), { rssBytes: 5 }])],
-    ['so does its CPU time', showing(() => [moving(), moving(7)]), 'WORKER_URLS_WRONG', 'at 10', W1, 'at 0'],
-    ['are one page twice', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
-    ['are alike once, or in their CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
+    [
+      'without change while connections open',
+      showing(() => [{ rssBytes: 5 }]),
+      'WORKER_URLS_WRONG',
+      'at 10',
+      W0,
+      'at 0',
+    ],
+    [
+      'of memory, without change at one worker of two, which has no new connections',
+      showing(() => [moving(), { rssBytes: 5 }]),
+    ],
+    [
+      'of CPU time, without change at one worker of two',
+      showing(() => [moving(), moving(7)]),
+      'WORKER_URLS_WRONG',
+      'at 10',
+      W1,
+      'at 0',
+    ],
+    ['of one page at two URLs', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
+    ['equal once, or equal in CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
   ]);
 
   const page = () => ({ rssBytes: next() });
   testWarnings(afterTheBaseline, [
-    ['are those of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
+    ['of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
   ]);
 });
 
 let reads = 0;
-/** With memory that moves each time. */
+/** Page with memory that changes each time. */
 const page = (figures: Partial<Record<PageFigure, number>>, url = 'http://w0/metrics') => ({
   url,
   reading: { identity: '', figures: { rssBytes: ++reads, ...figures } },
@@ -65,7 +82,7 @@ const WATCHED = [
 ] as const;
 
 for (const { figure, what, least } of WATCHED) {
-  test(`the ${what} that stands still while ${least} connections come, or go, has stopped`, () => {
+  test(`without change in ${what} for ${least} opened or closed connections are stale`, () => {
     const still = new StillFigures();
     const at = (value: number, connections: number) => still.check([page({ [figure]: value })], connections);
     assert.equal(at(7, 0), undefined);
@@ -78,7 +95,7 @@ for (const { figure, what, least } of WATCHED) {
   });
 }
 
-test('gives each of several pages its share of the connections', () => {
+test('have their share of the connections if there are several pages', () => {
   const still = new StillFigures();
   const pages = (last: number) => [page({ cpuSeconds: 7 }), page({ cpuSeconds: last }, 'http://w1/metrics')];
   still.check(pages(1), 0);

@@ -17,7 +17,7 @@ const RAMP = { duration: 2, arrivalRate: 50 };
 const WAVE = [RAMP, { pause: 20 }];
 const COMES_AND_GOES = { scenarios: [{ engine: 'socketio-capacity', flow: [{ think: 5 }] }] };
 
-/** Prepared; each connection leaves `leakBytes` behind, and another 3 MB come with the first wave, and stay. */
+/** Run in which each connection leaks `leakBytes`, and 3 MB more stay after the first wave. */
 async function conducted(t: TestContext, overTime: object, phases: object[], leakBytes = 20_000) {
   const time = new VirtualTime(t);
   const run = new FakeRun({ warmUp: 0, singleRoundTrips: 0, overTime }, { phases }, COMES_AND_GOES);
@@ -52,7 +52,7 @@ async function conducted(t: TestContext, overTime: object, phases: object[], lea
 }
 
 describe('waves', () => {
-  it('are read at their peak, and when all have left; the line begins after the first', async (t) => {
+  it('are read at their peak and after the disconnect; the line begins after the first wave', async (t) => {
     const { time, run, conductor, wave } = await conducted(t, {}, [...WAVE, ...WAVE, ...WAVE, ...WAVE]);
     for (let index = 0; index < 4; index++) await wave(index, 100);
     await time.until(conductor.finale());
@@ -83,7 +83,7 @@ describe('waves', () => {
     assertEach(found?.readings, ({ bytes }) => bytes.workerHeapUsed, [24e6, 25e6]);
   });
 
-  it('without connections at their peak are no measurement', async (t) => {
+  it('without connections at their peak have no reading', async (t) => {
     const { run, phase } = await conducted(t, {}, WAVE);
     await phase(0, () => {
       run.arrive(100);
@@ -94,9 +94,9 @@ describe('waves', () => {
   });
 
   for (const [what, leave] of [
-    ['do not leave before the next one', () => {}],
+    ['stay open until the next wave', () => {}],
     [
-      'come while memory is read',
+      'arrive while memory is read',
       (run: FakeRun) => {
         setTimeout(() => run.leave(100), 5000);
         setTimeout(() => run.arrive(1), 5500);
@@ -115,7 +115,7 @@ describe('waves', () => {
 });
 
 describe('churn', () => {
-  it('is read at its interval, and its line begins when the first generation has left', async (t) => {
+  it('is read at its interval, and its line begins when the first generation has disconnected', async (t) => {
     const { run, phase } = await conducted(t, { every: 10 }, [{ duration: 120, arrivalRate: 10 }]);
     setInterval(() => run.arrive(10), 1000);
     setTimeout(() => setInterval(() => run.leave(10), 1000), 25_000);
@@ -137,7 +137,7 @@ it('a run of days keeps few readings, and still finds a leak', async (t) => {
   const run = new FakeRun();
   run.arrive(500);
   run.context.sampler.reading = async () => {
-    // Ten have come and ten have left for each second.
+    // Ten connections opened and closed for each second.
     const left = Math.round(time.nowMs / 100);
     run.status.ended = { [OWN_DISCONNECT]: left };
     return readingsOf({ workerHeapUsed: 20e6 + left * 200 });

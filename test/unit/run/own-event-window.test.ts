@@ -1,4 +1,4 @@
-/** What a run keeps while a server of somebody else's broadcasts: the parts in which CPU is read, and rows of broadcasts. */
+/** Broadcasts of the user's server: parts of the CPU window, and rows of broadcasts. */
 import assert from 'node:assert/strict';
 import { it, type TestContext, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
@@ -15,10 +15,10 @@ import { FakeRun } from '../../helpers/fake-run.ts';
 import { frozenBroadcast, hookConfig, measurements } from '../../helpers/measurements.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** What the server or the publishers do from the beginning of the window on. */
+/** Events of the server or the publishers from the start of the window. */
 type Happens = (run: FakeRun, time: VirtualTime) => RunContext['publishers'];
 
-/** Ten members. @returns units and seconds of each part */
+/** A room of ten members. @returns units and seconds of each part */
 async function partsOf(t: TestContext, happens: Happens, delivery: object, drain = { quiet: 1, deadline: 2 }) {
   const time = new VirtualTime(t);
   const run = new FakeRun({ drain });
@@ -52,22 +52,22 @@ it('begin with a broadcast of the publishers', async (t) => {
     },
   });
   const parts = await partsOf(t, publishing, { publish: { count: 5 }, seconds: 10 });
-  // The first one has the wait before it, the last one the drain.
+  // The first part includes the wait before it, the last one the drain.
   assertEach(parts, (part) => part, [[10, 4], ...Array(4).fill([10, 2])]);
 });
 
-/** @returns copies after that time, of which the last one of ten comes then */
+/** @returns number of copies by time; the tenth arrives at `lastMs` */
 const lastAt = (lastMs: number) => (ms: number) => (ms < lastMs ? 9 : 10);
 
-/** Copies of one broadcast that the server sent by itself, by milliseconds after the window; and how long the drain is. */
+/** Copies of one broadcast of the server, by milliseconds after the window, and the length of the drain. */
 const DRAINS: [what: string, reachedAt: (ms: number) => number, drainSeconds: number][] = [
-  ['as long as nothing else comes for a while, where all have come', lastAt(0), 3],
-  ['as long after the last copy', lastAt(4000), 7],
-  ['up to its deadline, where a copy never comes', lastAt(Number.POSITIVE_INFINITY), 12],
-  ['longer than its deadline, while copies come', (ms) => Math.min(10, Math.max(0, Math.floor(ms / 4000))), 43],
+  ['quiet time after the last copy, if all have arrived', lastAt(0), 3],
+  ['quiet time after a late last copy', lastAt(4000), 7],
+  ['its deadline, if a copy never arrives', lastAt(Number.POSITIVE_INFINITY), 12],
+  ['longer than its deadline while copies arrive', (ms) => Math.min(10, Math.max(0, Math.floor(ms / 4000))), 43],
 ];
 for (const [what, reachedAt, drainSeconds] of DRAINS) {
-  it(`the last one has the drain: ${what}`, async (t) => {
+  it(`the last one includes the drain: ${what}`, async (t) => {
     const broadcasting: Happens = ({ context }, time) => {
       const firstAtUs = monotonicUs() + 1;
       context.link.sight = async () => {
@@ -82,13 +82,13 @@ for (const [what, reachedAt, drainSeconds] of DRAINS) {
   });
 }
 
-/** Broadcast n reaches two connections of one process after n and n + 1 ms, and none of the other process's one. */
+/** Broadcast n reaches two connections of one process after n and n + 1 ms, and none of the other process. */
 function pages(seq: number) {
   const lost = { process: 1, expected: 1, received: 0, lostConnected: 1, firstUs: 0, lastUs: 0 };
   return [frozenBroadcast(seq, [seq * 1000, seq * 1000 + 1000]), frozenBroadcast(seq, [], lost)];
 }
 
-test('a row stands for as many broadcasts as it must, and no sum changes', () => {
+test('a row can represent several broadcasts without changing any sum', () => {
   const rows = new Rows(4);
   const count = 19;
   for (let seq = 1; seq <= count; seq++) {

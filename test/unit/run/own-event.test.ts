@@ -6,7 +6,7 @@ import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
 
 const AT_US = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;
-/** What is written, the microseconds after noon that it means, and to how many it is known. */
+/** Written value, microseconds after noon that it represents, and its resolution. */
 const TIMES: [written: unknown, us: number, resolutionUs: number][] = [
   [AT_US / 1e6, 0, 1e6],
   [AT_US / 1e6 + 0.25, 250_000, 1],
@@ -19,7 +19,7 @@ const TIMES: [written: unknown, us: number, resolutionUs: number][] = [
   ['2026-11-22T12:00:00.001002+00:00', 1002, 1],
   ['2026-11-22T13:00:00.5+01:00', 500_000, 1e5],
 ];
-test('times by their magnitude and notation', () => {
+test('parses times by their magnitude and notation', () => {
   for (const [written, us, resolutionUs] of TIMES) {
     const instant = instantOf(written) ?? assert.fail(`${written}`);
     assert.deepEqual([Math.round(instant.epochUs - AT_US), instant.resolutionUs], [us, resolutionUs], `${written}`);
@@ -35,7 +35,7 @@ const stamped = (sentAtMonotonicUs: number, firstAtUs: number) => ({
   sentAt: (sentAtMonotonicUs + OFFSET_US) / 1000,
 });
 
-test('times that agree with our clock are used; before its receipt, and never after it', () => {
+test("times that agree with the run's clock are used: before the receipt, and never after it", () => {
   const found = sentTimes([stamped(1000, 4000), stamped(5000, 4500)], OFFSET_US);
   assert.deepEqual('atUs' in found && found.atUs.map(Math.round), [1000, 4500]);
 });
@@ -76,7 +76,7 @@ test('merges the ids of several processes by their first receipt', () => {
   });
 });
 
-/** Two broadcasts; of the run's own ids if the payload has the time that it wrote. */
+/** Two broadcasts, with ids of the run if the payload has the time of the publisher. */
 function broadcasts(sentAt: (seq: number) => string | number | undefined, own?: number) {
   return [1, 2].map((seq) => ({
     ...{ seq, id: `p${seq}`, membersAtUs: seq * 1000 + 5, intendedAtUs: seq * 1000 },
@@ -93,15 +93,17 @@ test('finalizes a published broadcast without any receiver', () => {
 });
 
 const agoMs = (us: number) => (measureEpochOffsetUs() + monotonicUs() - us) / 1000;
-/** What stands in two broadcasts emitted 30 ms ago, what the publisher wrote; what latency counts from, or why not. */
+/**
+ * Times in two broadcasts emitted 30 ms ago, time of the publisher, start of the latency, and the reason if unusable.
+ */
 const BASES: [what: string, sentAt: (seq: number) => string | number, own: number | undefined, string, RegExp?][] = [
-  ['what a publisher wrote, however the server writes it', (seq) => String(1.7e12 + seq), 1.7e12, 'publisher'],
-  ['what the server set before the emit', () => agoMs(5e6), 1, 'publisher', /5\.0 s before/],
-  ['what the server set after it', () => agoMs(10_000), 1, 'payload'],
-  ['no time, without a publisher', (seq) => 4 + seq, undefined, 'first receipt', /^5 /],
+  ["the publisher's time, in any format of the server", (seq) => String(1.7e12 + seq), 1.7e12, 'publisher'],
+  ["the server's time before the emit", () => agoMs(5e6), 1, 'publisher', /5\.0 s before/],
+  ["the server's time after the emit", () => agoMs(10_000), 1, 'payload'],
+  ['an unusable time, without a publisher', (seq) => 4 + seq, undefined, 'first receipt', /^5 /],
 ];
 for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
-  test(`latency of ${what} counts from ${from}`, () => {
+  test(`latency with ${what} counts from ${from}`, () => {
     const basis = new LatencyBasis(true, own === undefined ? 'first receipt' : 'publisher');
     const [order] = basis.orders(
       broadcasts(sentAt, own).map((one) => ({ ...one, membersAtUs: monotonicUs() - 30_000 })),
@@ -111,7 +113,7 @@ for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
   });
 }
 
-test('keeps the start of latency: a later broadcast without a usable time has no latency', () => {
+test('a later broadcast without a usable time has no latency', () => {
   const basis = new LatencyBasis(true, 'first receipt');
   const [timed] = basis.orders(broadcasts(() => Date.now()));
   assert.equal(typeof timed?.latencyFromAtUs, 'number');
@@ -121,7 +123,7 @@ test('keeps the start of latency: a later broadcast without a usable time has no
   assert.match(basis.unusable ?? '', /"soon"/);
 });
 
-test('the offset of the clocks is right wherever the process was off the CPU around a tick', () => {
+test('the clock offset is right even if the process was off the CPU around a tick', () => {
   const offsetUs = 5_000_000_300;
   for (let stopped = 0; stopped < 200; stopped++) {
     const [stoppedAt, beforeIt] = [stopped >> 1, stopped % 2 === 0];

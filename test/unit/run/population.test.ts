@@ -10,31 +10,31 @@ const never = new AbortController().signal;
 const all = (count: number) => ({ count, mayBeSkipped: false });
 const some = (count: number) => ({ count, mayBeSkipped: true });
 
-describe('as the fleets count them', () => {
-  /** Ten arrivals, of which one failed. */
+describe('counts of the fleets', () => {
+  /** Ten arrivals, one of them failed. */
   const QUIET: FleetStatus = { ...NO_STATUS, started: 10, connected: 9, joined: 9, holding: 9, failed: 1 };
   const SKIPPED = { started: 4, connected: 4, holding: 4, failed: 0 };
 
-  /** What differs, and what it becomes after some time; seconds until the connections are settled, if ever. */
+  /** Differing counts, counts after some time, and seconds until the connections are settled, if ever. */
   const CASES: [
     what: string,
     now: Partial<FleetStatus>,
     later: [ms: number, Partial<FleetStatus>],
     seconds?: number,
   ][] = [
-    ['everybody holds or has failed', {}, [0, {}], 0],
+    ['all hold or have failed', {}, [0, {}], 0],
     ['not all have started', { started: 9 }, [0, {}]],
-    ['others run on another engine', { started: 6, connected: 5, holding: 5, others: 4 }, [0, {}], 0],
+    ['some run on another engine', { started: 6, connected: 5, holding: 5, others: 4 }, [0, {}], 0],
     ['one connects', { connecting: 1 }, [0, {}]],
     ['one joins', { joining: 1 }, [0, {}]],
     ['one upgrades', { upgrading: 1 }, [0, {}]],
-    // Then it takes a second of quiet.
+    // A second of quiet follows.
     ['a flow has no `hold`', { holding: 0, joining: 1 }, [3000, { joining: 0 }], 4],
     ['processes report later than the engine', { connected: 8, joining: 1 }, [3000, { joining: 0 }], 4],
     ['arrivals may be skipped', SKIPPED, [900, { started: 6, connected: 6, holding: 6 }], 2],
   ];
   for (const [what, now, [ms, changes], seconds] of CASES) {
-    it(`connections are settled after ${seconds ?? '–'} s where ${what}`, async (t) => {
+    it(`settle after ${seconds ?? '–'} s where ${what}`, async (t) => {
       const time = new VirtualTime(t);
       const status = { ...QUIET, ...now };
       setTimeout(() => Object.assign(status, changes), ms);
@@ -45,7 +45,7 @@ describe('as the fleets count them', () => {
     });
   }
 
-  it('they are gone when none is left', async (t) => {
+  it('are gone when none is left', async (t) => {
     const time = new VirtualTime(t);
     const status = { ...QUIET, connected: 1 };
     const population = new FleetPopulation({ status });
@@ -55,7 +55,7 @@ describe('as the fleets count them', () => {
     assert.equal(population.connections(), 0);
   });
 
-  it('does not wait for them after the run has ended', async (t) => {
+  it('are not awaited after the run has ended', async (t) => {
     const time = new VirtualTime(t);
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 20);
@@ -66,7 +66,7 @@ describe('as the fleets count them', () => {
   });
 });
 
-describe('as the workers count them', () => {
+describe('counts of the workers', () => {
   function start(t: TestContext) {
     const time = new VirtualTime(t);
     let counts: number[] | undefined = [0, 0];
@@ -78,7 +78,7 @@ describe('as the workers count them', () => {
     };
     const population = new ServerPopulation({ stats });
     t.after(() => population.close());
-    /** @param now of each worker; nothing where one does not answer */
+    /** @param now count of each worker; empty if none answers */
     const count = async (...now: number[]) => {
       counts = now.length > 0 ? now : undefined;
       await time.pass(600);
@@ -87,13 +87,13 @@ describe('as the workers count them', () => {
     return { time, population, count, polls: () => polls };
   }
 
-  it("connections are the sum without the probe's, and as they were while a worker does not answer", async (t) => {
+  it('are the sum without the probe, and keep their value while a worker does not answer', async (t) => {
     const { count } = start(t);
     assert.deepEqual([await count(4, 3), await count()], [6, 6]);
     assert.equal(await count(0, 0), 0, 'none is less than none');
   });
 
-  it('they are settled when all have arrived, and gone when none is left', async (t) => {
+  it('are settled when all have arrived, and gone when none is left', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     assert.equal(await time.until(population.settled(all(7), 1000, never)), false);
@@ -103,7 +103,7 @@ describe('as the workers count them', () => {
     assert.equal(await population.gone(0, never), true);
   });
 
-  it('have settled in phases that may skip arrivals once none came for longer than a poll', async (t) => {
+  it('are settled in phases that may skip arrivals once none arrived for longer than a poll', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     const before = time.nowMs;
@@ -111,7 +111,7 @@ describe('as the workers count them', () => {
     assert.ok(time.nowMs - before >= 1500 && time.nowMs - before < 1800, `${time.nowMs - before} ms`);
   });
 
-  it('does not poll them after the end', async (t) => {
+  it('are not polled after the end', async (t) => {
     const { time, population, polls } = start(t);
     population.close();
     await time.pass(2000);

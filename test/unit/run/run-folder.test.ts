@@ -11,18 +11,18 @@ import { describeError } from '../../../protocol/codes/errors.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-test('a scenario is named by its file, and its command by the path that was given', () => {
+test('a scenario has the name of its file, and its command the given path', () => {
   assert.deepEqual([scenarioName('load/chat.yaml'), scenarioFile('load/chat.yaml')], ['chat', 'load/chat.yaml']);
   assert.equal(scenarioFile('/home/somebody/load/chat.yaml'), 'chat.yaml');
 });
 
-test('a result is written whole, and `latest` leads to it', (t) => {
+test('a result is written as a whole, and `latest` links to it', (t) => {
   const { runFolder, results } = open(t);
   runFolder.write(perfectResult());
   assert.deepEqual(readResult(join(results, 'latest')), perfectResult());
 });
 
-test('an impossible figure is refused by its key, and the rest of the result is kept', (t) => {
+test('an impossible figure is reported by its key, and the rest of the result is kept', (t) => {
   const { runFolder, results } = open(t);
   const result = perfectResult();
   result.connections.peak = Number.NaN;
@@ -45,7 +45,7 @@ for (const [what, put] of Object.entries({
   folder: (path: string) => fs.mkdirSync(path),
   file: (path: string) => fs.writeFileSync(path, 'mine'),
 })) {
-  test(`a ${what} in the place of \`latest\` is left alone, and said before anything is measured`, (t) => {
+  test(`a ${what} named \`latest\` is kept, and reported before the measurement`, (t) => {
     const { results } = open(t);
     put(join(results, 'latest'));
     const before = fs.readdirSync(results);
@@ -54,7 +54,7 @@ for (const [what, put] of Object.entries({
   });
 }
 
-test('a folder that takes the place of `latest` during the run is left alone, too', (t) => {
+test('a folder named `latest` that appears during the run is kept', (t) => {
   const { runFolder, results } = open(t);
   fs.mkdirSync(join(results, 'latest'));
   assert.equal(runFolder.write(perfectResult()), join(runFolder.directory, 'result.json'));
@@ -63,13 +63,13 @@ test('a folder that takes the place of `latest` during the run is left alone, to
   assert.deepEqual(fs.readdirSync(runFolder.directory), ['result.json']);
 });
 
-test('results that cannot have a folder are refused with the reason', (t) => {
+test('reports why a folder for results cannot be made', (t) => {
   const { results } = open(t);
   fs.writeFileSync(join(results, 'file'), '');
   assert.throws(() => new RunFolder(join(results, 'file/results'), 'run'), unwritable('ENOTDIR'));
 });
 
-test('a folder that is removed during the run is reported, and not half made again', (t) => {
+test('a folder that is removed during the run is reported, and not made again', (t) => {
   const { runFolder, results } = open(t);
   fs.rmSync(results, { recursive: true });
   const failures: unknown[] = [];
@@ -82,11 +82,11 @@ test('a folder that is removed during the run is reported, and not half made aga
   runFolder.discard();
 });
 
-test('a disk without room is reported, and has nothing half-written', {
+test('a full disk is reported, and leaves no partial file', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { results } = open(t);
-  // Files may not grow beyond 1 KB, which looks the same: the first part of a file is written, and then no more.
+  // A file size limit of 1 KB looks like a full disk: the first part of a file is written, and then no more.
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const script = `
     import { execFileSync } from 'node:child_process';
@@ -110,7 +110,7 @@ test('a disk without room is reported, and has nothing half-written', {
   assert.deepEqual([others, fs.existsSync(join(results, 'latest'))], [[], false]);
 });
 
-/** As the user reads the error, with its cause and what to do. */
+/** Error as the user reads it, with cause and fix. */
 function unwritable(cause: string): (error: unknown) => boolean {
   return (error) => new RegExp(`^FILE_UNWRITABLE: .*\\n {2}cause: ${cause}.*\\n {2}fix: `).test(describeError(error));
 }

@@ -1,4 +1,4 @@
-/** What a run asks of its target before any load: whose processes they are, which workers, what they take. */
+/** Checks of the target before any load: its processes, its workers, their payload limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requireWorkers } from '../../../plugin/run/target/require-workers.ts';
@@ -20,18 +20,18 @@ const NEITHER = { control: undefined, stack: undefined };
 const controlled = (urls: string[]) => hookConfig({ control: { urls, token: 'token-of-the-tests' } });
 
 for (const [what, workers, pids] of [
-  ['of this machine are read', [worker(7), worker(8)], [7, 8]],
-  ['are read all or none, as one is elsewhere', [worker(7), worker(8, { ...here, kernel: 'another' })], []],
-  ['in a container have numbers that mean others here', [worker(1, { ...here, pidNamespace: 'pid:[1]' })], []],
+  ['on this machine are read', [worker(7), worker(8)], [7, 8]],
+  ['partly on another machine are not read', [worker(7), worker(8, { ...here, kernel: 'another' })], []],
+  ['in a container with a separate PID namespace are not read', [worker(1, { ...here, pidNamespace: 'pid:[1]' })], []],
 ] as const) {
   test(`workers ${what}`, async () => {
-    // As through a tunnel: the address says nothing of the machine behind it.
+    // Addresses of a tunnel hide the machine behind it.
     const target = await open(controlled(workers.map((_, index) => `http://127.0.0.1:${4000 + index}`)));
     assert.deepEqual((await target.pids([...workers])).worker, pids);
   });
 }
 
-test('a token that crosses the network unencrypted is reported, once for all its workers', async () => {
+test('reports an unencrypted token once for all workers', async () => {
   const warnings = async (...urls: string[]) => {
     const logged: string[] = [];
     await open(controlled(urls), (text) => logged.push(text));
@@ -72,13 +72,13 @@ function check(workers: ReturnType<typeof named>[], servers: (number | undefined
 const alone = [named('w0', 'a')];
 const two = [named('w0', 'a'), named('w1', 'b')];
 
-test('workers that are all, or whose adapter does not tell', async () => {
+test('accepts workers if all are known, or if the adapter has no count', async () => {
   assert.deepEqual(await check(two, [2]), []);
   assert.deepEqual(await check(two, [1]), [], 'they have no adapter in common');
   assert.deepEqual(await check(alone, [undefined]), []);
 });
 
-test('refuses one process behind two addresses, and two workers with one name', async () => {
+test('refuses one process at two addresses, and two workers with one name', async () => {
   for (const [second, message] of [
     [named('w0', 'a'), /2 .* same process, w0/],
     [named('w0', 'b'), /2 .* same name, w0/],
@@ -87,7 +87,7 @@ test('refuses one process behind two addresses, and two workers with one name', 
   }
 });
 
-test('waits for a worker that the adapter still counts, but not for an unnamed one', async (t) => {
+test('waits for a worker that the adapter still counts, but not for an unknown one', async (t) => {
   const time = new VirtualTime(t);
   const [line] = await time.until(check(alone, [2, 2, 1]));
   assert.match(line ?? '', /2 servers.* 1;/);
@@ -101,13 +101,13 @@ const limited = (maxHttpBufferSize: string, index: number) => ({
   server: { kind: 'own' as const, tunings: {}, options: { maxHttpBufferSize } },
 });
 
-/** Limits of the workers; the one that refuses the payload, which the probe could not send back. */
+/** Limits of the workers, and the limit that refuses the payload. */
 const CASES: [what: string, bytes: number, limits: string[], refusedBy?: string, binary?: boolean][] = [
-  ['beyond the limit of one worker', 4_000_000, ['10000000', '1000000'], '1000000'],
+  ['above the limit of one worker', 4_000_000, ['10000000', '1000000'], '1000000'],
   ['text without room for its envelope', 1_000_000, ['1000000'], '1000000'],
-  ['an attachment, which has none', 1_000_000, ['1000000'], undefined, true],
+  ['binary at the limit, which needs no envelope', 1_000_000, ['1000000'], undefined, true],
   ['text within the limit', 999_000, ['1000000']],
-  ['beyond a limit that nobody tells', 4_000_000, ['not set']],
+  ['above an unknown limit', 4_000_000, ['not set']],
   ['without control ports', 4_000_000, []],
 ];
 for (const [what, bytes, limits, refusedBy, binary = false] of CASES) {

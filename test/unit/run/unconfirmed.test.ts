@@ -1,4 +1,4 @@
-/** Broadcasts whose confirmation is late or never comes: the copies decide whether they were sent. */
+/** Broadcasts with a late or missing confirmation: their copies show whether they were sent. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -20,14 +20,14 @@ async function measure(t: TestContext, options: object, publisher: Publisher) {
 }
 
 describe('a server that needs longer for a broadcast than the interval', () => {
-  it('has its backlog waited for while it gets shorter, although that takes longer than the deadline', async (t) => {
+  it('gets more time than the deadline while its backlog shrinks', async (t) => {
     const options = { ...TOO_FAST, drain: { quiet: 1, deadline: 2 } };
     const { window, delivery } = await measure(t, options, { needsMs: 160 });
     assert.equal(delivery.received, 120 * MEMBERS);
     assert.ok(window.drainSeconds > 7, `${window.drainSeconds} s`);
   });
 
-  it('is waited for ten deadlines at most; then the tail is cut, and missing copies are not lost', async (t) => {
+  it('gets ten deadlines at most; then the tail is cut, and missing copies are not lost', async (t) => {
     const options = { ...TOO_FAST, drain: { quiet: 0.5, deadline: 1 } };
     const { window, measured } = await measure(t, options, { needsMs: 400 });
     assert.ok(window.drainSeconds > 10 && window.drainSeconds < 11, `${window.drainSeconds} s`);
@@ -38,8 +38,8 @@ describe('a server that needs longer for a broadcast than the interval', () => {
   });
 });
 
-describe('a broadcast whose confirmation does not come', () => {
-  it('was sent if copies of it came: its latency counts from the intended time', async (t) => {
+describe('an unconfirmed broadcast', () => {
+  it('was sent if copies of it arrived: its latency counts from the intended time', async (t) => {
     const { measured, delivery } = await measure(t, {}, { needsMs: 40, loses: 2 });
     assert.deepEqual(column(measured.sent, 'seq').toSorted(), [1, 2, 3, 4]);
     assert.deepEqual([measured.unsent, measured.unknown], [[], []]);
@@ -51,7 +51,7 @@ describe('a broadcast whose confirmation does not come', () => {
     assert.equal(rows[1]?.early, 0);
   });
 
-  it('was sent if the reference receiver alone has a copy', async (t) => {
+  it('was sent if only the reference receiver has a copy', async (t) => {
     const window = new BroadcastWindow(t);
     publisherOf(window, { needsMs: 40, loses: 2, sendsLost: false });
     const receivedAtUs = new Map([1, 2, 3, 4].map((seq) => [seq, 1]));
@@ -61,13 +61,13 @@ describe('a broadcast whose confirmation does not come', () => {
     assert.deepEqual([column(sent, 'seq').toSorted(), unknown], [[1, 2, 3, 4], []]);
   });
 
-  it('delays the drain until it is quiet for a while, and not to the deadline', async (t) => {
+  it('delays the drain until it is quiet for a while, but not to the deadline', async (t) => {
     const options = { drain: { quiet: 1, deadline: 60 } };
     const { window } = await measure(t, options, { needsMs: 0, loses: 4, sendsLost: false });
     assert.ok(window.drainSeconds >= 4.5 && window.drainSeconds < 6, `${window.drainSeconds} s`);
   });
 
-  it('is waited for while its worker may still confirm it', async (t) => {
+  it('is awaited while its worker may still confirm it', async (t) => {
     const window = new BroadcastWindow(t);
     const { control } = window.context;
     const { broadcast } = control;

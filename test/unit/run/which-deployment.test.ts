@@ -1,4 +1,4 @@
-/** Which deployment a run measures, by its settings and the stack that is up; and what it says where another program listens. */
+/** Choice of the deployment, from settings and running stack, and errors if another program listens. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -30,7 +30,7 @@ async function refusal(settings: ReturnType<typeof stackAt>, found: Parameters<t
 
 const foreign = (t: TestContext, host?: string) => listen(t, createServer(), host);
 
-test('a free port of this machine is no reason to start anything; the option `stack` is', async () => {
+test('a free port starts nothing; the option `stack` does', async () => {
   const port = await freePort();
   const target = `http://127.0.0.1:${port}`;
   assert.deepEqual(await whichDeployment(hookConfig({}, { target }), DOWN), { kind: 'own' });
@@ -40,7 +40,7 @@ test('a free port of this machine is no reason to start anything; the option `st
   assert.deepEqual(await whichDeployment(stackAt(port, profile), DOWN), planned);
 });
 
-test('a port that another program has is refused with its name and pid, and with TARGET to mean it', async (t) => {
+test('refuses a port that another program uses, with its name and pid, and suggests TARGET', async (t) => {
   const port = await foreign(t);
   const said = await refusal(stackAt(port));
   assert.match(said, new RegExp(`^PORT_UNAVAILABLE: port ${port} .* taken by \\S.* \\(pid ${process.pid}\\)\\n`));
@@ -49,13 +49,13 @@ test('a port that another program has is refused with its name and pid, and with
   assert.deepEqual(await whichDeployment(meant, DOWN), { kind: 'own' });
 });
 
-test('a listener on all addresses takes the port, and one on ::1 alone does not', async (t) => {
+test('a listener on all addresses takes the port; one on ::1 alone does not', async (t) => {
   assert.match(await refusal(stackAt(await foreign(t, '::'))), new RegExp(`pid ${process.pid}`));
   const port = await foreign(t, '::1');
   assert.equal((await whichDeployment(stackAt(port), DOWN)).kind, 'planned');
 });
 
-test('this checkout’s stack is used at its port, by its address in TARGET, too', async (t) => {
+test('this checkout’s stack is used at its port, also through its address in TARGET', async (t) => {
   const port = await foreign(t);
   const found = upAt(port);
   const used = { kind: 'up', stack: found.stack };
@@ -68,7 +68,7 @@ test('this checkout’s stack is used at its port, by its address in TARGET, too
     assert.deepEqual(await whichDeployment(hookConfig({}, { target }), found), { kind: 'own' }, target);
 });
 
-test('a stack of another checkout is refused, and a stack at another port is named', async (t) => {
+test('refuses a stack of another checkout, and reports a stack at another port', async (t) => {
   const port = await foreign(t);
   const other = upAt(port, { checkout: '/srv/other' });
   assert.match(await refusal(stackAt(port), other), /^PORT_UNAVAILABLE: .*another checkout, \/srv\/other\n.*TARGET=/);

@@ -1,4 +1,4 @@
-/** Windows of a run: what layers, quotas, machines and the generator's loops use from their begin to their end. */
+/** Windows of a run: resources of layers, quotas, machines and generator loops between start and end. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { generatorFigures } from '../../../plugin/result/assemble-generators.ts';
@@ -15,7 +15,7 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
-it('a window has the CPU of each layer since its mark; one that was not read at both ends has none', async (t) => {
+it('a window has the CPU of each layer since its mark, except layers that were not read at both ends', async (t) => {
   const time = new VirtualTime(t);
   const { context } = new FakeRun();
   context.sampler.cpu = async () => {
@@ -62,12 +62,12 @@ function withQuota(worker: string, one: CpuQuota): WorkerResources {
 
 interface Readings {
   workers?: (WorkerResources[] | Error)[];
-  /** Of the generator. */
+  /** Quotas of the generator. */
   own?: CpuQuota[];
   machine?: MachineTotals[];
 }
 
-/** @returns what the windows note of readings, the first at the begin, one at the end of each window */
+/** @returns quotas noted at the first reading, and at the end of each window */
 async function noted(windows: ('ramp' | 'broadcasts')[], { workers = [], own = [], machine = [] }: Readings) {
   const measured = measurements();
   const ofWorkers = async () => {
@@ -83,14 +83,14 @@ async function noted(windows: ('ramp' | 'broadcasts')[], { workers = [], own = [
 }
 
 describe('between two readings', () => {
-  it('the quota that stopped most often counts', () => {
+  it('the quota with the most throttling counts', () => {
     const before = [quota('/own', 100, 10), quota('/pod', 100, 0)];
     const after = [quota('/own', 200, 15), quota('/pod', 180, 40)];
     const expected = { cores: 0.5, periods: 80, throttledPeriods: 40, throttledMs: 2000 };
     assert.deepEqual(throttledBetween(before, after), expected);
   });
 
-  it('nothing is known without a quota before, or of another group', () => {
+  it('throttling is unknown without an earlier quota, or for another group', () => {
     assert.equal(throttledBetween([], [quota('/own', 9, 9)]), undefined);
     assert.equal(throttledBetween([quota('/other', 1, 1)], [quota('/own', 9, 9)]), undefined);
     assert.equal(throttledBetween([quota('/own', 9, 9)], [quota('/own', 1, 1)]), undefined, 'made anew');
@@ -98,7 +98,7 @@ describe('between two readings', () => {
 });
 
 describe('in the windows of a run', () => {
-  it('keeps the worst of several ramps, and ignores values before a window', async () => {
+  it('the worst of several ramps is kept, and values before a window are ignored', async () => {
     const own = [quota('/g', 50, 50), quota('/g', 150, 80), quota('/g', 250, 85), quota('/g', 260, 85)];
     const { throttled } = await noted(['ramp', 'ramp', 'broadcasts'], { own });
     const { ramp, broadcasts } = throttled.get(GENERATOR) ?? {};
@@ -106,7 +106,7 @@ describe('in the windows of a run', () => {
     assert.deepEqual([broadcasts?.periods, broadcasts?.throttledPeriods], [10, 0]);
   });
 
-  it('workers are known by name; one in the generator’s own group says nothing new, and a silent one nothing', async () => {
+  it('workers have names; silent ones and those in the generator’s group are left out', async () => {
     const at = (times: number) => [
       withQuota('w0', quota('/g', 100 * times, 90 * times)),
       withQuota('w1', quota('/w1', 100 * times, 20 * times)),
@@ -119,7 +119,7 @@ describe('in the windows of a run', () => {
     });
   });
 
-  it('the part in which others took most of this machine stays', async () => {
+  it('the part with the most CPU used by other programs is kept', async () => {
     const at = (second: number, stealUs: number, othersUs: number): MachineTotals => ({
       ...{ atMs: second * 1000, cores: 2, busyUs: stealUs + othersUs, stealUs, interruptUs: 0, pressure: undefined },
       processes: { oursUs: 0, othersUs, kernelUs: 0, programsUs: new Map([['tsc', othersUs]]) },
@@ -130,7 +130,7 @@ describe('in the windows of a run', () => {
     assert.deepEqual([stealCores, othersCores, programs], [0, 0.8, [{ name: 'tsc', cores: 0.8 }]]);
   });
 
-  it('the least idle CPU of a machine stays, and the most of what goes up and down', async () => {
+  it('the least idle CPU is kept, and the maximum of values that go up and down', async () => {
     const at = (busyUs: number, idleUs: number, stealUs: number, openFiles: number, usedBytes: number) => {
       const { machine } = workerResources();
       const cpu = { busyUs, idleUs, stealUs, interruptUs: 0 };
@@ -169,7 +169,7 @@ async function loopsOf(...rounds: EngineSnapshot[][]) {
   return generatorFigures(measured).map(({ part, index, engine: id, delayP99Ms }) => [part, index, id, delayP99Ms]);
 }
 
-test('fleets of several Artillery workers are rows of their own, though each counts its processes from 0', async () => {
+test('fleets of several Artillery workers have separate rows, although each counts its processes from 0', async () => {
   assert.deepEqual(await loopsOf([engine('here', '1', 1, [2, 3]), engine('here', '2', 4, [5])]), [
     ['artillery', 0, '1', 1],
     ['fleet', 0, '1', 2],
@@ -179,7 +179,7 @@ test('fleets of several Artillery workers are rows of their own, though each cou
   ]);
 });
 
-test('so are those of two hosts whose Artillery workers have the same id', async () => {
+test('fleets of two hosts have separate rows, although their Artillery workers share an id', async () => {
   const rows = await loopsOf([engine('here', '1', 1, [2]), engine('there', '1', 3, [4])]);
   assertEach(rows, ([part, index, , ms]) => `${part} ${index}: ${ms}`, [
     ...['artillery 0: 1', 'fleet 0: 2'],
@@ -187,7 +187,7 @@ test('so are those of two hosts whose Artillery workers have the same id', async
   ]);
 });
 
-test('keeps the worst ramp of each loop, whatever order the engines answer in', async () => {
+test('the worst ramp of each loop is kept, in any order of answers', async () => {
   const rows = await loopsOf(
     [engine('here', '1', 1, [9]), engine('here', '2', 1, [1])],
     [engine('here', '2', 1, [7]), engine('here', '1', 1, [2])],
@@ -195,7 +195,7 @@ test('keeps the worst ramp of each loop, whatever order the engines answer in', 
   assertEach(rows, ([part, , , ms]) => `${part}: ${ms}`, ['artillery: 1', 'fleet: 9', 'artillery: 1', 'fleet: 7']);
 });
 
-test('loops do not know what waited for a CPU where the kernel does not tell', async () => {
+test('the share of CPU waits is unknown if the kernel does not report it', async () => {
   const { context, measurements } = new FakeRun();
   context.link.snapshots = async () => [snapshot({ engineLoop: { ...loop(1), cpuWaitShare: null } })];
   await noteGenerator(context, 'ramp');
@@ -203,7 +203,7 @@ test('loops do not know what waited for a CPU where the kernel does not tell', a
   assert.equal(measurements.generator[0]?.cpuWaitShare, null);
 });
 
-test('resets loops by a reading that is discarded, and does not ask external engines', async () => {
+test('a discarded reading resets the loops, and external engines are not asked', async () => {
   const run = new FakeRun();
   await resetGenerator(run.context);
   assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);

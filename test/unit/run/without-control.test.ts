@@ -1,4 +1,4 @@
-/** A run on a server without a control port: what the fleet counts is measured, and nothing else is claimed. */
+/** A run against a server without a control port measures the fleet's counts, and claims nothing else. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { FleetPopulation } from '../../../plugin/run/population.ts';
@@ -23,7 +23,7 @@ const conduct = (t: TestContext, change: (run: FakeRun) => unknown = () => {}) =
   });
 
 describe('without a control port', () => {
-  it('a run is VALID and complete, and its other sections are absent, with the reason', async (t) => {
+  it('a run is VALID and complete, and the other sections are absent with the reason', async (t) => {
     const { result } = await conduct(t);
     assert.deepEqual(result, resultSchema.parse(result));
     assert.deepEqual([result.verdict.status, result.findings], ['VALID', []]);
@@ -38,7 +38,7 @@ describe('without a control port', () => {
     assert.doesNotMatch(run.asked.join(), /gc|freeze|warm-up|probe/);
   });
 
-  it('joins that the server does not acknowledge hold up nothing', async (t) => {
+  it('joins without an acknowledgement delay nothing', async (t) => {
     const { run } = await conduct(t, ({ status }) => (status.joining = 7));
     assert.deepEqual(run.codes, []);
   });

@@ -1,4 +1,4 @@
-/** What shows that another process answers in the place of a worker. */
+/** Signs that another process answers instead of a worker. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
@@ -36,9 +36,9 @@ const CASES: [what: string, now: Changes, evidence: RegExp | undefined][] = [
   ['CPU time that differs by a tick', { totals: { cpuUs: 2_995_000 } }, undefined],
 ];
 
-describe('evidence of a restart with', () => {
+describe('signs of a restart:', () => {
   for (const [what, now, evidence] of CASES) {
-    it(`${what}: ${evidence ? 'restarted' : 'none'}`, () => {
+    it(`${what}: ${evidence ? 'restarted' : 'not restarted'}`, () => {
       const found = restartEvidence(
         worker('w0'),
         worker('w0', { readAtMs: 1000, ...now, instance: now.instance ?? 'w0' }),
@@ -49,7 +49,7 @@ describe('evidence of a restart with', () => {
   }
 });
 
-it('tells a restarted worker from a control URL that leads to another worker', () => {
+it('distinguishes a restarted worker from a control URL of another worker', () => {
   const [w0, w1] = [worker('w0'), worker('w1')];
   const { restarted, elsewhere } = changesBetween([w0, w1], [worker('w1'), worker('w1', { uptimeSeconds: 2 })]);
   assert.deepEqual([[...restarted.keys()], elsewhere], [['w1'], ['that of w0 to w1']]);

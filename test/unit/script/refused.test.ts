@@ -71,7 +71,7 @@ const CASES: Case[] = [
   ['rooms', {}, { ROOMS: '3' }, {}, { scenarios: [{ engine: 'socketio', flow: [] }] }],
   ['rooms.cuont', { rooms: { cuont: 3 } }],
   ['live.prot', { live: { prot: 1 } }],
-  // An event of the server's own
+  // An event of the user's server
   [
     'delivery.event delivery.id delivery.publish.emit delivery.publish.evry delivery.sentAt',
     { delivery: { event: '', id: 'id', sentAt: '$.at', publish: { emit: [{ id: 1 }], evry: 1 } } },

@@ -5,9 +5,9 @@ import { jsonCodec } from '../../../helpers/json-codec.ts';
 
 for (const [what, frame] of [
   ['text', text('42["broadcast",{"seq":1,"sentAtUs":1,"worker":"w"}]')],
-  ['what the codec cannot decode', serverFrame(BINARY, '{broken')],
+  ['a packet that the codec cannot decode', serverFrame(BINARY, '{broken')],
 ] as const) {
-  test(`${what} ends the connection`, () => {
+  test(`${what} closes the connection`, () => {
     const { sink, upgrade, feed } = fakeConnection(['/'], {}, { codec: jsonCodec });
     const accepted = jsonCodec.encode({ type: 0, nsp: '/', data: { sid: 's' } })[0] as Uint8Array;
     feed(Buffer.concat([upgrade, text(OPEN_PACKET), serverFrame(BINARY, accepted), frame]));

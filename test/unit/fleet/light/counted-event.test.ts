@@ -1,4 +1,7 @@
-/** What the light client finds in copies of the counted event: the wire contract's broadcast, or an event of the server's own. */
+/**
+ * Values that the light client reads from copies of the counted event: the broadcast of the wire contract, or an event
+ * of the user's server.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
@@ -12,11 +15,11 @@ import { assertEach, column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 
 const CHAT: EventPlan = { event: 'chat', id: ['0', 'id'], sentAt: ['0', 'at'] };
-/** Of a broadcast that goes to all in a namespace. */
+/** Counted id of a broadcast to a whole namespace. */
 const idIn = (namespace: string, id: string) => countedAs({ namespace, room: '', id });
 const FAR = 'x'.repeat(300);
 
-/** What is noted of copies: id, time, whether the payload has four characters, its checksum. */
+/** Client that records copies: id, time, whether the payload has four characters, its checksum. */
 function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
   const fake = openConnection(options, plan);
   const copies: unknown[][] = [];
@@ -28,7 +31,7 @@ function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
   return { ...fake, copies, send, ids: () => copies.map(([id]) => id) };
 }
 
-test('the locator finds what a parser finds, wherever it stands', () => {
+test('the locator finds the same value as a parser, anywhere in the message', () => {
   const values: unknown[][] = [
     ['chat', { id: 'x' }],
     ['chat', { data: 'x'.repeat(100), id: 7 }],
@@ -58,7 +61,7 @@ test('the locator finds what a parser finds, wherever it stands', () => {
   }
 });
 
-test('the locator reads nothing behind the end of a message that was cut short', () => {
+test('the locator reads nothing beyond the end of a truncated message', () => {
   const json = JSON.stringify(['chat', { data: 'x'.repeat(50), id: 'abc' }]);
   const locator = new JsonLocator(['1', 'id']);
   for (let end = 0; end < json.indexOf('abc') + 4; end++) {
@@ -67,14 +70,14 @@ test('the locator reads nothing behind the end of a message that was cut short',
   assert.equal(locator.find(Buffer.from(json), 0, json.length), true);
 });
 
-test('an id is a string or a number that JavaScript can tell from its neighbours', () => {
+test('an id is a string, or a number that JavaScript represents exactly', () => {
   assert.deepEqual([idOf('a'), idOf(7), idOf(-1.5), idOf(2 ** 53 - 1)], ['a', '7', '-1.5', '9007199254740991']);
-  // Both are 9007199254741228 to JavaScript.
+  // JavaScript reads both as 9007199254741228.
   const none = [JSON.parse('9007199254741228'), JSON.parse('9007199254741229'), true, null, {}, 'x'.repeat(201)];
   for (const value of none) assert.equal(idOf(value), undefined);
 });
 
-test('where a copy has several values, they are found as the decoder finds them', () => {
+test('finds several values in a copy as the decoder does', () => {
   const { send, ids } = noting({ event: 'chat', id: parseArgumentPath('$.0.*.id') as string[], sentAt: undefined });
   send('2["chat",{"*":{"id":"a"},"other":{"id":"b"}}]');
   assert.deepEqual(ids(), [idIn('/', 'a'), idIn('/', 'b')]);
@@ -87,7 +90,7 @@ const OWN: [packet: string, id: string, sentAt?: unknown][] = [
   ['2["chat",{"\\u0069d":"escaped","at":6}]', 'escaped', 6],
   ['2["\\u0063hat",{"id":"name"}]', 'name'],
   ['2["chat",{"text":"x","id":"a"}]', 'a'],
-  // Copies that are alike up to the id, or behind it.
+  // Copies that are equal up to the id, or after it.
   [`2["chat",{"data":"${FAR}","id":1,"at":1}]`, '1', 1],
   [`2["chat",{"data":"${FAR}","id":1,"at":2}]`, '1', 2],
   [`2["chat",{"data":"${FAR}","id":12}]`, '12'],
@@ -95,7 +98,7 @@ const OWN: [packet: string, id: string, sentAt?: unknown][] = [
   [`2["chat",{"data":"${FAR}y","id":"2"}]`, '2'],
 ];
 
-test('a copy is reported with its id and its time, however its JSON is written', () => {
+test('reports a copy with its id and its time, in any form of its JSON', () => {
   const { send, copies } = noting(CHAT);
   send(...OWN.map(([packet]) => packet));
   const expected = OWN.map(([, id, sentAt]) => [id, sentAt]);
@@ -117,12 +120,12 @@ test('a copy without an id is unreadable, with an example; other events are igno
 const broadcast = (seq: number, data: unknown = 'abcd', more = '') =>
   `["broadcast",{"seq":${seq},"sentAtUs":987654321012,"worker":"w3","data":${JSON.stringify(data)}${more}}]`;
 
-test('the number and payload of a broadcast, in any namespace, in any order, and however it is written', () => {
+test('finds the number and payload of a broadcast in any namespace, order and notation', () => {
   const { send, copies } = noting();
   const crc = crc32('abcd');
   const packets: [packet: string, ...copy: unknown[]][] = [
     ...['', '/chat,', '17', '/chat,17'].map((head): [string, ...unknown[]] => [head + broadcast(42), 42, true, crc]),
-    // Alike up to their numbers, in turns, and after one that is shorter.
+    // Equal up to their numbers, in turns, and after a shorter one.
     ...[1, 12, 1, 123, 12].map((seq): [string, ...unknown[]] => [broadcast(seq), seq, true, crc]),
     [broadcast(1, 'abc'), 1, false, crc32('abc')],
     [broadcast(1, 'abcd', ',"more":[1]'), 1, true, crc],
@@ -149,7 +152,7 @@ const attachment = (payload = PAYLOAD) => serverFrame(BINARY, payload);
 
 const COPY = [1, undefined, true, crc32(PAYLOAD)];
 
-test('a broadcast whose payload is an attachment: one copy, once both have arrived', () => {
+test('counts a broadcast with an attachment once, when both have arrived', () => {
   const { feed, copies } = noting();
   feed(attached(1));
   assert.deepEqual(copies, []);
@@ -159,7 +162,7 @@ test('a broadcast whose payload is an attachment: one copy, once both have arriv
   assert.deepEqual(copies, [COPY, [2, undefined, false, crc32('other')]]);
 });
 
-test('read in place and decoded, it is the same', () => {
+test('finds the same in place and decoded', () => {
   const json = broadcast(1, PLACEHOLDER);
   for (const way of [json, json.replace(']', ',"offset"]'), `/,${json}`, `12${json}`, json.replace('t"', '\\u0074"')]) {
     const { feed, copies } = noting();
@@ -168,7 +171,7 @@ test('read in place and decoded, it is the same', () => {
   }
 });
 
-test('two connections in turns, each between its head and its attachment', () => {
+test('tells two connections apart that are each between head and attachment', () => {
   const [one, other] = [noting(), noting()];
   one.feed(attached(1));
   other.feed(attached(2));
@@ -185,14 +188,14 @@ test('a step that waits for the broadcast gets its payload', () => {
   assert.deepEqual(ids(), [1]);
 });
 
-test('text where the attachment should be ends the connection', () => {
+test('text instead of the attachment closes the connection', () => {
   const { sink, feed, copies } = noting();
   feed(Buffer.concat([attached(1), attached(2)]));
   assert.equal(sink.all('closed')[0]?.reason, 'parse error');
   assert.deepEqual(copies, []);
 });
 
-test('event names, and acknowledgements that an event asks for, are found without decoding', () => {
+test('finds event names and requested acknowledgements without decoding', () => {
   const name = (packet: string) => eventName(Buffer.from(`42${packet}`), 2, packet.length + 2);
   assert.deepEqual(['["hello",1]', '/chat,5["hello"]'].map(name), ['hello', 'hello']);
   for (const packet of ['["a\\"b"]', '[1]', '["unfinished']) assert.equal(name(packet), undefined, packet);
@@ -202,17 +205,17 @@ test('event names, and acknowledgements that an event asks for, are found withou
   for (const packet of ['["a"]', '/chat,["a"]', '/v2,["a"]', '']) assert.equal(request(packet), undefined, packet);
 });
 
-test('the same event and id in another namespace is another broadcast', () => {
+test('counts the same event and id in another namespace as another broadcast', () => {
   const { send, ids } = noting(CHAT);
   for (const head of ['', '/a,', '', '/a,', '/b,', '/ab,', '/a,7', '/a,']) send(`2${head}["chat",{"id":"x"}]`);
-  // With escapes, which the decoder reads.
+  // Escapes, which the decoder reads.
   send('2/a,["\\u0063hat",{"id":"x"}]', '2["\\u0063hat",{"id":"x"}]');
   const namespaces = ['/', '/a', '/', '/a', '/b', '/ab', '/a', '/a', '/a', '/'];
   const expected = namespaces.map((one) => idIn(one, 'x'));
   assert.deepEqual(ids(), expected);
   send(`2/${'n'.repeat(5000)},["chat",{"id":"x"}]`);
   assert.ok(String(ids().at(-1)).length < 500);
-  // Those of the run are counted in the room that it orders, whose namespace is the flow's.
+  // The run's own broadcasts count in its room, with the namespace of the flow.
   const own = noting();
   own.send(`2/a,${broadcast(3)}`, `2${broadcast(3)}`);
   assert.deepEqual(own.ids(), [3, 3]);

@@ -12,7 +12,7 @@ const decode = (...chunks: Buffer[]) =>
     .feed(...chunks)
     .map(({ opcode, payload }) => ({ opcode, payload: String(payload) }));
 
-test('payloads of every length encoding arrive', () => {
+test('reads payloads of every length encoding', () => {
   for (const size of [0, 1, 125, 126, 127, 65_535, 65_536, 200_000]) {
     const payload = 'p'.repeat(size);
     assert.deepEqual(decode(serverFrame(TEXT, payload)), [{ opcode: TEXT, payload }]);
@@ -20,7 +20,7 @@ test('payloads of every length encoding arrive', () => {
   }
 });
 
-test('fragments are joined, with control frames in between', () => {
+test('joins fragments, with control frames in between', () => {
   const frames = [
     serverFrame(TEXT, 'one ', false),
     serverFrame(PING, '!'),
@@ -35,7 +35,7 @@ test('fragments are joined, with control frames in between', () => {
   ]);
 });
 
-test('reading stops where the handler returns false, also inside a frame that came in parts', () => {
+test('stops reading when the handler returns false, even inside a split frame', () => {
   const stream = Buffer.concat([serverFrame(TEXT, 'first'), serverFrame(TEXT, 'second')]);
   for (const chunks of [[stream], [stream.subarray(0, 3), stream.subarray(3)]]) {
     assertEach(frameReader(MAX_BYTES, undefined, 1).feed(...chunks), ({ payload }) => String(payload), ['first']);
@@ -55,10 +55,10 @@ const violations: [string, Buffer][] = [
   ['an unknown control opcode', Buffer.from([0x8b, 0x00])],
   ['a fragmented control frame', Buffer.from([0x09, 0x00])],
   ['a long control frame', Buffer.from([0x89, 126, 0, 200])],
-  ['a continuation of nothing', serverFrame(0, 'x')],
+  ['a continuation without a message', serverFrame(0, 'x')],
   ['a message inside a fragmented one', Buffer.concat([serverFrame(TEXT, 'a', false), serverFrame(TEXT, 'b')])],
-  ['a continuation that is marked as compressed', Buffer.from([0xc0, 0x00])],
-  ['a control frame that is marked as compressed', Buffer.from([0xc9, 0x00])],
+  ['a continuation marked as compressed', Buffer.from([0xc0, 0x00])],
+  ['a control frame marked as compressed', Buffer.from([0xc9, 0x00])],
   ['a frame over the limit', header64(MAX_BYTES + 1)],
   ['an absurd length', header64(2 ** 62)],
 ];
@@ -70,14 +70,14 @@ for (const [name, bytes] of violations) {
   });
 }
 
-/** What is held for the frames so far. */
+/** Memory held for incomplete frames. */
 const HELD: Record<string, [frames: Buffer[], atLeast: number, atMost: number, discarded?: true]> = {
-  'what has arrived, not what is announced': [[header64(64 * MAX_BYTES)], 10, MAX_BYTES],
+  'received bytes rather than the announced length': [[header64(64 * MAX_BYTES)], 10, MAX_BYTES],
   'the beginning of a frame': [[serverFrame(TEXT, 'one').subarray(0, 4)], 4, 14],
-  'nothing after its end': [[serverFrame(TEXT, 'one').subarray(0, 4), serverFrame(TEXT, 'one').subarray(4)], 0, 0],
+  'no complete frame': [[serverFrame(TEXT, 'one').subarray(0, 4), serverFrame(TEXT, 'one').subarray(4)], 0, 0],
   'fragments of a message': [[serverFrame(TEXT, 'one ', false)], 4, 14],
-  'nothing after the last one': [[serverFrame(TEXT, 'one ', false), serverFrame(0, 'two')], 0, 0],
-  'nothing of what is discarded': [
+  'no complete fragments': [[serverFrame(TEXT, 'one ', false), serverFrame(0, 'two')], 0, 0],
+  'no discarded data': [
     [serverFrame(TEXT, 'one ', false), serverFrame(0, 'two').subarray(0, 3)],
     ...([0, 0, true] as const),
   ],
@@ -92,7 +92,7 @@ for (const [name, [frames, atLeast, atMost, discarded]] of Object.entries(HELD))
   });
 }
 
-test('close codes', () => {
+test('reads and writes close codes', () => {
   const code = (...bytes: number[]) => closeCode(Buffer.from(bytes), 0, bytes.length);
   assert.equal(code(), 1005);
   assert.equal(code(0x03, 0xe8), 1000);
@@ -111,7 +111,7 @@ test('close codes', () => {
   assert.deepEqual([...encodeClose(1000)], [0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
 });
 
-test('the length of a frame to the server takes the fewest bytes', () => {
+test('encodes the length of a client frame in the fewest bytes', () => {
   for (const [size, header] of [
     [125, [0x81, 0x80 | 125]],
     [126, [0x81, 0x80 | 126, 0, 126]],
@@ -126,7 +126,7 @@ test('the length of a frame to the server takes the fewest bytes', () => {
   }
 });
 
-test('limits are inclusive: a control frame of 125 bytes, a message of the most bytes, in one piece or in two', () => {
+test('limits are inclusive: a control frame of 125 bytes, and the largest message in one or two pieces', () => {
   const decoded = (maxBytes: number, ...frames: Buffer[]) =>
     frameReader(maxBytes)
       .feed(Buffer.concat(frames))

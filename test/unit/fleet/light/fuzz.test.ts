@@ -1,4 +1,4 @@
-/** Whatever comes from the server, over a WebSocket or in answers to polling requests: one end at most, and clean. */
+/** Any input from a server, over a WebSocket or in polling answers, closes a connection once at most, and cleanly. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
@@ -28,7 +28,7 @@ const endsOf = (sink: RecordingSink) => [
   ...sink.all('closed').filter(({ namespace }) => namespace === undefined),
 ];
 
-/** The connection is either still in a sound state, or has reported its one end and let the wire go. */
+/** The connection is either open and sound, or has reported one close and released its wire. */
 function assertClean({ sink, wire, connection }: wire.FakeConnection, label: string): void {
   const ends = endsOf(sink);
   assert.ok(ends.length <= 1, `${label}: ${ends.length} ends`);
@@ -109,7 +109,7 @@ function answerOf(body: string, isChunked: boolean): Buffer {
   return Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
 }
 
-test('whatever answers polling requests, a connection reports at most one end, and closes its wires', () => {
+test('any answer to polling requests makes a connection report one close at most, and close its wires', () => {
   for (let seed = 0; seed < 2000; seed++) {
     const random = randomSource(seed);
     const wires: OpenWire[] = [];

@@ -14,7 +14,7 @@ function request(overrides: Parameters<typeof clientOptions>[0]): string {
   return upgradeRequest(planUpgrade(options, targetOf(options, 'websocket')), 'KEY').toString('latin1');
 }
 
-test('endpoints', () => {
+test('parses endpoints', () => {
   const [host, servername] = ['a.example', 'a.example'];
   assert.deepEqual(endpointOf('http://a.example'), { secure: false, host, port: 80, servername });
   assert.deepEqual(endpointOf('wss://[::1]:8443/x'), { secure: true, host: '::1', port: 8443, servername: undefined });
@@ -36,16 +36,16 @@ test('the request carries path, query and headers', () => {
   assert.ok(text.endsWith('\r\n\r\n'));
 });
 
-test('a Host header of the user replaces our own; a header that would break the request is refused', () => {
+test('a Host header of the user replaces the default; an invalid header is refused', () => {
   const text = request({ headers: { host: 'virtual.example' } });
   assert.equal(text.match(/^host:/gim)?.length, 1);
   assert.throws(() => request({ headers: { 'X-Id': 'a\r\nX-Evil: 1' } }), { code: 'ERR_INVALID_CHAR' });
 });
 
-/** What the server sends, in place of the right answer to the upgrade. */
+/** Answer of the server to the upgrade. */
 type Answer = (upgrade: string) => string;
 
-/** @param pieceBytes how the answer is cut */
+/** @param pieceBytes size of the chunks of the answer */
 function failure(answer: Answer, pieceBytes = 1e6) {
   const { upgrade, sink, wire, feed } = fakeConnection();
   const bytes = Buffer.from(answer(upgrade.toString()));
@@ -65,11 +65,11 @@ for (const [answer, cause, said] of [
   ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n', 'http_502', 'Bad Gateway'],
   ['HTTP/1.1 200 OK\r\n\r\nhello', 'http_200', 'OK, hello'],
   ['HTTP/1.0 301\r\n\r\nmoved', 'http_301', 'moved'],
-  // The page of a proxy says no more than its status.
+  // The page of a proxy repeats its status only.
   ['HTTP/1.1 503 Busy\r\n\r\n<html>\n<head><title>503 Busy</title></head>', 'http_503', 'Busy'],
   ['HTTP/1.1 204 No Content\r\n\r\n', 'http_204', 'No Content'],
 ] as const) {
-  test(`an HTTP error names the status and quotes the answer, in any pieces: ${JSON.stringify(answer)}`, () => {
+  test(`an HTTP error has the status and quotes the answer, in chunks of any size: ${JSON.stringify(answer)}`, () => {
     for (const pieceBytes of [1, 7, 60, 1000]) {
       const failed = failure(() => answer, pieceBytes);
       assert.equal(failed?.cause, cause);
@@ -78,7 +78,7 @@ for (const [answer, cause, said] of [
   });
 }
 
-test('an answer that is no WebSocket handshake', () => {
+test('refuses an answer that is no WebSocket handshake', () => {
   const answers: Answer[] = [
     () => 'SSH-2.0-OpenSSH\r\n',
     () => 'HTTP/1.1 1o1\r\n\r\n',
@@ -92,7 +92,7 @@ test('an answer that is no WebSocket handshake', () => {
   ];
   const right: Answer = (upgrade) => upgrade;
   for (const answer of answers) {
-    // One that is like the right one before it is looked at as closely.
+    // An answer that resembles the valid one before it is checked as closely.
     assert.equal(failure(right), undefined);
     assert.equal(failure(answer)?.cause, 'not_websocket', String(answer));
   }

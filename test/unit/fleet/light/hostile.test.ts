@@ -1,4 +1,4 @@
-/** What a server may send to end or fill the process: it ends its own connection, with a cause. */
+/** A server that tries to crash or fill the process only closes its own connection, with a cause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -17,7 +17,7 @@ import {
   text,
 } from '../../../helpers/fake-wire.ts';
 
-test('a message over the limit, at once, in fragments or compressed', () => {
+test('a message over the limit closes the connection: at once, in fragments or compressed', () => {
   const head = Buffer.from([0x82, 127, 0, 0, 0, 0, 0x06, 0, 0, 0]);
   const fragments = [serverFrame(TEXT, 'x'.repeat(60), false), serverFrame(0, 'x'.repeat(60), false)];
   const bomb = serverFrame(0x41, deflateRawSync(Buffer.alloc(50_000_000)));
@@ -31,7 +31,7 @@ test('a message over the limit, at once, in fragments or compressed', () => {
   }
 });
 
-test('a server that does not read what is sent to it', async () => {
+test('a server that does not read closes its connection', async () => {
   const { connection, sink, sent, wire } = openConnection();
   connection.emit('/', 'chat', ['sent']);
   wire.unsentBytes = MAX_UNSENT_BYTES + 1;
@@ -44,10 +44,10 @@ test('a server that does not read what is sent to it', async () => {
   assert.equal(wire.state, 'destroyed');
 });
 
-/** What the other connections of the process hold already. */
-const OTHERS = BUFFERED_BYTES - 1000;
+/** Bytes that the other connections of the process already hold. */
+const OTHER_BYTES = BUFFERED_BYTES - 1000;
 
-test('what connections hold together is bounded, and released with their end', () => {
+test('the memory of all connections is bounded, and released when they close', () => {
   const payload = 'x'.repeat(600);
   const unfinished: [string, Buffer[]][] = [
     ['a frame without its end', [serverFrame(TEXT, 'x'.repeat(5000)).subarray(0, 2000)]],
@@ -59,20 +59,20 @@ test('what connections hold together is bounded, and released with their end', (
   ];
   for (const [what, frames] of unfinished) {
     const { sink, feed, buffers, connection } = openConnection();
-    buffers.hold(OTHERS);
+    buffers.hold(OTHER_BYTES);
     for (const frame of frames) feed(frame);
     assert.deepEqual(sink.reports, [{ on: 'closed', reason: 'buffers full', namespace: undefined }], what);
-    assert.equal(buffers.usedBytes, OTHERS, what);
+    assert.equal(buffers.usedBytes, OTHER_BYTES, what);
     connection.destroy();
-    assert.equal(buffers.usedBytes, OTHERS, what);
+    assert.equal(buffers.usedBytes, OTHER_BYTES, what);
   }
   const connecting = fakeConnection();
-  connecting.buffers.hold(OTHERS);
+  connecting.buffers.hold(OTHER_BYTES);
   connecting.feed(Buffer.from(`HTTP/1.1 101 x\r\nX: ${payload}${payload}`));
   assert.equal(connecting.sink.all('failed')[0]?.cause, 'buffers_full');
 });
 
-test('a whole message needs no room that others hold', () => {
+test('a whole message fits even if other connections fill the buffers', () => {
   const { connection, sink, feed, buffers } = openConnection();
   connection.interest = new Set(['wanted']);
   buffers.hold(BUFFERED_BYTES);
@@ -81,17 +81,17 @@ test('a whole message needs no room that others hold', () => {
   assert.equal(sink.reports.length, 3);
 });
 
-test('a server that leaves a little unread on many connections', async () => {
+test('a server that leaves some bytes unread on many connections closes them', async () => {
   const { connection, sink, wire, buffers } = openConnection();
-  buffers.hold(OTHERS);
+  buffers.hold(OTHER_BYTES);
   wire.unsentBytes = 1001;
   connection.emit('/', 'chat', []);
   await setImmediate();
   assert.equal(sink.all('closed')[0]?.reason, 'buffers full');
-  assert.equal(buffers.usedBytes, OTHERS);
+  assert.equal(buffers.usedBytes, OTHER_BYTES);
 });
 
-test('what has been sent since makes room', async () => {
+test('sent bytes are released', async () => {
   const { connection, sink, buffers, wire } = openConnection();
   wire.unsentBytes = 1000;
   connection.emit('/', 'chat', []);

@@ -13,7 +13,7 @@ const UNTIL_CLOSE = `HTTP/1.0 200 OK\r\n\r\n${BODY}`;
 
 const newReader = () => new AnswerReader(POLLING_ANSWER, new BufferBudget());
 
-/** @returns status, body and whether the connection is kept, however the answer is cut */
+/** @returns status, body and whether the connection is kept, for chunks of any size */
 function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
   const bytes = Buffer.from(answer);
   const told = (read: ReturnType<AnswerReader['read']>) =>
@@ -28,7 +28,7 @@ function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
 }
 
 for (const pieceBytes of [1, 2, 7, 1000]) {
-  test(`bodies of every kind, one after the other, in pieces of ${pieceBytes} bytes`, () => {
+  test(`reads consecutive bodies of every kind, in pieces of ${pieceBytes} bytes`, () => {
     const reader = newReader();
     const CONTINUED = `HTTP/1.1 100 Continue\r\n\r\n${LENGTH}`;
     for (const answer of [LENGTH, CHUNKED, CONTINUED, LENGTH, CHUNKED, CONTINUED])
@@ -37,7 +37,7 @@ for (const pieceBytes of [1, 2, 7, 1000]) {
   });
 }
 
-test('tells whether the connection is kept, and which cookies were set', () => {
+test('reports whether the connection is kept, and the cookies', () => {
   for (const [head, isKept] of [
     ['HTTP/1.1 200 OK\r\nConnection: close', false],
     ['HTTP/1.0 200 OK', false],
@@ -60,11 +60,11 @@ const REFUSED: [what: string, answer: string, cause?: string][] = [
   ['an upgrade', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
   ['a negative length', `${OK}Content-Length: -1\r\n\r\n`],
   ['two lengths', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`],
-  ['more than the length', `${OK}Content-Length: 1\r\n\r\nok`],
-  ['an encoding of the transfer', `${OK}Transfer-Encoding: gzip\r\n\r\n`],
-  ['an encoding of the content', `${OK}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok`],
+  ['a body longer than its length', `${OK}Content-Length: 1\r\n\r\nok`],
+  ['a transfer encoding', `${OK}Transfer-Encoding: gzip\r\n\r\n`],
+  ['a content encoding', `${OK}Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\nok`],
   ['a chunk without a size', `${CHUNKS}not a size\r\n`],
-  ['more than the last chunk', `${CHUNKS}0\r\n\r\nmore`],
+  ['bytes after the last chunk', `${CHUNKS}0\r\n\r\nmore`],
   ['a long header', `${OK}X: ${'x'.repeat(20_000)}`],
   ['a long body', `${OK}Content-Length: 1001\r\n\r\n`, 'message_too_large'],
   ['a long body until the close', `${OK}\r\n${'x'.repeat(1001)}`, 'message_too_large'],
@@ -78,25 +78,25 @@ for (const [what, answer, cause = 'not_http'] of REFUSED) {
 }
 
 const BAD_GATEWAY = 'HTTP/1.1 502 Bad Gateway\r\n';
-for (const [head, body, said] of [
+for (const [head, body, quoted] of [
   [`${BAD_GATEWAY}Content-Length: 100000\r\n\r\n`, 'nginx', 'nginx'],
   [`${BAD_GATEWAY}Transfer-Encoding: chunked\r\n\r\n`, '5\r\nnginx', 'nginx'],
   [`${BAD_GATEWAY}Transfer-Encoding: chunked\r\n\r\n`, '5\r\nnginx\r\n0\r\n\r\n', 'nginx'],
   [`${BAD_GATEWAY}Transfer-Encoding: gzip\r\n\r\n`, 'nginx', 'nginx'],
   ['HTTP/1.1 204 No Content\r\n\r\n', '', ''],
 ] as const) {
-  test(`takes the first that is said with a refusal, and no more: ${JSON.stringify(head + body)}`, () => {
+  test(`quotes the first part of a refusal: ${JSON.stringify(head + body)}`, () => {
     const all = Buffer.from(head + body);
     const whole = newReader().read(all, 0, all.length, MAX_BYTES);
-    assert.ok(whole && refusalOf(whole).message.endsWith(said));
-    if (said === '') return;
+    assert.ok(whole && refusalOf(whole).message.endsWith(quoted));
+    if (quoted === '') return;
     const slow = newReader();
     assert.equal(slow.read(all, 0, head.length, MAX_BYTES), undefined);
     assert.ok(slow.read(all, head.length, all.length, MAX_BYTES));
   });
 }
 
-test('completes a refusal whose chunked body is empty, on a connection that is kept', () => {
+test('completes a refusal with an empty chunked body, on a connection that is kept', () => {
   const refusal = 'HTTP/1.1 413 Payload Too Large\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
   const answer = newReader().read(Buffer.from(refusal), 0, refusal.length, MAX_BYTES);
   assert.equal(answer && refusalOf(answer).cause, 'http_413');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PayloadCheck } from '../../../../plugin/fleet/light/in-place/payload-check.ts';
 
-test('payloads that all differ are parsed up to a rate, beyond which only their ends are checked', (t) => {
+test('different payloads are parsed up to a rate, and beyond it only their ends are checked', (t) => {
   t.mock.method(performance, 'now', () => 5000);
   const check = PayloadCheck.ofEvents();
   const passes = (json: string) => {

@@ -30,7 +30,7 @@ test('a payload holds text packets, and binary ones in base64', () => {
   for (const empty of ['', '3\x1e', '\x1e3', '3\x1e\x1e3']) assert.throws(() => decoded(empty), /empty packet/);
 });
 
-test('as many packets fit into a request as the server allows, and at least one', () => {
+test('a request holds as many packets as the server allows, and at least one', () => {
   const four = ['4aaaa', '4aaaa', Buffer.alloc(3), '4a'];
   assert.equal(countFitting(four, 0), 4);
   assert.equal(countFitting(four, 1), 1);

@@ -1,4 +1,4 @@
-/** Compressed messages, whatever the server has granted; zlib's own streams play the server. */
+/** Compressed messages under every grant of the server, whose part is played by zlib's own streams. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -24,7 +24,7 @@ const NOTHING: DeflateGrant = {
   clientMaxWindowBits: 15,
 };
 
-/** As a server compresses: each message with the messages before as its dictionary, or by itself. */
+/** Compressor of a server: each message with the earlier ones as its dictionary, or independently. */
 function serverSide({ serverNoContextTakeover, serverMaxWindowBits: windowBits }: DeflateGrant) {
   let before = Buffer.alloc(0);
   return (message: Buffer): Buffer => {
@@ -35,7 +35,7 @@ function serverSide({ serverNoContextTakeover, serverMaxWindowBits: windowBits }
   };
 }
 
-/** As a server inflates. */
+/** Decompressor of a server. */
 function clientMessages({ clientNoContextTakeover }: DeflateGrant) {
   let before = Buffer.alloc(0);
   return (payload: Buffer): Buffer => {
@@ -71,7 +71,7 @@ function randomMessage(random: (below: number) => number): Buffer {
   return Buffer.from(Array.from({ length: random(4000) }, () => words[random(words.length)]).join(''));
 }
 
-test('messages of a server arrive under every grant, in fragments and in pieces', () => {
+test('reads messages of a server under every grant, in fragments and in pieces', () => {
   const random = randomSource(1);
   for (const grant of GRANTS) {
     const deflate = serverSide(grant);
@@ -108,7 +108,7 @@ test('messages of a server arrive under every grant, in fragments and in pieces'
   }
 });
 
-test('a server inflates what is sent, under every grant; messages below the threshold go as they are', () => {
+test('a server can decompress sent messages under every grant; messages below the threshold are not compressed', () => {
   const random = randomSource(2);
   for (const grant of GRANTS) {
     const deflate = new PerMessageDeflate(grant);
@@ -127,7 +127,7 @@ test('a server inflates what is sent, under every grant; messages below the thre
   assert.equal(encodeMessage(TEXT, 'x'.repeat(5000), undefined).readUInt8(0), 0x80 | TEXT);
 });
 
-test('an end of the compressed stream inside the message, as RFC 7692 allows', () => {
+test('reads an end of the compressed stream inside the message, as RFC 7692 allows', () => {
   const { feed, messages } = decoderOf(NOTHING);
   // Section 7.2.3.4 of the RFC.
   const hello = Buffer.from('f348cdc9c9070000', 'hex');
@@ -150,8 +150,8 @@ const violations: [string, Buffer[], DeflateGrant?][] = [
   ['RSV1 on a continuation', [serverFrame(TEXT, 'a', false), serverFrame(RSV1, 'b')], NOTHING],
   ['RSV2', [serverFrame(0x20 | TEXT, 'x')], NOTHING],
   ['RSV3 beside RSV1', [serverFrame(0x50 | TEXT, 'x')], NOTHING],
-  ['what is not compressed', [serverFrame(RSV1 | TEXT, Buffer.alloc(100, 0xff))], NOTHING],
-  ['nothing at all', [serverFrame(RSV1 | TEXT, '')], NOTHING],
+  ['data that is not compressed', [serverFrame(RSV1 | TEXT, Buffer.alloc(100, 0xff))], NOTHING],
+  ['an empty message', [serverFrame(RSV1 | TEXT, '')], NOTHING],
 ];
 for (const [name, frames, grant] of violations) {
   test(`${name} is refused`, () => {
@@ -164,7 +164,7 @@ for (const [name, frames, grant] of violations) {
   });
 }
 
-test('the limit is of the inflated message, and a bomb is inflated no further', () => {
+test('the limit applies to the decompressed message, and a bomb is not decompressed further', () => {
   const { feed, messages } = decoderOf(NOTHING);
   feed(serverFrame(RSV1 | BINARY, compressed(Buffer.alloc(MAX_BYTES))));
   assert.equal(messages[0]?.payload.length, MAX_BYTES);
@@ -178,7 +178,7 @@ test('the limit is of the inflated message, and a bomb is inflated no further', 
   assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000);
 });
 
-test('of a large message no more than the window stays, in either direction', () => {
+test('keeps no more than the window of a large message, in either direction', () => {
   const MESSAGE_BYTES = 4_000_000;
   const payload = serverSide(NOTHING)(Buffer.alloc(MESSAGE_BYTES));
   const before = process.memoryUsage().arrayBuffers;
@@ -192,7 +192,7 @@ test('of a large message no more than the window stays, in either direction', ()
   assert.equal(connections.length, 10);
 });
 
-test('what a server may grant, and what not', () => {
+test('accepts valid grants of a server, and refuses invalid ones', () => {
   const grant = (header: string) => readGrant(header);
   assert.deepEqual(grant('permessage-deflate'), NOTHING);
   assert.deepEqual(

@@ -16,7 +16,7 @@ for (const [name, codec, changes] of [
   ['with binary data', officialCodec, { args: [Buffer.from('b')] }],
   ['of another parser', jsonCodec, {}],
 ] as const) {
-  test(`the bytes of a message ${name} are those that the codec would make with its id`, () => {
+  test(`the bytes of a message ${name} equal those of the codec with its id`, () => {
     const one = { ...MESSAGE, ...(changes as Partial<RepeatedMessage>) };
     const prepared = new PreparedMessage(codec, one);
     const packet = { type: PacketType.EVENT, nsp: one.namespace, data: [one.event, ...one.args] };

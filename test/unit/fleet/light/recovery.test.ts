@@ -1,10 +1,10 @@
-/** What a light connection sends to have its session restored: the same as socket.io-client. */
+/** Restore request of a light connection, which equals that of socket.io-client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
 import { clientFrames, fakeConnection, OPEN_PACKET, text } from '../../../helpers/fake-wire.ts';
 
-/** A connection that has sent its CONNECT packets, those of `before` with their sessions. */
+/** A connection that has sent its CONNECT packets, with the sessions of `before`. */
 function connected(namespaces: string[], before?: SocketIoConnection, keepsSessions = true) {
   const options = { keepsSessions, auth: { token: 1 } };
   const fake = fakeConnection(namespaces, options, before && { sessions: before.sessions });
@@ -14,7 +14,7 @@ function connected(namespaces: string[], before?: SocketIoConnection, keepsSessi
   return { connection: fake.connection, feed, connects };
 }
 
-test('asks for its session with its private id and the offset of its last event, before its own payload', () => {
+test('asks for its session with its private id and the offset of its last event, followed by its own payload', () => {
   const first = connected(['/']);
   assert.deepEqual(first.connects, ['40{"token":1}']);
   first.feed(text('40{"sid":"s","pid":"p1"}'));
@@ -38,7 +38,7 @@ test('asks for its session with its private id and the offset of its last event,
   }
 });
 
-test('keeps a session for each namespace, and none where the server offers none', () => {
+test('keeps a session for each namespace, and none if the server offers none', () => {
   const first = connected(['/', '/chat', '/plain']);
   first.feed(text('40{"sid":"s","pid":"p"}'), text('40/chat,{"sid":"s","pid":"q"}'), text('40/plain,{"sid":"s"}'));
   first.feed(text('42/chat,["news","in chat"]'), text('42/plain,["news","in plain"]'), text('42["news","in main"]'));
@@ -49,7 +49,7 @@ test('keeps a session for each namespace, and none where the server offers none'
   ]);
 });
 
-test('a session that was not restored is a new one, which begins with the old offset', () => {
+test('a session that was not restored is a new one, which starts with the old offset', () => {
   const first = connected(['/']);
   first.feed(text('40{"sid":"s","pid":"p"}'), text('42["news","before"]'));
   const second = connected(['/'], first.connection);
@@ -60,7 +60,7 @@ test('a session that was not restored is a new one, which begins with the old of
   assert.deepEqual(connected(['/'], third.connection).connects, ['40{"token":1}']);
 });
 
-test('keeps nothing unless it is to come back', () => {
+test('keeps no session if it will not reconnect', () => {
   const { connection, feed } = connected(['/'], undefined, false);
   feed(text('40{"sid":"s","pid":"p"}'), text('42["news","offset"]'));
   assert.deepEqual(connection.sessions, []);

@@ -17,7 +17,7 @@ import {
 } from '../../../helpers/fake-wire.ts';
 import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
 
-test('the way to the first namespace is timed stage by stage', () => {
+test('times the connect to the first namespace stage by stage', () => {
   const { connection, sink, upgrade, feed } = fakeConnection();
   for (const step of [upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]) feed(step);
   const [open] = sink.all('open');
@@ -35,7 +35,7 @@ const NO_HANDSHAKE = [
 ];
 const opened = text(OPEN_PACKET);
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
-/** What cannot be converted to a number or a text. */
+/** Objects that cannot be converted to a number or a text. */
 const OBJECTS = '{"valueOf":1,"toString":1}';
 const MAX_PAYLOAD_BYTES = 20_000;
 const STOPS: [cause: string, ...frames: Buffer[]][] = [
@@ -56,7 +56,7 @@ const STOPS: [cause: string, ...frames: Buffer[]][] = [
 ];
 for (const [cause, ...frames] of STOPS) {
   const sent = JSON.stringify(Buffer.concat(frames).toString('latin1')).slice(0, 200);
-  test(`what stops an attempt is named by the layer that broke: ${cause} for ${sent}`, () => {
+  test(`a failed attempt has the cause of the layer that broke: ${cause} for ${sent}`, () => {
     const { sink, wire, upgrade, feed } = fakeConnection(['/'], { maxPayloadBytes: MAX_PAYLOAD_BYTES });
     feed(Buffer.concat([upgrade, ...frames]));
     assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
@@ -64,7 +64,7 @@ for (const [cause, ...frames] of STOPS) {
   });
 }
 
-test('a TCP connection that is not answered', () => {
+test('times out on a TCP connection without an answer', () => {
   const sink = new RecordingSink();
   const nothingSent = { writableLength: 0, write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
   const clients = new LightClients((listener) => ({ listener, ...nothingSent }));
@@ -75,7 +75,7 @@ test('a TCP connection that is not answered', () => {
   assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, ['timeout_tcp']);
 });
 
-test('a refused or overdue second namespace leaves the first one alone', () => {
+test('a refused or overdue second namespace does not affect the first one', () => {
   const { connection, sink, feed, wire } = openConnection();
   connection.connect('/a');
   feed(text('44/a,{"message":"no"}'));
@@ -85,8 +85,8 @@ test('a refused or overdue second namespace leaves the first one alone', () => {
   connection.connect('/c');
   feed(text('40/c,{"sid":"s"}'));
   assert.equal(connection.deadlineMs, 0);
-  const told = sink.reports.map((report) => `${report.on} ${'namespace' in report && report.namespace}`);
-  assert.deepEqual(told, ['refused /a', 'refused /b', 'open /c']);
+  const isReported = sink.reports.map((report) => `${report.on} ${'namespace' in report && report.namespace}`);
+  assert.deepEqual(isReported, ['refused /a', 'refused /b', 'open /c']);
   assert.equal(wire.state, 'open');
 });
 
@@ -99,12 +99,12 @@ const ENDS: [reason: string, bytes: Buffer, closeCode?: number][] = [
   ['transport error', text('')],
   ...['4x', '42{"not":"an array"}', '42["connect"]'].map((packet): [string, Buffer] => ['parse error', text(packet)]),
   ['transport error', serverFrame(1, Buffer.from([0x34, 0x33, 0x31, 0xff]))],
-  // Too deep for anybody to copy.
+  // Nested too deep to copy.
   ['parse error', text(`42["wanted",${nested(100_000)}]`)],
 ];
 for (const [reason, bytes, code] of ENDS) {
   const sent = JSON.stringify(bytes.toString('latin1')).slice(0, 200);
-  test(`an open connection ends after ${sent}: ${reason}, close code ${code}`, () => {
+  test(`an open connection closes after ${sent}: ${reason}, close code ${code}`, () => {
     const { sink, sent, wire, feed, connection } = openConnection();
     connection.interest = new Set(['connect', 'wanted']);
     feed(bytes);
@@ -134,7 +134,7 @@ test('close() disconnects every namespace and waits for the server', () => {
   assert.deepEqual(sink.all('closed'), [{ on: 'closed', reason: 'io client disconnect', namespace: undefined }]);
 });
 
-test('a server that does not answer the close frame is dropped', () => {
+test('a server that does not answer the close frame is disconnected', () => {
   const { connection, sink, wire } = openConnection();
   connection.close();
   assert.ok(connection.deadlineMs > 0);
@@ -155,7 +155,7 @@ test('a ping moves the deadline for the next one; packets for other transports c
   assert.equal(sink.all('closed')[0]?.reason, 'ping timeout');
 });
 
-test('destroy is silent, also from inside a report', () => {
+test('destroy is silent, even inside a report', () => {
   const { connection, sink, wire, feed } = openConnection();
   connection.interest = new Set(['a']);
   sink.onEvent = () => connection.destroy();
@@ -165,7 +165,7 @@ test('destroy is silent, also from inside a report', () => {
   assert.deepEqual(sink.reports, []);
 });
 
-test('only events that are waited for are reported', () => {
+test('reports only awaited events', () => {
   const { connection, sink, feed } = openConnection();
   feed(text('42["any",{}]'));
   connection.interest = new Set(['wanted', 'broadcast']);
@@ -175,7 +175,7 @@ test('only events that are waited for are reported', () => {
   assert.deepEqual(column(sink.reports, 'on'), ['event', 'copy', 'event']);
 });
 
-test('text that is not UTF-8 ends the connection; the character that stands for such bytes is as good as any', () => {
+test('text that is not UTF-8 closes the connection, but a replacement character is accepted', () => {
   const { connection, sink, feed } = openConnection();
   connection.interest = new Set(['wanted']);
   feed(text('42["wanted","\ufffd ü"]'));

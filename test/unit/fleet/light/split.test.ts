@@ -18,7 +18,7 @@ import {
 const BROADCAST = `42["broadcast",{"seq":7,"sentAtUs":123456789012,"worker":"w1","data":"${'x'.repeat(150)}"}]`;
 const GREETING = Buffer.from('42["greeting","grüße 🎉"]');
 
-/** One of everything that a server sends. */
+/** One packet of every kind that a server sends. */
 const STREAM = Buffer.concat([
   text(OPEN_PACKET),
   text(CONNECT_PACKET),
@@ -47,7 +47,7 @@ function play(chunks: (stream: Buffer) => Buffer[]) {
   return { reports, frames: clientFrames(fake.sent.slice(1)), wire: fake.wire.state };
 }
 
-/** Like the shared read buffer: what was not copied is gone afterwards. */
+/** Overwrites the chunk like the shared read buffer: data that was not copied is lost. */
 function feedAndOverwrite(fake: FakeConnection, chunk: Buffer): void {
   const shared = Buffer.alloc(chunk.length + 20, '1');
   shared.set(chunk, 10);
@@ -57,7 +57,7 @@ function feedAndOverwrite(fake: FakeConnection, chunk: Buffer): void {
 
 const whole = play((stream) => [stream]);
 
-test('a stream in one chunk is read completely', () => {
+test('reads a stream in one chunk completely', () => {
   assert.deepEqual(column(whole.reports, 'on'), ['open', 'open', 'copy', 'event', 'event', 'ack', 'closed', 'closed']);
   const [, , broadcast, greeting, file, ack, left, closed] = whole.reports;
   assert.partialDeepStrictEqual(broadcast, { id: 7 });
@@ -76,7 +76,7 @@ test('a stream in one chunk is read completely', () => {
   assert.equal(whole.wire, 'ended');
 });
 
-test('a split at any byte changes nothing', () => {
+test('reads the same stream split at any byte', () => {
   const size = fakeConnection().upgrade.length + STREAM.length;
   for (let at = 1; at < size; at++) {
     assert.deepEqual(
@@ -87,7 +87,7 @@ test('a split at any byte changes nothing', () => {
   }
 });
 
-test('chunks of any one size change nothing', () => {
+test('reads the same stream in chunks of any size', () => {
   for (const size of [1, 2, 3, 5, 7, 13, 64, 127]) {
     const split = (stream: Buffer) =>
       Array.from({ length: Math.ceil(stream.length / size) }, (_, i) => stream.subarray(i * size, (i + 1) * size));
