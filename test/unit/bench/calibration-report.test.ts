@@ -15,13 +15,13 @@ const section = (title: string, date: string, rows: Comparison[] = [exactly('cop
 const whole = merged(machine, [section('One', '2026-01-01'), section('Two', '2026-01-01')], undefined);
 
 describe('the data of the calibration', () => {
-  it('keep the sections that are not measured again, in their order', () => {
+  it('keep the order of their sections, including older ones', () => {
     const { sections } = merged(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
-    const told = sections.map(({ title, measured }) => `${title} ${measured.slice(0, 10)}`);
-    assert.deepEqual(told, ['One 2026-02-02', 'Two 2026-01-01', 'New 2026-02-02']);
+    const dates = sections.map(({ title, measured }) => `${title} ${measured.slice(0, 10)}`);
+    assert.deepEqual(dates, ['One 2026-02-02', 'Two 2026-01-01', 'New 2026-02-02']);
   });
 
-  it('say which section was measured on another machine', () => {
+  it('report which section was measured on another machine', () => {
     const again = merged({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
     assert.equal(again.machine, whole.machine);
     assert.match(again.sections[0]?.measured ?? '', /; on another machine: A, 8 cores, 4 GiB of memory, Linux 6$/);
@@ -30,12 +30,12 @@ describe('the data of the calibration', () => {
     assert.doesNotMatch(markdown(back), /another machine/);
   });
 
-  it('are not put together from two versions', () => {
+  it('cannot be merged from two versions', () => {
     const other = { ...machine, versions: { node: 'v26' } };
     assert.throws(() => merged(other, [section('One', '2026-02-02')], whole), /of other versions/);
   });
 
-  it('are read as they were written, also where a figure is missing', () => {
+  it('survive writing and reading, even with a missing figure', () => {
     const written = merged(machine, [section('One', '2026-01-01', [exactly('copies', 3, Infinity)])], undefined);
     assert.deepEqual(readCalibration(JSON.stringify(written)), written);
   });
@@ -45,13 +45,13 @@ describe('the page of the calibration', () => {
   const pageOf = (rows: Comparison[]) => markdown(merged(machine, [section('One', '2026-01-01', rows)], undefined));
   const time = (what: string, measured: number) => near(what, 'ms', 50, measured, { absolute: 1 });
 
-  it('shows the largest error of each kind, and how many bounds are kept', () => {
+  it('shows the largest error of each kind, and the number of bounds that hold', () => {
     const times = [time('p50', 50.1), time('p99', 49.2), time('max', 50.5)];
     const page = pageOf([...times, exactly('a', 1, 1), exactly('b', 2, 2)]);
     assert.match(page, /\| p99 \| 50\.00 ms \| 49\.20 ms \| ± 1\.00 ms \| 3 of 3 \|\n.* exact \| 2 of 2 \|/);
   });
 
-  it('shows a missed bound rather than a larger error within another', () => {
+  it('shows a missed bound rather than a larger error within another bound', () => {
     const page = pageOf([exactly('few', 7, 6), exactly('many', 7, 7), near('p99', 'ms', 500, 504, { share: 0.01 })]);
     assert.match(page, /\| few \| 7 \| 6 \| exact \| 1 of 2 \|/);
   });
@@ -64,12 +64,12 @@ describe('the page of the calibration', () => {
   });
 });
 
-it('four values can be divided in two in three ways', () => {
+it('four values can be split into equal halves in three ways', () => {
   const halves = halvesOf(['a', 'b', 'c', 'd']).map(([half, other]) => `${half} | ${other}`);
   assert.deepEqual(halves, ['a,b | c,d', 'a,c | b,d', 'a,d | b,c']);
 });
 
-it('ten values have 126 divisions, no two of them alike', () => {
+it('ten values have 126 different splits', () => {
   const halves = halvesOf([...'abcdefghij']);
   assert.equal(halves.length, 126);
   assert.equal(new Set(halves.map(([half]) => half.join())).size, 126);

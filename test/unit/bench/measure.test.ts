@@ -6,7 +6,7 @@ import { versionOf } from '../../../bench/client/measured-generator.ts';
 import type { Worker } from '../../../bench/worker.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
-it('a generator that is not installed is refused with the line that installs it, before anything starts', async () => {
+it('refuses a missing generator with its install command, before anything starts', async () => {
   const start = () => assert.fail('it was started');
   const tool = { command: 'no-such-program', version: ['--version'], install: 'pip install it' };
   const load = { url: 'http://127.0.0.1:1', connections: 1000, ratePerSec: 100 };
@@ -14,7 +14,7 @@ it('a generator that is not installed is refused with the line that installs it,
   const { signal } = new AbortController();
   const measured = measure(generator, {} as Worker, load, { count: 1, bytes: 100 }, '.', signal);
   await assert.rejects(measured, { message: 'not installed: `pip install it`' });
-  // All that npm does not install says how.
+  // Every tool that npm does not install has an install command.
   const outside = GENERATORS.filter(({ name }) => ['floor', 'k6', 'locust'].includes(name));
   assertEach(outside, ({ tool: own }) => own?.install.split(' ')[0], ['apt-get', 'go', 'pip']);
 });

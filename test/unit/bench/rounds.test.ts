@@ -15,7 +15,7 @@ const pair = (own: Measured, floor?: Measured): GeneratorAndFloor => ({ own, flo
 const cells = (rounds: Record<string, GeneratorAndFloor>[], tls = false) =>
   tableOf({ variants, columns: columns(tls) }, rounds);
 
-test('each generator is compared with the floor beside it, and the floor has all its measurements', () => {
+test('compares each generator with the floor of its round, and the floor has all its measurements', () => {
   // From the second round on, the machine is half as fast.
   const [fast, slow, slower] = [measured(100, 5, 24), measured(200, 10, 24), measured(400, 20, 24)];
   const [ours, theirs] = [pair(measured(300, 10, 4096), fast), pair(measured(800, 40, 8192), slow)];
@@ -31,7 +31,7 @@ test('each generator is compared with the floor beside it, and the floor has all
   ]);
 });
 
-test('the interval of a multiple is from the differences between rounds of all generators, or its own if larger', () => {
+test('the interval of a multiple uses the spread between rounds of all generators, or its own if that is larger', () => {
   const floor = measured(100, 5, 24);
   const round = (ours: number, theirs: number) => ({
     [FLOOR]: pair(floor, floor),
@@ -44,18 +44,18 @@ test('the interval of a multiple is from the differences between rounds of all g
   const rounds = [round(180, 360), round(200, 400), round(220, 440)];
   assert.equal(of('ours', rounds), '2.00 (1.68–2.32)');
   assert.equal(of('theirs', rounds), '4.00 (3.36–4.64)');
-  // Of one round, nothing is known.
+  // One round has no interval.
   assert.equal(of('ours', [round(200, 400)]), '2.00');
 });
 
-test('the table has a cell for every column, also without a floor; over TLS the floor has memory to compare with', () => {
+test('the table has a cell for every column, even without a floor; over TLS the floor has memory to compare', () => {
   const [alone] = cells([{ ours: pair(measured(300, 10, 4096)) }]);
   assert.deepEqual(alone, ['ours', '300', '–', '10.00', '–', '4.0', '1.0']);
   const [overTls] = cells([{ ours: pair(measured(300, 10, 20_480), measured(100, 5, 10_240)) }], true);
   assert.deepEqual(overTls?.slice(-3), ['20.0', '2.00', '1.0']);
 });
 
-test('a bench replaces its own section of the page, and nothing else', () => {
+test('a bench replaces its section of the page only', () => {
   const page = readFileSync('docs/benchmarks.md', 'utf8');
   for (const name of ['client', 'client-tls', 'server']) {
     const changed = withSection(page, name, 'new\n');

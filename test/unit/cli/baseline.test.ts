@@ -6,7 +6,7 @@ import { perfectResult } from '../../helpers/results.ts';
 import { run, setOf } from '../../helpers/run-sets.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-test('names the finding that casts doubt on a run when it is saved as a baseline', (context) => {
+test('reports the finding that casts doubt on a run saved as a baseline', (context) => {
   const file = join(tempFolder(context), 'baseline.json');
   const suspect = run((result) => {
     result.verdict.status = 'SUSPECT';

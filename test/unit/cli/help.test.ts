@@ -1,4 +1,4 @@
-/** The help of all commands on a terminal of 80 columns, and what mistakes and a closed pipe lead to. */
+/** Help of all commands at 80 columns, and the output after mistakes and a closed pipe. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,7 +8,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../../../plugin/cli/program.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
-/** With the words that lead to each. */
+/** All commands with their words. */
 function commandsIn(command: Command, words: string[] = []): [string[], Command][] {
   return [[words, command], ...command.commands.flatMap((inner) => commandsIn(inner, [...words, inner.name()]))];
 }
@@ -22,7 +22,7 @@ for (const [words, command] of commandsIn(createProgram())) {
     assert.doesNotMatch(help, /.{81}|default: \{/);
   });
 
-  it(`a mistake in ${name} leads to its own help`, async () => {
+  it(`a mistake in ${name} refers to its help`, async () => {
     const program = createProgram();
     let error = '';
     for (const [, one] of commandsIn(program)) one.configureOutput({ writeErr: (text) => (error += text) });

@@ -1,9 +1,9 @@
-/** Credentials that `init` is given, in every part of the scenario that it writes. */
+/** Credentials in every part of the scenario that `init` writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withNamedCredentials } from '../../../plugin/cli/init/credentials.ts';
 
-test('names an environment variable for each credential of flow and publisher, and keeps all else', (t) => {
+test('replaces each credential of flow and publisher by an environment variable, and keeps the rest', (t) => {
   const names = ['PASSWORD', 'TOKEN', 'TOKEN_2', 'KEY'];
   t.after(() => names.map((name) => delete process.env[name]));
   const flow = [

@@ -1,4 +1,4 @@
-/** The first lines of plugin, engine and command on a Node that is too old. */
+/** Start of plugin, engine and command on a Node version that is too old. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,12 +9,12 @@ import { execa } from 'execa';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
-/** As if this were Node 20: what a newer Node can do is not what is tested. */
+/** Pretends to be Node 20; features of a newer Node are not under test. */
 const AS_NODE_20 =
   "data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
 
 for (const file of ['plugin/hook/cli.js', 'plugin/hook/index.js', 'plugin/engine/index.js']) {
-  it(`${file} says which Node it needs, and ends`, async () => {
+  it(`${file} reports the Node version that it needs, and exits`, async () => {
     const code = `import '${pathToFileURL(join(ROOT, file)).href}';`;
     const args = ['--import', AS_NODE_20, '--input-type=module', '-e', code];
     const { exitCode, stderr } = await execa(process.execPath, args, { reject: false });
@@ -23,7 +23,7 @@ for (const file of ['plugin/hook/cli.js', 'plugin/hook/index.js', 'plugin/engine
   });
 }
 
-it('needs what Artillery needs, in both packages', () => {
+it('both packages need the Node version of Artillery', () => {
   const { engines } = createRequire(import.meta.url)('artillery/package.json');
   assert.match(engines.node, /^>=\s*22\.18/);
   const [hook, engine] = ['hook', 'engine'].map((name) =>

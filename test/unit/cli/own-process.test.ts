@@ -1,4 +1,4 @@
-/** How the process of a command ends where the command itself does not. */
+/** Exit of a command's process if the command itself does not end. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -15,7 +15,7 @@ function run(command: string) {
   return execa(process.execPath, ['--input-type=module', '-e', code], { reject: false });
 }
 
-it('a command that waits for what can no longer happen ends with exit code 4, and reports it', async () => {
+it('a command that waits for an impossible event exits with code 4, and reports it', async () => {
   const { exitCode, stderr } = await run('await new Promise(() => {});');
   assert.equal(exitCode, 4);
   assert.match(stderr, /^UNEXPECTED: the command waits for something that can no longer happen$/m);
@@ -28,11 +28,11 @@ it('an uncaught error has exit code 4, not that of a missed threshold', async ()
   assert.deepEqual([rejected.exitCode, /Error: broken\n +at /.test(rejected.stderr)], [4, true]);
 });
 
-it('a command that is done keeps its exit code', async () => {
+it('a finished command keeps its exit code', async () => {
   assert.deepEqual([(await run('process.exitCode = 3;')).exitCode, (await run('')).exitCode], [3, 0]);
 });
 
-it('a command whose output has no room ends with exit code 4 and a message, without a stack trace', () => {
+it('a command with a full output disk exits with code 4 and a message, without a stack trace', () => {
   const code = `import { runAsProcess } from '${MODULE}'; await runAsProcess(async () => console.log('answer'));`;
   const full = openSync('/dev/full', 'w');
   const args = ['--input-type=module', '-e', code];

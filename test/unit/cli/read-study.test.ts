@@ -1,4 +1,4 @@
-/** The file of a study: what it may say, and what its runs are told. */
+/** Contents of a study file, and the settings of its runs. */
 import assert from 'node:assert/strict';
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ function problemsOf(document: object, scenario?: string): string[] {
   return parsePlan(document, scenario).problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
-/** @param expected the problems of the document: how they begin, and what was meant where it says so */
+/** @param expected start of each problem, with the suggestion if it has one */
 function assertProblems(document: object, expected: string[]): void {
   const found = problemsOf(document);
   for (const problem of expected) {
@@ -48,7 +48,7 @@ describe('the file of a study', () => {
     assertProblems({ scenario: 'none.yml', vary: Object.fromEntries(wrong), repeats: 2 }, [...problems, ...others]);
   });
 
-  it('reports what it cannot start', () => {
+  it('reports levels, servers and scenarios that cannot start', () => {
     const vary = { server: ['chat', 'chatt'], 'engine.clientt': [1, 2], 'engine.maxPayload': ['x'] };
     assertProblems({ ...PLAN, scenario: 'none.yml', vary, servers: { chat, other: { command: [], ready: 'here' } } }, [
       'scenario: ',
@@ -63,17 +63,21 @@ describe('the file of a study', () => {
   const vary = { TLS, workers: [1, 2] };
   const twice = ['except[1]', 'except[2]'];
   for (const [what, document, places] of [
-    ['makes more than one run', { ...PLAN, vary: { TLS: ['on'] }, repeat: 1 }, ['repeat']],
-    ['varies nothing to see how much runs vary', { scenario: '1k.yml', repeat: 2 }, []],
-    ['detects a change only between levels', { scenario: '1k.yml', repeat: 2, detect: 0.2 }, ['detect']],
-    ['overrides the scenario itself', { ...PLAN, args: ['--overrides', '{}'] }, ['args']],
-    ['makes some runs', { ...PLAN, repeat: 0 }, ['repeat']],
-    ['names its servers in vary', { ...PLAN, servers: { chat } }, ['vary.server']],
-    ['leaves out combinations', { ...PLAN, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
-    ['leaves out those that exist', { ...PLAN, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] }, twice],
-    ['never leaves out all', { ...PLAN, except: [{ TLS: 'on' }] }, ['except']],
+    ['must have more than one run', { ...PLAN, vary: { TLS: ['on'] }, repeat: 1 }, ['repeat']],
+    ['may repeat a scenario without varying it', { scenario: '1k.yml', repeat: 2 }, []],
+    ['cannot detect a change without levels', { scenario: '1k.yml', repeat: 2, detect: 0.2 }, ['detect']],
+    ['cannot override the scenario itself', { ...PLAN, args: ['--overrides', '{}'] }, ['args']],
+    ['must repeat runs at least once', { ...PLAN, repeat: 0 }, ['repeat']],
+    ['must list its servers in `vary', { ...PLAN, servers: { chat } }, ['vary.server']],
+    ['may exclude combinations', { ...PLAN, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
     [
-      'lets its servers read any variable',
+      'can exclude existing combinations only',
+      { ...PLAN, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] },
+      twice,
+    ],
+    ['cannot exclude all combinations', { ...PLAN, except: [{ TLS: 'on' }] }, ['except']],
+    [
+      'may vary any variable for its servers',
       { ...PLAN, servers: { chat }, vary: { server: ['chat'], MINE: [1, 2] } },
       [],
     ],
@@ -91,18 +95,18 @@ describe('the file of a study', () => {
     assert.match(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS_OF }}"').join(), /no run reads/);
   });
 
-  it('lets no name reach what other objects inherit', () => {
+  it('does not allow names to reach inherited properties', () => {
     problemsOf({ ...PLAN, vary: { '__proto__.polluted': [1, 2] } });
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   });
 
-  it('is refused if it is not YAML, or not there', async (t) => {
+  it('is refused if it is missing or not YAML', async (t) => {
     const folder = fileTree(t, { 'broken.yml': 'vary: {' });
     for (const name of ['broken.yml', 'none.yml'])
       await assert.rejects(readStudy(join(folder, name)), { code: 'CONFIG_INVALID' });
   });
 
-  it('is valid, and begins with what it asks, if it is one of the pack', async () => {
+  it('is valid and begins with its question, for every bundled study', async () => {
     const paths = globSync('scenarios/studies/*.yml', { cwd: ROOT });
     assert.ok(paths.length > 0);
     for (const path of paths) assert.match((await readStudy(join(ROOT, path))).title, /^\w.*\?$/);
@@ -119,7 +123,7 @@ it('a run gets capitals as variables, and options of plugin and engine in one ov
   assert.deepEqual(settingsOf({ TLS: 'on' }).overrides, {});
 });
 
-it('takes its whole plan from the command line for a scenario, and what it replaces for a study', async (t) => {
+it('takes its whole plan from the command line for a scenario, and replacements for a study', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{ "config": { "processor": "mine.js" } }',
     'b.yml': '{ "config": {} }',
@@ -139,7 +143,7 @@ it('takes its whole plan from the command line for a scenario, and what it repla
   await assert.rejects(readStudy(b, { vary: { MINE: [1, 2] } }), /no run reads this variable/);
 });
 
-it('reads typed levels of variables as text, and those of options also as numbers', () => {
+it('reads levels of variables as text, and levels of options also as numbers', () => {
   assert.deepEqual(
     ['010', 'x', '5', 'true'].map((text) => [typedLevel('RATE', text), typedLevel('hold', text)]),
     [
@@ -151,7 +155,7 @@ it('reads typed levels of variables as text, and those of options also as number
   );
 });
 
-it('scenarios vary like settings, each with its own text', async (t) => {
+it('scenarios vary like settings, each with a text of its own', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{}',
     'b.yml': '{}',
@@ -170,7 +174,7 @@ it('scenarios vary like settings, each with its own text', async (t) => {
   await assert.rejects(readStudy(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
 });
 
-it('a run starts the server that it names, in the folder of the file; the study goes on after one that failed', async () => {
+it('a run starts its server in the folder of the file; the study continues after a failed run', async () => {
   const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
   const file: AskedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
   const { commandOf, next } = seriesOf(file, 'results');

@@ -1,4 +1,4 @@
-/** The runs of a search, with a program in place of Artillery that breaks at a known number of connections, rate or size. */
+/** Runs of a search, with a stub instead of Artillery that breaks at a known number of connections, rate or size. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ interface Behaviour {
 function begin(t: TestContext, phases?: Phase[]) {
   const { folder, artillery, write } = fakeArtillery(t, BREAKS);
   write('tiny.yml', quickScript(phases && { phases }));
-  /** @param highest number of connections that the machine allows */
+  /** @param highest limit of connections on the machine */
   const run = async (behaviour: Behaviour, given: Partial<SearchOptions> = {}, highest: number | null = null) => {
     const options: SearchOptions = { vary: 'connections', rest: '0', ...given };
     write('behaviour.json', { ...behaviour, vary: options.vary });
@@ -115,18 +115,18 @@ for (const [vary, limit] of [
   });
 }
 
-it('resumes by the same runs, whatever the rules are now', async (t) => {
+it('resumes with the runs already made, even under new rules', async (t) => {
   const { run } = begin(t);
   const first = await run({ limit: 61 });
   assert.equal(first.answer.end, 'found');
-  // Those that are missing are made.
+  // Only missing runs are made.
   const finer = await run({ limit: 61 }, { tolerance: '1', times: '1' });
   assert.deepEqual([finer.answer.held, finer.answer.broke], [61, 62]);
   const failures = await run({ limit: 61 }, { until: ['connections.failed > 1000'], to: '80', times: '1' });
   assert.deepEqual([failures.made, failures.answer.held], [[], 80]);
 });
 
-it('ends where the generator, the machine or an error ends it, says so, and tries that again', async (t) => {
+it('ends if the generator, the machine or an error is the limit, reports it, and retries that', async (t) => {
   const { run } = begin(t);
   const late = await run({ limit: 30, lagsAbove: 35 });
   assert.match(late.answer.sentence, / 20 connections .* at 40, the generator was the limit/);
@@ -145,7 +145,7 @@ it('ends where the generator, the machine or an error ends it, says so, and trie
   assert.match(read('search.md'), /ulimit -n 65536/);
 });
 
-it('refuses another scenario in the same folder, and options that are wrong, all together', async (t) => {
+it('refuses another scenario in the same folder, and all wrong options together', async (t) => {
   const { write, run } = begin(t);
   await run({ limit: 30 }, { to: '10', times: '1' });
   write('tiny.yml', quickScript({ target: 'http://127.0.0.1:2' }));

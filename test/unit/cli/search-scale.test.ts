@@ -1,4 +1,4 @@
-/** A scenario at any level: the arrivals that Artillery makes of it. */
+/** A scenario at any level, by the arrivals that Artillery makes of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scaleOf } from '../../../plugin/cli/search/scale.ts';
@@ -8,7 +8,7 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { Varied } from '../../../protocol/documents/search-schema.ts';
 import { quickScript } from '../../helpers/run.ts';
 
-/** As Artillery's workers do, of which each has its share of the phase. */
+/** Arrivals of Artillery's workers, with the share of each in the phase. */
 function arrivalsOfWorkers({ duration = 0, arrivalRate = 0, rampTo = 0 }: Phase, workers: number): number[] {
   return Array.from({ length: duration }, (_, second) => {
     const share = (((rampTo - arrivalRate) / (duration - 1)) * second + arrivalRate) / workers;
@@ -62,7 +62,7 @@ describe('connections', () => {
     assert.deepEqual(phasesAt(320), [ramp, { pause: 2 }, second]);
   });
 
-  it('are refused where virtual users leave', () => {
+  it('are refused if virtual users leave', () => {
     assert.throws(() => scale('connections', {}, PHASES, [{ think: 1 }]), { code: 'CONFIG_INVALID' });
   });
 
@@ -75,7 +75,7 @@ describe('connections', () => {
     [{ delivery }, 131],
     [{ delivery, control }, 130],
   ] as const) {
-    it(`have the run's own clients among them: ${Object.keys(options)}`, () => {
+    it(`include the run's own clients: ${Object.keys(options)}`, () => {
       const { snap, phasesAt } = scale('connections', { broadcasts: NONE, ...options }, [RAMP]);
       assert.equal(totalArrivals(phasesAt(snap(135))), arrivals);
     });
@@ -95,7 +95,7 @@ it('a rate keeps all arrivals, and no ramp is faster than the level', () => {
   }
 });
 
-it('broadcasts per second keep the length of the window, and the least number', () => {
+it('broadcasts per second keep the length of the window, and the minimum number', () => {
   const { own, optionsAt } = scale('broadcastsPerSec', { broadcasts: { count: 20, interval: 1 } });
   assert.equal(own, 1);
   assert.deepEqual(optionsAt(10), { broadcasts: { interval: 0.1, count: 200 } });
@@ -103,12 +103,12 @@ it('broadcasts per second keep the length of the window, and the least number', 
   assert.throws(() => scale('broadcastsPerSec', { broadcasts: NONE }), { code: 'CONFIG_INVALID' });
 });
 
-it('bytes are those of each broadcast', () => {
+it('bytes set the size of each broadcast', () => {
   const { own, optionsAt } = scale('bytes', { broadcasts: { bytes: 300 } });
   assert.deepEqual([own, optionsAt(600)], [300, { broadcasts: { bytes: 600 } }]);
 });
 
-describe('windows are long enough to show a queue that grows, and no longer', () => {
+describe('windows are long enough to show a growing queue, and no longer', () => {
   const publish = { emit: ['say', '$id'], every: 0.1, count: 10 };
   const delivery = { event: 'said', id: '$.0' };
   const every = [{ connect: {} }, { every: { seconds: 1, emit: ['tick'], acknowledge: true } }, { hold: true }];

@@ -1,4 +1,4 @@
-/** Mistakes with which Artillery would run a scenario, and say nothing of it. */
+/** Mistakes that Artillery would ignore silently. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/scenario-argument.ts';
@@ -26,7 +26,7 @@ const ensure = (more: object) => ({ config: { ensure: more } });
 const threshold = (metric: string) => ensure({ thresholds: [{ [metric]: 1 }] });
 const condition = (expression: string) => ensure({ conditions: [{ expression }] });
 
-/** Where it is, and the word that was meant. */
+/** Place of the mistake, and the suggested word. */
 const MISTAKES: [place: string, meant: string, changed: Changed][] = [
   ['config.plugins.socketio-capacty', '"socketio-capacity"', { config: { plugins: { 'socketio-capacty': {} } } }],
   ['config.engines.socketio-capcity', '"socketio-capacity"', { config: { engines: { 'socketio-capcity': {} } } }],
@@ -42,10 +42,10 @@ const MISTAKES: [place: string, meant: string, changed: Changed][] = [
 
 for (const [place, meant, changed] of MISTAKES) {
   it(`refuses ${JSON.stringify(changed)}`, () => {
-    const isTold = ({ code, message }: Error & { code?: string }) =>
+    const isRefusal = ({ code, message }: Error & { code?: string }) =>
       code === 'CONFIG_INVALID' &&
       message.split('\n').some((line) => line.startsWith(`  ${place}: `) && line.includes(meant));
-    assert.throws(() => settingsOf(script(changed), {}), isTold);
+    assert.throws(() => settingsOf(script(changed), {}), isRefusal);
   });
 }
 
@@ -65,7 +65,7 @@ it('ignores other plugins’ options, and metrics of Artillery and of its users'
   assert.equal(load.connections, 20);
 });
 
-it('finds thresholds in either place', () => {
+it('finds thresholds in both places', () => {
   const conditions = [{ expression: 'connections.failed < 1' }];
   for (const [config, expected] of [
     [{}, false],

@@ -1,4 +1,4 @@
-/** Scenarios that `init` writes are read as Artillery reads them, and checked as a run checks them. */
+/** Scenarios written by `init`, read like Artillery and checked like a run. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
@@ -26,7 +26,7 @@ const INSTRUMENTED: Starter = {
 const OTHER: Starter = { ...INSTRUMENTED, flow: [{ emit: ['subscribe', 'news'] }], controlUrl: undefined };
 const DELIVERY = { event: 'said', id: ['0', 'message id'], sentAt: ['0', 'at'], unusableTime: undefined };
 
-/** @throws when a run would refuse it */
+/** @throws if a run would refuse it */
 async function checked(t: TestContext, text: string) {
   const path = join(fileTree(t, { 'mine.yml': text }), 'mine.yml');
   process.env.CAPACITY_TOKEN = TOKEN;
@@ -37,7 +37,7 @@ async function checked(t: TestContext, text: string) {
 }
 
 describe('a first scenario', () => {
-  it('for a server with instrument(io) measures everything', async (t) => {
+  it('measures everything for a server with instrument(io)', async (t) => {
     const text = starterScenario(INSTRUMENTED);
     const { script, config, flow } = await checked(t, text);
     assert.deepEqual([config.target, config.room], [INSTRUMENTED.url, 'capacity']);
@@ -47,7 +47,7 @@ describe('a first scenario', () => {
     assert.ok(script.config.plugins?.ensure);
   });
 
-  it('proposes what to fill in where nothing was found, and is valid with and without it', async (t) => {
+  it('has placeholders for missing parts, and is valid with and without them', async (t) => {
     const text = starterScenario({ ...OTHER, flow: [{ connect: true }], finding: 'The server sent no event.' });
     const { script, flow } = await checked(t, text);
     assert.deepEqual(script.config.plugins?.['socketio-capacity'], { hold: 10 });
@@ -56,13 +56,13 @@ describe('a first scenario', () => {
     assert.equal((await checked(t, filledIn)).config.delivery?.publish?.emit.event, '<event of a client>');
   });
 
-  it('names the processes that memory and CPU are of', async (t) => {
+  it('lists the processes for memory and CPU', async (t) => {
     const processes = { match: '^node app\\.js( |$)' };
     const { config } = await checked(t, starterScenario({ ...OTHER, processes }));
     assert.deepEqual(config.workerSources, processes);
   });
 
-  it('says what `inspect` does where it uses that', async (t) => {
+  it('explains `inspect` if it uses it', async (t) => {
     const processes: Starter['processes'] = { pids: [4711], inspect: true };
     const text = starterScenario({ ...OTHER, processes });
     assert.deepEqual((await checked(t, text)).config.workerSources, processes);
@@ -70,7 +70,7 @@ describe('a first scenario', () => {
     assert.doesNotMatch(text, /--instrumented/);
   });
 
-  it('has exactly the connections asked for, at a rate of at most 500/s, for every size', async (t) => {
+  it('has exactly the requested connections, at a rate of at most 500/s, for every size', async (t) => {
     for (const connections of [8, 9, 10, 11, 13, 50, 97, 100, 777, 1000, 5000, 9973, 32_000, 100_000, 999_983]) {
       const { config } = await checked(t, starterScenario({ ...INSTRUMENTED, connections }));
       assert.equal(totalArrivals(config.phases), connections);
@@ -78,13 +78,13 @@ describe('a first scenario', () => {
     }
   });
 
-  it('takes names for text, whatever is in them', async (t) => {
+  it('treats names as text, whatever they contain', async (t) => {
     const names = [
       "\"]\n      - think: 1 # {a: 'b'} &x *y",
       '<<',
       'null',
       '2001-01-01',
-      // A terminal acts on these, or an editor does not show them.
+      // Characters that a terminal interprets, or that an editor does not show.
       'a\u001b[31m\u0007\u0085\u009b\u202e\u2028\ufeff\u{e0041}\u0000b',
     ];
     for (const name of names) {
@@ -101,7 +101,7 @@ describe('a first scenario', () => {
     }
   });
 
-  it('names itself in its comments, as a shell takes it', () => {
+  it('has its own file name in its comments, quoted for a shell', () => {
     assert.match(written(OTHER, "it's mine.yml"), /^# {3}npx artillery run 'it'\\''s mine\.yml'$/m);
   });
 });

@@ -1,4 +1,4 @@
-/** The templates of the Helm charts, without Helm: what they refer to exists. `npm run test:charts` renders them. */
+/** Templates of the Helm charts, checked without Helm: their references exist. `npm run test:charts` renders them. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,11 +39,11 @@ for (const chart of CHARTS) {
     for (const name of Object.keys(values)) assert.match(templates, new RegExp(`\\.Values\\.${name}\\b`), name);
   });
 
-  it(`${chart}: every named template that is included is defined, and the other way round`, () => {
+  it(`${chart}: every included template is defined, and every defined one is included`, () => {
     assert.deepEqual(matches(templates, /include "([\w.]+)"/g), matches(templates, /define "([\w.]+)"/g));
   });
 
-  it(`${chart}: blocks are closed`, () => {
+  it(`${chart}: every block is closed`, () => {
     const opened = templates.match(/\{\{-? *(if|with|range|define|block) /g) ?? [];
     const closed = templates.match(/\{\{-? *end *-?\}\}/g) ?? [];
     assert.equal(closed.length, opened.length);

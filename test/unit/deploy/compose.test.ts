@@ -28,7 +28,7 @@ for (const file of COMPOSE_FILES) {
       assert.ok(service.tmpfs?.some((mount) => mount.startsWith('/tmp')));
       for (const [path = ''] of (service.volumes ?? []).map((volume) => volume.split(':')))
         if (path.startsWith('.')) assert.ok(existsSync(join(DEPLOY, path)), path);
-      // Our image has its own user.
+      // The image of this project has its own user.
       if (!service.build) return assert.match(service.user ?? '', /^[1-9]\d*:[1-9]\d*$/);
       assert.ok(existsSync(join(DEPLOY, service.build.context, service.build.dockerfile)));
       assert.equal(service.image, `socketio-capacity:${version}`);
@@ -36,7 +36,7 @@ for (const file of COMPOSE_FILES) {
   }
 }
 
-it('ask for the token that everything needs', () => {
+it('every Compose file requires the token', () => {
   for (const file of COMPOSE_FILES) assert.match(readDeployed(file), /\$\{CAPACITY_TOKEN:\?/, file);
 });
 
@@ -44,7 +44,7 @@ describe('the workers of compose.deployment.yml', () => {
   const services = composeServices('compose.deployment.yml');
   const workers = Object.entries(services).filter(([, { environment }]) => environment?.CAPACITY_WORKER);
 
-  it('have an environment that the server accepts, and the name by which nginx finds them', () => {
+  it('have an environment that the server accepts, and the name that nginx uses', () => {
     const proxy = readDeployed('nginx.compose.conf');
     for (const [name, { environment }] of workers) {
       const config = parseConfig({ ...environment, CAPACITY_TOKEN: TOKEN });
@@ -68,7 +68,7 @@ describe('the guide to several hosts', () => {
   const guide = page('docs/guide/several-hosts.md');
   const phasesOf = (scenario = ''): Phase[] => parse(page(scenario)).config.phases;
 
-  it('divides each scenario among as many hosts as can bring equal shares, or numbers them', () => {
+  it('divides each scenario among a number of hosts with equal shares, or numbers them', () => {
     const commands = [...guide.matchAll(/socketio-capacity conduct --hosts (\d+).* (scenarios\/\S+?\.yml)/g)];
     assert.equal(commands.length, 3);
     for (const [command, hosts, scenario] of commands) {
@@ -79,7 +79,7 @@ describe('the guide to several hosts', () => {
     assert.ok(numbered, 'the hosts of the recipe for ssh are numbered');
   });
 
-  it('has a Compose file that starts as many hosts as the conductor waits for, with the same variables', () => {
+  it('has a Compose file that starts the number of hosts that the conductor awaits, with the same variables', () => {
     const { conductor, host } = servicesIn(guideCompose());
     const hosts = Number(/--hosts (\d+)/.exec(String(conductor?.command))?.[1]);
     assert.deepEqual([host?.deploy?.replicas, host?.environment?.CAPACITY_HOSTS], [hosts, hosts]);
@@ -90,7 +90,7 @@ describe('the guide to several hosts', () => {
 });
 
 for (const [file, text] of Object.entries(configurations())) {
-  it(`${file} is what nginx.conf.template makes of it now; otherwise: node deploy/nginx-conf.ts`, () => {
+  it(`${file} is up to date with nginx.conf.template; otherwise: node deploy/nginx-conf.ts`, () => {
     assert.equal(readDeployed(file), text);
   });
 }

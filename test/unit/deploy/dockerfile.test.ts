@@ -11,21 +11,21 @@ const text = readDeployed('Dockerfile');
 const instructions = DockerfileParser.parse(text).getInstructions();
 const manifest = JSON.parse(page('package.json'));
 
-it('has nothing that a linter of Dockerfiles finds', () => {
+it('passes a Dockerfile linter', () => {
   assertEach(validate(text), ({ message, range }) => `line ${range.start.line + 1}: ${message}`, []);
 });
 
-it('ends as a user that Kubernetes can see is not root', () => {
+it('ends as a user that Kubernetes recognises as not root', () => {
   const user = instructions.findLast((one) => one.getKeyword() === 'USER')?.getArgumentsContent();
   assert.match(user ?? '', /^[1-9]\d*:[1-9]\d*$/);
 });
 
-it('has the Node with which everything is tested', () => {
+it('has the Node version of all tests', () => {
   const major = manifest.devDependencies.node.split('.')[0];
   assert.match(text, new RegExp(`^ARG NODE_IMAGE=node:${major}-`, 'm'));
 });
 
-it('copies the manifest of every workspace, as npm ci needs them', () => {
+it('copies the manifest of every workspace, which npm ci needs', () => {
   for (const workspace of manifest.workspaces) assert.ok(text.includes(`COPY ${workspace}/package.json ${workspace}/`));
 });
 

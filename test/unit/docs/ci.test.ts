@@ -1,4 +1,4 @@
-/** The files of docs/ci: their shell steps run, with a stand-in for `npx artillery run`. */
+/** Shell steps of the files in docs/ci, run with a stub for `npx artillery run`. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ const TITLES: Record<number, string> = {
   [invalid]: 'INVALID',
 };
 
-/** A job whose run leaves files and ends with this code; refused, it leaves none. */
+/** Job whose run leaves files and ends with this code; a refused run leaves none. */
 async function job(t: TestContext, file: CiFile, code: number) {
   const cwd = fileTree(t, { 'run/settings': '' });
   const run = join(cwd, 'run');
@@ -35,7 +35,7 @@ async function job(t: TestContext, file: CiFile, code: number) {
 describe('the files for CI', { concurrency: 2 }, () => {
   for (const [name, read] of Object.entries(CI_FILES)) {
     for (const code of [0, ...Object.values(EXIT_CODES)]) {
-      it(`${name}: a run that ends with ${code} ends the job with it, and its report is kept`, async (t) => {
+      it(`${name}: a run that exits with ${code} ends the job with it, and its report is kept`, async (t) => {
         const file = read();
         const { cwd, code: ended, output, summary } = await job(t, file, code);
         assert.equal(ended, code, output);
@@ -53,7 +53,7 @@ describe('the files for CI', { concurrency: 2 }, () => {
     }
   }
 
-  it('GitHub Actions: names each action with a major version', () => {
+  it('GitHub Actions: each action has a major version', () => {
     const actions = githubJob().steps.flatMap(({ uses }) => uses?.replace(/@v\d+$/, '') ?? []);
     assert.deepEqual(actions, ['actions/checkout', 'actions/setup-node', 'actions/upload-artifact']);
   });

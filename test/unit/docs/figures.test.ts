@@ -1,4 +1,4 @@
-/** Figures of runs on the site: cells, and published studies beside our runs. */
+/** Figures on the site: cells, and published studies beside runs of this project. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -59,21 +59,33 @@ const withCpu = (us: number, reachUs?: number) => (result: Result) => {
 describe('a cell', () => {
   for (const [what, shown, path, ...changes] of [
     ['one run with its interval', '10.0 ± 0.5', WORKER_PSS, withMemory(10)],
-    ['several with their range', '11.0 (10.0 to 12.0)', WORKER_PSS, withMemory(10), withMemory(12)],
-    ['a dash without a figure', '–', 'memory.perConnectionBytes.systemHeld.slope', withMemory(10)],
+    ['several runs with their range', '11.0 (10.0 to 12.0)', WORKER_PSS, withMemory(10), withMemory(12)],
+    ['a dash for a missing figure', '–', 'memory.perConnectionBytes.systemHeld.slope', withMemory(10)],
     ['the interval of one run', '1,000.0 ± 400.0', CPU, withCpu(1000, 400)],
-    ['that within runs, if wider than their range', '1,050.0 ± 282.8', CPU, withCpu(1000, 400), withCpu(1100, 400)],
-    ['the range, if wider', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000, 10), withCpu(1100, 10)],
+    [
+      'the interval within runs, if wider than their range',
+      '1,050.0 ± 282.8',
+      CPU,
+      withCpu(1000, 400),
+      withCpu(1100, 400),
+    ],
+    [
+      'the range, if wider than the interval',
+      '1,050.0 (1,000.0 to 1,100.0)',
+      CPU,
+      withCpu(1000, 10),
+      withCpu(1100, 10),
+    ],
     ['the range, without intervals', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000), withCpu(1100)],
   ] as [string, string, string, ...((result: Result) => void)[]][]) {
-    it(`has ${what}`, () => {
+    it(`shows ${what}`, () => {
       const results = changes.map((change) => report(1000, change).result);
       assert.equal(figureCell(results, path), shown);
     });
   }
 });
 
-it('a page cannot name a figure that does not exist', () => {
+it('a page cannot show an unknown figure', () => {
   assert.throws(() => shownFigure('memory.typingError'));
 });
 
@@ -84,12 +96,12 @@ describe('growth over the reports', () => {
     assert.match(table, /10\.0 ± 0\.5/);
   });
 
-  it('leaves INVALID runs out, and copes with none', () => {
+  it('leaves INVALID runs out, and can be empty', () => {
     assert.deepEqual(cells(growth([report(5000, invalid)]).table)[0], ['']);
   });
 });
 
-it('the price of TLS has each report beside the one without', () => {
+it('the cost of TLS has each report beside the one without TLS', () => {
   const secure = report(5000, ({ run }) => {
     run.target = 'https://127.0.0.1:8443';
   });
@@ -101,12 +113,12 @@ it('the price of TLS has each report beside the one without', () => {
 describe('published studies', () => {
   const all = { BENCHMARK_REPORT, RSS_BY_CONNECTIONS, COVERAGE_BY_BATCH, TECHRACERS, MEMORY_USAGE, RACCOON };
 
-  it('have a cell in each column, or none where only we measured', () => {
+  it('have a cell in each column, or none if only this project measured the figure', () => {
     for (const { published, rows } of Object.values(all))
       for (const [question, printed] of rows) assert.ok([0, published.length].includes(printed.length), question);
   });
 
-  it('were typed in rightly: rate × ramp, 2 GiB × N ÷ peak, and the slope of its RSS', () => {
+  it('have consistent figures: rate × ramp, 2 GiB × N ÷ peak, and the slope of its RSS', () => {
     const number = (cell = '') => Number(cell.replaceAll(',', ''));
     for (const [index, size] of [5000, 10_000, 20_000, 32_000].entries()) {
       const printed = (question: RegExp) =>
@@ -119,7 +131,7 @@ describe('published studies', () => {
     }
   });
 
-  it('stand beside our runs of the same size, and beside no INVALID one', () => {
+  it('are shown beside valid runs of the same size', () => {
     const { benchmarkReport, techracers, memoryUsage } = publishedStudies(
       [report(32_000), report(100_000), describeReport('techracers', perfectResult())],
       [],
@@ -130,7 +142,7 @@ describe('published studies', () => {
     assert.equal(publishedStudies([report(32_000, invalid)], []).benchmarkReport, '');
   });
 
-  it('have our waves, those with collections first, and none of them among the sizes', () => {
+  it('include runs with waves, those with collections first, and not among the sizes', () => {
     const wave = (size: string, result: Result) => {
       result.run.scenario = 'waves';
       return describeReport(size, result);
@@ -143,7 +155,7 @@ describe('published studies', () => {
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 
-  it('have our runs whose connections send batches beside Raccoon’s, and nowhere else', () => {
+  it('include runs that send batches beside Raccoon’s, and nowhere else', () => {
     const sending = describeReport('10k', resultWithMessages());
     const page = publishedStudies([report(5000), sending], []);
     const [head, , ...own] = cells(page.raccoon).map((row) => row.at(-1));
@@ -157,7 +169,7 @@ describe('published studies', () => {
 describe('the stored runs', () => {
   const page = publishedStudies(readReports(), readMeasuredStudies());
 
-  it('answer each cell of the benchmark report', () => {
+  it('fill each cell of the benchmark report', () => {
     const rows = cells(page.benchmarkReport).filter(({ length }) => length === 9);
     assert.ok(rows.length > 40);
     for (const [question, ...row] of rows)
@@ -165,13 +177,13 @@ describe('the stored runs', () => {
         assert.ok(index % 2 === 0 || row[index - 1] === '–' || cell !== '–', `${question}: ${row.join(' | ')}`);
   });
 
-  it('answer each cell of the other studies', () => {
+  it('fill each cell of the other studies', () => {
     for (const table of [page.techracers, page.webSocketServers, page.raccoon])
       for (const row of cells(table)) assert.ok(!row.includes('–'), row.join(' | '));
   });
 });
 
-it('the site has a value for every colour that charts name', () => {
+it('the site has a value for every colour of the charts', () => {
   const css = readFileSync('docs/.vitepress/theme/charts.css', 'utf8');
   for (const color of Object.values(COLORS)) {
     const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];

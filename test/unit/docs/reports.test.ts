@@ -1,4 +1,4 @@
-/** The reports on the site: what is stored of them, what they are called, and their pages. */
+/** Reports on the site: stored results, titles and pages. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,14 +23,14 @@ const withSamples = (count: number): Result => ({
   samples: Array.from({ length: count }, (_, t) => ({ t, connections: t })),
 });
 
-describe('what the site keeps of a result', () => {
-  it('thins the time series evenly and keeps its ends', () => {
+describe('a stored result', () => {
+  it('has a thinned time series with both ends', () => {
     const { samples } = reportParts(withSamples(1000));
     assert.deepEqual([samples.length, samples[0]?.t, samples.at(-1)?.t], [SAMPLES_KEPT, 0, 999]);
     assert.equal(reportParts(withSamples(7)).samples.length, 7);
   });
 
-  it('leaves every figure that a study compares as it was', () => {
+  it('keeps every figure that a study compares', () => {
     const result = withSamples(1000);
     assert.deepEqual(figureSpreads([studyRunParts(result)]), figureSpreads([result]));
   });
@@ -52,7 +52,7 @@ describe('what the site keeps of a result', () => {
       assert.deepEqual(resultSchema.parse(JSON.parse(serialize(kept))), kept);
   });
 
-  it('is small, and put there by docs/add.ts', () => {
+  it('is small, and stored by docs/add.ts', () => {
     for (const { size, result } of readReports()) {
       assert.ok(result.samples.length <= SAMPLES_KEPT, size);
       assert.ok(serialize(result).length < 200_000, size);
@@ -71,12 +71,12 @@ describe('the title of a report', () => {
     ['its size', '5k', {}],
     ['TLS', '5k', { run: { target: 'https://127.0.0.1:8443' } }, 'TLS'],
     [
-      'the transports of this run alone',
+      'the transports of an unusual run',
       '5k',
       { connections: { transports } },
       'default clients: polling, then WebSocket',
     ],
-    ['the scenario that is of no size', 'techracers', { run: { scenario: 'techracers' } }, 'techracers'],
+    ['the scenario of a run without a size', 'techracers', { run: { scenario: 'techracers' } }, 'techracers'],
   ];
   for (const [what, size, { run, connections }, ...expected] of cases) {
     it(`says ${what}`, () => {
@@ -89,7 +89,7 @@ describe('the title of a report', () => {
     });
   }
 
-  it('names its ping interval, which does not make it another load', () => {
+  it('includes the ping interval, which does not make it another load', () => {
     const result = perfectResult();
     result.environment.server = { kind: 'untuned', tunings: {}, options: { pingInterval: '120000' } };
     const { title, differences } = describeReport('5k', result);
@@ -121,7 +121,7 @@ describe('the page of a report', () => {
   });
 });
 
-it('machines are computed from the largest VALID report, for each headroom', () => {
+it('machine sizes come from the largest VALID report, for each headroom', () => {
   const large = resultWithPings();
   large.connections.target = 10_000;
   const invalid = resultWithPings();
@@ -130,12 +130,12 @@ it('machines are computed from the largest VALID report, for each headroom', () 
   const { report, headrooms } = machineSizing(reports);
   assert.equal(report?.link, '/reports/1k');
   assert.equal(headrooms.length, 2);
-  // 5,000 were held, of which 70 % are 3,500.
+  // 5,000 were held; 70 % of them are 3,500.
   assert.match(headrooms[0]?.table ?? '', /1,000,000[\s\S]*at most 286/);
   assert.equal(machineSizing([]).report, null);
 });
 
-it('every page of the site is in its sidebar, once', async () => {
+it('every page of the site is in its sidebar once', async () => {
   const { default: config } = await import('../../../docs/.vitepress/config.ts');
   const groups = config.themeConfig?.sidebar as { items: { link: string }[] }[];
   const listed = groups.flatMap(({ items }) => items.map(({ link }) => link.replace(/\/$/, '/index')));

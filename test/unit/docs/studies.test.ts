@@ -1,4 +1,4 @@
-/** The pages of the studies: their answers name only what differs by more than the noise. */
+/** Pages of the studies: answers contain only differences beyond noise. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { measuredStudy } from '../../helpers/studies.ts';
 
 const PLAN = { scenario: '1k.yml', vary: { TRANSPORTS: ['websocket', 'polling'], HOLD: [3] }, repeat: 3 };
 
-/** @param times what a copy costs with polling, in workers' CPU; the other side is 1 */
+/** @param times CPU of a copy with polling, relative to WebSocket */
 function transports(times: number, runs = 3) {
   const all = ['websocket', 'polling'].flatMap((level) =>
     Array.from({ length: runs }, (_, index) => {
@@ -42,14 +42,14 @@ describe('the answer of a study', () => {
     [transports(1), 'no difference; the same: Connections held'],
     [transports(3, 1), 'inconclusive'],
   ] as const) {
-    it(`names what differs by more than the noise, with its size: ${answer}`, () => {
+    it(`has the differences beyond noise, with their size: ${answer}`, () => {
       const [first, ...others] = answers(study);
       assert.ok(first?.startsWith(`polling instead of websocket: ${answer}`), first);
       assert.deepEqual(others, []);
     });
   }
 
-  it('says of delivery and memory that they are the same, and how closely, unless they changed', () => {
+  it('reports that delivery and memory are equal within a margin, unless they changed', () => {
     const same = / the same: .*Delivered, Memory per connection \(within \d[\d.]* %\)$/;
     for (const study of [transports(1), transports(3)]) assert.match(answers(study).join(), same);
     const dearer = transports(1);
@@ -66,7 +66,7 @@ describe('the answer of a study', () => {
     );
   });
 
-  it('calls a level by its word, or with its setting', () => {
+  it('uses the word of a level, or its setting', () => {
     assert.equal(levelName('CAPACITY_ADAPTER', 'redis'), 'redis');
     assert.deepEqual([levelName('TLS', 'on'), levelName('broadcasts.binary', true)], ['TLS=on', 'binary=true']);
     assert.equal(levelName('scenario', '../raccoon-50k.yml'), 'raccoon-50k');
@@ -85,7 +85,7 @@ describe('the page of a study', () => {
     assert.match(page, /a processor, 2 cores, 8\.0 GiB, Linux 6\.1; node v24/);
   });
 
-  it('is computed, or said to come from documentation', () => {
+  it('marks each section as computed or as taken from documentation', () => {
     const kinds =
       /^## (From documentation and code, not from these runs|What was measured|How a storm is measured|Installing|Socket\.IO's own figures)/;
     for (const { study } of readMeasuredStudies()) {
@@ -105,7 +105,7 @@ it('each stored study has at least two usable runs of each combination, on one m
   }
 });
 
-it('a study is the same report once it is on the site', (t) => {
+it('a study is the same report on the site', (t) => {
   const measured = transports(3);
   const folder = addStudy(measured, fileTree(t, {}));
   const stored = readMeasuredStudy(folder);

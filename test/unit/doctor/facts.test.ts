@@ -31,7 +31,7 @@ describe('load', () => {
   const optionsOf = (options: object, config: object = {}) =>
     loadOf({ ...config, engines: { 'socketio-capacity': options } });
 
-  it('counts the TCP connections that each connection holds, and those that it leaves in TIME_WAIT', () => {
+  it('counts the TCP connections that each connection holds, and its connections in TIME_WAIT', () => {
     const both = { transports: ['polling', 'websocket'] };
     for (const [options, sockets, socketsLeft] of [
       [{}, 1, 0],

@@ -45,7 +45,7 @@ const ROWS: Partial<Record<LimitName, Row[]>> = {
     ['fs.nr_open', situation({ machine: files(1024, 4096), load: external }), 824, nrOpen],
   ],
   workerFiles: [
-    ['as many workers as needed', situation(), null],
+    ['the required number of workers', situation(), null],
     ['two workers', situation({ deployment: { workers: 2 } }), 2 * (20_000 - 256)],
     ['embedded', situation({ deployment: embedded }), 19_744, 'ulimit -n 32256 (as root)'],
   ],
@@ -94,7 +94,7 @@ const ROWS: Partial<Record<LimitName, Row[]>> = {
     ['without nginx', situation({ deployment: embedded }), Math.floor(50 / 129e-6)],
     ['a server elsewhere', remote(), undefined],
     ['half a million', situation({ load: half }), 284_090, 'CAPACITY_PING_INTERVAL_MS=44000, or 4 cores'],
-    ['with that interval', situation(rarelyPinged), 500_000],
+    ['the suggested interval', situation(rarelyPinged), 500_000],
   ],
 };
 

@@ -99,7 +99,7 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close();
 });
 
-describe('without the plugin', () => {
+describe('an engine without the plugin', () => {
   it('starts a fleet for this worker’s share, and prints once how to get a result', async () => {
     const first = start({ options: { disconnectRate: 50 } });
     await first.engine.init();
@@ -113,7 +113,7 @@ describe('without the plugin', () => {
   });
 });
 
-describe('with the plugin', () => {
+describe('an engine with the plugin', () => {
   it('lets Artillery initialize all workers; only the last one waits for the start', async () => {
     const phases = (worker: number) => [{ duration: 1, arrivalCount: 3, worker, totalWorkers: 2 }];
     const [first, second] = [1, 2].map((worker) => start({ hook: true, config: { phases: phases(worker) } }));

@@ -147,7 +147,11 @@ test('a row has no times without receivers or timing, and unplaced copies withou
   const emptyLedger = new Ledger();
   emptyLedger.members.joined(0, ROOM, '', 100);
   emptyLedger.receive(0, 1, 1100);
-  assert.equal(emptyLedger.freeze({ ...order(1), worker: '' }).unplaced, undefined, 'where none has a name, all are one');
+  assert.equal(
+    emptyLedger.freeze({ ...order(1), worker: '' }).unplaced,
+    undefined,
+    'where none has a name, all are one',
+  );
 });
 
 test('slots far beyond the first ones keep their receipts, their order and their joins', () => {

@@ -8,7 +8,7 @@ it('has the PSS of a layer, or its RSS if the PSS is unknown', () => {
   assert.deepEqual(memoryBytes, { worker: 100 * 1024 * 1024, nginx: 30 * 1024 * 1024 });
 });
 
-it('gets coarser in a long run, and keeps its beginning and its end', () => {
+it('gets coarser in a long run, and keeps its start and its end', () => {
   const history = new LiveHistory();
   for (let seconds = 0; seconds < 10_000; seconds++) history.add(liveFigures(0, { seconds }));
   assert.ok(history.points.length <= 1800, String(history.points.length));

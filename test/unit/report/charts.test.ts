@@ -43,7 +43,7 @@ describe('charts over time', () => {
     samples: [0, 5, 10].map((t) => ({ t, connections: 0, ...layersAt(t) })),
   });
 
-  it('label stages that are wide enough, and shade those that last', () => {
+  it('label stages that are wide enough, and shade long ones', () => {
     const stages = Object.entries({ baseline: 0, hold: 0.1, broadcasts: 5 }).map(([name, t]) => ({ name, t }));
     const points = [0, 10].map((x): [number, number] => [x, 1 + x / 10]);
     const curve = { name: 'one', color: 'var(--blue)', points };

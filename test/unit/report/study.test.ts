@@ -42,7 +42,7 @@ function runsOf(...noises: number[]): { levels: Record<string, Level>; result: R
   );
 }
 
-/** Twelve runs: those of `on` with two workers were refused, INVALID, and never made. */
+/** Twelve runs; the runs of `on` with two workers were refused, INVALID, and never made. */
 function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
   const runs: MeasuredRun[] = runsOf(-20, 0, 20).slice(0, 11);
   runs[9] = { levels: { TLS: 'on', workers: 2 }, result: undefined };

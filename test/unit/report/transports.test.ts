@@ -28,14 +28,14 @@ notKnown.connections.compression = null;
 
 /** Older results have only the options. */
 const CLIENTS: [what: string, result: Result, clients: RegExp | null][] = [
-  ['of older results', resultOf(null), /^WebSocket-only clients$/],
-  ['of older results that poll', resultOf(null, { transports: ['polling'] }), /^polling-only clients$/],
-  ['of another engine', external, null],
-  ['with unknown compression', notKnown, /^WebSocket-only clients$/],
-  ['that do not ask for compression', compressing(false, 0, null), /^WebSocket-only clients$/],
+  ['clients of older results', resultOf(null), /^WebSocket-only clients$/],
+  ['polling clients of older results', resultOf(null, { transports: ['polling'] }), /^polling-only clients$/],
+  ['clients of another engine', external, null],
+  ['clients with unknown compression', notKnown, /^WebSocket-only clients$/],
+  ['clients that do not ask for compression', compressing(false, 0, null), /^WebSocket-only clients$/],
 ];
 
-describe('clients', () => {
+describe('transport and compression', () => {
   for (const [what, result, clients] of CLIENTS) {
     it(`${what}: ${clients ? 'described' : 'unknown'}`, () => {
       const named = clientsOf(result);
@@ -50,7 +50,7 @@ describe('clients', () => {
     ['transports', resultOf(null), ws, UPGRADED, ['websocket', 'default']],
     ['compression', notKnown, compressing(false, 0, true), compressing(true, 5000, true), ['off', 'on']],
   ] as const) {
-    it(`of other ${name} are a different load`, () => {
+    it(`clients with other ${name} are a different load`, () => {
       const found = (result: Result) => mismatches([[older], [result]]).filter((one) => one.name.includes(name));
       assert.deepEqual(found(same), []);
       assert.deepEqual(found(other), [{ aspect: 'load', name, values }]);

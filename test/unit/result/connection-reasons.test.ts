@@ -153,7 +153,7 @@ describe('lost connections', () => {
     ],
     ['all closed by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
     ['namespaces, while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
-    ['with fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
+    ['fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
     ['closed by their virtual users', closed],
     [
       'counted apart from failed connects',
@@ -172,7 +172,7 @@ describe('lost connections', () => {
     assert.doesNotMatch(lost?.message ?? 'most ended', /most ended/);
   });
 
-  describe('with a common cause', () => {
+  describe('a common cause of lost connections', () => {
     const BY_SERVER = 'io server disconnect';
     /** @param kind of closes, one second apart, each with its number of messages */
     const common = (kind: Partial<EndKind>, sent: number[], endedInterval: number[] = []): Changes => {
@@ -240,7 +240,7 @@ describe('lost connections', () => {
     assert.match(messageOf(1), /; 1 were open at the end of the broadcasts/);
   });
 
-  describe('with an expired login', () => {
+  describe('an expired login', () => {
     const ended = { alive: 0, ended: { 'io server disconnect': 600 } };
     const said = (event: string, text: string): Changes => ({
       accounts: ended,
@@ -307,8 +307,8 @@ describe('reconnecting connections', () => {
       [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
     ],
     ['more reconnects than the planned fault dropped', faulty(300), [...DROPPED, '5 times']],
-    ['as many reconnects as the planned fault dropped', faulty(305)],
-    ['as many reconnects as the engine counts', back, DROPPED],
+    ['the number of reconnects that the planned fault caused', faulty(305)],
+    ['the number of reconnects that the engine counts', back, DROPPED],
     ['fewer reconnects than the engine counts', otherCount, ['ACCOUNTS_MISMATCH', 304, 305], DROPPED],
     ['one dropped connection without an outcome', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
   ]);
@@ -410,7 +410,7 @@ describe('transports', () => {
   testRuns([
     ['all upgraded', carried(0, 600, 0)],
     ['counts that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
-    ['not upgraded', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
+    ['transports that did not upgrade', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
     [
       'upgrade without an answer from the server',
       carried(0, 0, 600),

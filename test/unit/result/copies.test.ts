@@ -23,17 +23,17 @@ function reasons(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>
   return deliveryReasons(deliveryFigures(measured, batchRows(measured), hookConfig()), latency, measured);
 }
 
-describe('a copy of a broadcast', () => {
+describe('copies of a broadcast', () => {
   for (const [what, row, receipts, code, ...details] of [
     ['received once', {}, {}],
     ['received twice', { duplicates: 1 }, { received: 3, duplicates: 1 }, 'COPIES_DUPLICATED', '1 copies came twice'],
     ['received after the drain', {}, { received: 3, late: 1 }, 'WRONG_COPIES', 'drain'],
     ['outside the room', { notMember: 1 }, { received: 3 }, 'WRONG_COPIES', 'room'],
-    ['of a broadcast that was never sent', {}, { received: 3, neverOrdered: 1 }, 'WRONG_COPIES', 'number'],
-    ['of a broadcast whose row is open', {}, { received: 3, open: 1 }, 'WRONG_COPIES', 'number'],
+    ['belonging to a broadcast that was never sent', {}, { received: 3, neverOrdered: 1 }, 'WRONG_COPIES', 'number'],
+    ['belonging to a broadcast whose row is open', {}, { received: 3, open: 1 }, 'WRONG_COPIES', 'number'],
     ['unreadable', {}, { unreadable: 1 }, 'WRONG_COPIES', 'no payload'],
-    ['with another length', { wrongSize: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
-    ['with other characters', { wrongContent: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
+    ['changed in length', { wrongSize: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
+    ['changed in content', { wrongContent: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
     ['in no column', {}, { received: 3 }, 'ACCOUNTS_MISMATCH', '3', '2'],
   ] as Case[]) {
     it(`${what}: reports ${code ?? 'nothing'}`, () => {
@@ -43,7 +43,7 @@ describe('a copy of a broadcast', () => {
     });
   }
 
-  it('duplicated for every receiver means that the server emits twice', () => {
+  it('duplicated for every receiver mean that the server emits twice', () => {
     const [found, ...others] = reasons({ duplicates: 2 }, { received: 4, duplicates: 2 });
     assert.deepEqual([found?.code, others], ['COPIES_DUPLICATED', []]);
     assertNames(found?.message, [
@@ -52,14 +52,14 @@ describe('a copy of a broadcast', () => {
     assert.doesNotMatch(found?.fix ?? '', /own room/);
   });
 
-  it("duplicated beside another publisher's broadcasts means that the room is shared", () => {
+  it("duplicated beside another publisher's broadcasts mean that the room is shared", () => {
     const found = reasons({ duplicates: 2 }, { received: 5, duplicates: 2, neverOrdered: 1 });
     const duplicated = found.find(({ code }) => code === 'COPIES_DUPLICATED');
     assert.equal(duplicated?.message, '2 copies came twice, beside 2 first ones');
     assert.equal(duplicated?.fix, undefined, 'that of the catalogue: a room of its own');
   });
 
-  it('may arrive before it was sent only within the clock uncertainty', () => {
+  it('arrive before they were sent only within the clock uncertainty', () => {
     const codes = (earlyByUs: number, uncertaintyUs = 0) =>
       reasons({ early: 1, earlyByUs }, {}, uncertaintyUs).map(({ code }) => code);
     assert.deepEqual(codes(900), []);

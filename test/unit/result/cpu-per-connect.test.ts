@@ -73,7 +73,7 @@ describe('the interval of CPU per connect', () => {
       [`a timer that blocks, at ${timer.phase} of its period`, { connectMs: 1.5, timer, holdSeconds: 2 }, false],
       ['a timer that blocks in long ramps', { connectMs: 1.5, timer, holdSeconds: 2, rampSeconds: 40 }, false],
     ]),
-    ['as many failed attempts as connects', { connectMs: 15, failed: 60 }, false],
+    ['an equal number of failed attempts and connects', { connectMs: 15, failed: 60 }, false],
   ];
   for (const [what, app, isKnown] of APPS) {
     it(`contains the true value with ${what}`, () => {

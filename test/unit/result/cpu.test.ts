@@ -128,7 +128,7 @@ check('message', [
   // All CPU of the hold: t(3) = 3.182, deviation 8.165 µs.
   ['has an interval from the spread of its parts', { messages: parts(1000, 9e4, 1e5, 11e4, 1e5) }, 100, 13.2306],
   ['is absent if clients send no messages', ALL, null],
-  // 150 ms a second, of which a timer takes 100. All parts are equal, so t(4) does not matter.
+  // A timer takes 100 of 150 ms a second. All parts are equal, so t(4) does not matter.
   ['excludes a timer that runs while no messages are sent', { messages: TIMED, idle: STEADY }, 50],
   ['excludes a timer that runs before the first connection', { messages: TIMED, unloaded: STEADY }, 50],
   [

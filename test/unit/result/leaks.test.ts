@@ -190,7 +190,7 @@ for (const [what, layers, counts, leaks] of [
   });
 }
 
-describe('with heap profiles of the waves, the fix follows from what stays', () => {
+describe('the fix for a leak, if heap profiles of the waves exist, follows from what stays', () => {
   const row = (name: string, bytes: number) => ({ name, bytes, halfWidth95: 100 });
   const keep = { ...row('onConnection', 2000), place: 'session.ts:88', package: 'application' };
   const places = (packages: ReturnType<typeof row>[]) => ({

@@ -23,8 +23,8 @@ describe('a container', () => {
 
   testCases([
     ['throttled by its quota', own(of(1969, 743), of(1000, 100)), 'MACHINE_SATURATED', ...worst],
-    ['with a quota that it rarely uses up', own(of(1000, 50), of(0, 0))],
-    ['of a worker, throttled', ofWorker, 'WORKERS_THROTTLED', 'w1', '60 of 100', 'ramp', 0.12],
+    ['container with a quota that it rarely uses up', own(of(1000, 50), of(0, 0))],
+    ['container of a worker, throttled', ofWorker, 'WORKERS_THROTTLED', 'w1', '60 of 100', 'ramp', 0.12],
   ]);
 });
 
@@ -100,28 +100,55 @@ describe('the machine', () => {
   testCases([
     ['saturated in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50.0 %', 'broadcasts'],
     ['saturated in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50.0 %', 'ramp'],
-    ['without idle CPU, and no thread waits', busy(9, 4, [0.1, 0.1])],
-    ['without idle CPU, and waits are unknown', busy(9, null, null), FULL, '9.0 %'],
-    ['of the host with the least idle CPU', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
-    ['with half of its CPU used by other programs', others(1.05, 0), FULL, 'node tsc: 1.05', '1.05 of 2', 'broadcasts'],
-    ['with half of its CPU used by the hypervisor', others(0, 1.1), FULL, 'hypervisor', '55 %'],
-    ['with a quarter of its CPU used by other programs', others(0.5, 0.1)],
-    ['with half of its CPU used outside the container', elsewhere(others(0, 0)), FULL, '1.60 of 2', 'container'],
-    ['with half of its CPU possibly used by the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
-    ['of a host, with half of its CPU used by other programs', onHost, FULL, '1.05 of 2', 'host b', 'node tsc: 1.05'],
-    ['of workers elsewhere, with half of its CPU used by the hypervisor', ofWorkers, FULL, '55 %', 'db1', 'ramp'],
+    ['machine without idle CPU, and no thread waits', busy(9, 4, [0.1, 0.1])],
+    ['machine without idle CPU, and waits are unknown', busy(9, null, null), FULL, '9.0 %'],
+    ['machine of the host with the least idle CPU', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
+    [
+      'machine with half of its CPU used by other programs',
+      others(1.05, 0),
+      FULL,
+      'node tsc: 1.05',
+      '1.05 of 2',
+      'broadcasts',
+    ],
+    ['machine with half of its CPU used by the hypervisor', others(0, 1.1), FULL, 'hypervisor', '55 %'],
+    ['machine with a quarter of its CPU used by other programs', others(0.5, 0.1)],
+    [
+      'machine with half of its CPU used outside the container',
+      elsewhere(others(0, 0)),
+      FULL,
+      '1.60 of 2',
+      'container',
+    ],
+    ['machine with half of its CPU possibly used by the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
+    [
+      'machine of a host, with half of its CPU used by other programs',
+      onHost,
+      FULL,
+      '1.05 of 2',
+      'host b',
+      'node tsc: 1.05',
+    ],
+    [
+      'machine of workers elsewhere, with half of its CPU used by the hypervisor',
+      ofWorkers,
+      FULL,
+      '55 %',
+      'db1',
+      'ramp',
+    ],
     ['saturated, with other programs', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
     ['saturated, with other programs within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
     ['late while other programs used a quarter', lateBeside(0.5, 0, 1), FULL, 'node tsc: 0.50'],
     ['late while the hypervisor left no more', lateBeside(0, 0.24, 1.8), FULL, '12 %'],
     ['late while other programs used little', lateBeside(0, 0.24, 1), LATE, '51 ms'],
-    ['not measured', set('machine', unknown)],
-    ['in older results', (result) => Object.assign(result, { machine: undefined, sampling: undefined })],
+    ['machine not measured', set('machine', unknown)],
+    ['machine in older results', (result) => Object.assign(result, { machine: undefined, sampling: undefined })],
     ['swapping in', swap(3 * 2 ** 20, 0), 'SWAPPING', '0.0 MB', '3.0 MB'],
     ['swapping out', swap(0, 2 ** 21), 'SWAPPING', '2.0 MB', '0.0 MB'],
     ['swapping little', swap(2 ** 20, 2 ** 20)],
-    ['with programs that waited for memory', waiting(0.3), 'SWAPPING', '30.0 %', 'ramp'],
-    ['with programs that rarely waited for memory', waiting(0.1)],
+    ['machine with programs that waited for memory', waiting(0.3), 'SWAPPING', '30.0 %', 'ramp'],
+    ['machine with programs that rarely waited for memory', waiting(0.1)],
   ]);
 
   it('lists only sources that used CPU', () => {
@@ -135,7 +162,7 @@ describe('samples', () => {
 
   testCases([
     ['some missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
-    ['with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.10 s'],
+    ['samples with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.10 s'],
     ['a source that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
     ['a source that fails rarely', sampled({ failures: { redis: 2 } })],
     ['all of these', sampled(all), 'READINGS_MISSING', '10 of 100', '5.50 s', 'redis', 6],

@@ -42,10 +42,10 @@ describe('a server that notices drops before the clients do', () => {
     ['excludes all that are lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
     ['counts one less than the connected ones', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
     ['lacks one that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
-    ['excludes those that get the copy when they reconnect', [{ missed: 4, resent: 4, serverMembers: 6 }]],
+    ['excludes members that get the copy when they reconnect', [{ missed: 4, resent: 4, serverMembers: 6 }]],
     ['lacks one more than those', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
     ['includes each that was away once, with or without its copy', [{ ...away, serverMembers: 6 }]],
-    ['lacks one of those', [{ ...away, serverMembers: 5 }], '1 of 1'],
+    ['lacks one of the members that were away', [{ ...away, serverMembers: 5 }], '1 of 1'],
     ['lacks the joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
     ['lacks one more than the joins in flight', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
   ]);

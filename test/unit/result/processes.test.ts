@@ -31,11 +31,18 @@ const charged =
 
 describe('a measured process', () => {
   testCases([
-    ['without connections that grows', charged(40, { holds: false }), 'PROCESS_APART', 21, 'port 4000', '40.0 MB'],
-    ['without connections that hardly grows', charged(1, { holds: false })],
-    ['with connections', charged(40, { holds: true })],
-    ['with unknown connections', charged(40, { holds: null })],
-    ['of the proxy without connections', charged(40, { holds: false, layer: 'nginx' })],
+    [
+      'process without connections that grows',
+      charged(40, { holds: false }),
+      'PROCESS_APART',
+      21,
+      'port 4000',
+      '40.0 MB',
+    ],
+    ['process without connections that hardly grows', charged(1, { holds: false })],
+    ['process with connections', charged(40, { holds: true })],
+    ['process with unknown connections', charged(40, { holds: null })],
+    ['process of the proxy without connections', charged(40, { holds: false, layer: 'nginx' })],
   ]);
 });
 

@@ -187,20 +187,20 @@ describe('the generator', () => {
   const [silent, dead] = [{ answers: false }, { alive: false, answers: false }];
 
   testCases([
-    ['with a late loop', late(51), 'GENERATOR_LATE', 51],
-    ['with a late loop on a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
+    ['generator with a late loop', late(51), 'GENERATOR_LATE', 51],
+    ['generator with a late loop on a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
     [
-      'with two late loops in one window: the worse',
+      'generator with two late loops in one window: the worse',
       late(60, 90),
       'GENERATOR_LATE',
       'fleet process 0',
       '90 ms',
       'ramp',
     ],
-    ['with a process that died', processes(dead), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
-    ['with a process that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
-    ['with a process that died after a stop', processes(dead, true)],
-    ['with a process that does not answer after a stop', processes(silent, true)],
+    ['generator with a process that died', processes(dead), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
+    ['generator with a process that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
+    ['generator with a process that died after a stop', processes(dead, true)],
+    ['generator with a process that does not answer after a stop', processes(silent, true)],
   ]);
 
   const ofConnections = (failures: Record<string, number>, lost = {}, stoppedByUser = false): Change => {
@@ -216,14 +216,19 @@ describe('the generator', () => {
     ['out of open files', ofConnections({ EMFILE: 1 }), 'GENERATOR_FAILED', 'EMFILE 1', 'limit of open files'],
     ['out of ports', ofConnections({ EADDRNOTAVAIL: 95 }), 'GENERATOR_FAILED', 'EADDRNOTAVAIL 95', 'no free port'],
     [
-      'with connections of a dead process',
+      'generator with connections of a dead process',
       ofConnections({ fleet_dead: 3 }, lost),
       'GENERATOR_FAILED',
       '10 connections',
       'fleet_dead 3',
     ],
-    ['with connections of a dead process after a stop', ofConnections({ fleet_dead: 3 }, lost, true)],
-    ['with connections of a lost host', ofConnections({}, { 'agent lost': 9 }), 'GENERATOR_FAILED', 'agent lost 9'],
+    ['generator with connections of a dead process after a stop', ofConnections({ fleet_dead: 3 }, lost, true)],
+    [
+      'generator with connections of a lost host',
+      ofConnections({}, { 'agent lost': 9 }),
+      'GENERATOR_FAILED',
+      'agent lost 9',
+    ],
     [
       'out of open files beside a server that refuses',
       ofConnections({ EMFILE: 95, http_500: 2 }),

@@ -133,15 +133,15 @@ describe('workers', () => {
     (r, f) => [more(r, f), f.snapshots.push(snapshot({ perWorker }))];
 
   testCases([
-    ['with a new process', workersAt([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
+    ['worker with a new process', workersAt([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
     ['new at the end', workersAt([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
-    ['that answer in turn', workersAt([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
+    ['workers that answer in turn', workersAt([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
     ['unknown to the control URLs', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
     ['known to the control URLs', named({ w0: 3 })],
     ['none known to control', named({ w9: 2 }, workersAt([], []))],
     ['one that answers for both', workersAt([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
     [
-      'that answer in turn and restart',
+      'workers that answer in turn and restart',
       workersAt([WORKER, w1], [w1, { ...w1, instance: 'd' }]),
       ['WORKER_URLS_WRONG', 'PROCESS_ENDED'],
     ],
@@ -163,19 +163,19 @@ describe('clocks', () => {
   // The median of this result is 12.5 ms.
   testCases([
     ['far away and well known', known({ uncertaintyUs: 900 })],
-    ['with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],
+    ['clock with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],
     ['followed', known({ driftUs: 9000, jumpUs: 9000 })],
-    ['of a worker, too uncertain', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
+    ['clock of a worker, too uncertain', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
     [
-      'of a generator host, too uncertain',
+      'clock of a generator host, too uncertain',
       (r) => r.generators.push(ownHost(r, 1.5)),
       'CLOCK_UNCERTAIN',
       'host a',
       '1.50 ms',
     ],
     ['several too uncertain: the worst, with both ends', several, 'CLOCK_UNCERTAIN', ...worst],
-    ['not used for latencies', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
-    ['without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
+    ['clock not used for latencies', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
+    ['clock without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
   ]);
 });
 
@@ -296,24 +296,38 @@ describe('broadcasts', () => {
   testCases([
     ['lost while connected', lose({ lostConnected: 100 })],
     ['lost while connected and disconnected', lose({ lostConnected: 60, lostDisconnected: 40 })],
-    ['in no column', lose({ lostConnected: 60, lostDisconnected: 39 }), 'ACCOUNTS_MISMATCH', ...inNoColumn],
+    ['broadcasts in no column', lose({ lostConnected: 60, lostDisconnected: 39 }), 'ACCOUNTS_MISMATCH', ...inNoColumn],
     ['several in no column', severalInNone, 'ACCOUNTS_MISMATCH', 'and 2 more'],
-    ['with uncounted frames', set('delivery', { frames: null })],
-    ['with unknown frames and connections of a silent process', silent, 'GENERATOR_SILENT', 1],
+    ['broadcasts with uncounted frames', set('delivery', { frames: null })],
+    ['broadcasts with unknown frames and connections of a silent process', silent, 'GENERATOR_SILENT', 1],
     ['none sent', (r) => r.delivery?.batches.splice(0)],
-    ['without a ledger', (r) => (r.delivery = null)],
+    ['broadcasts without a ledger', (r) => (r.delivery = null)],
     ['one to an empty room', emptyRooms(1)],
     ['all to an empty room', emptyRooms(12), 'NOBODY_JOINED', 12],
     ['unconfirmed and without copies', unknown, 'BROADCASTS_UNCONFIRMED', '1 of 3', 'no confirmation'],
     ['unconfirmed in a stopped run', stoppedUnknown, 'RUN_INCOMPLETE'],
     ['unconfirmed with copies', unconfirmed],
-    ['with copies that still came when the drain ended', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150.0 s'],
+    [
+      'broadcasts with copies that still came when the drain ended',
+      cut,
+      'TAIL_CUT',
+      '1,200 copies',
+      '3 broadcasts',
+      '150.0 s',
+    ],
     ['received before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.00 ms'],
     ['received slightly before they were sent, within the clock uncertainty', littleEarly],
-    ['with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.00 ms', '2.00 ms'],
-    ['with a round trip of NaN', roundTrip(Number.NaN), 'IMPOSSIBLE_REPORT', '1 of 4', 'no number', '2.00 ms'],
+    ['broadcasts with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.00 ms', '2.00 ms'],
+    [
+      'broadcasts with a round trip of NaN',
+      roundTrip(Number.NaN),
+      'IMPOSSIBLE_REPORT',
+      '1 of 4',
+      'no number',
+      '2.00 ms',
+    ],
     ['sent by a worker before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800 ms'],
-    ['not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
+    ['broadcasts not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
     ['confirmed by a worker with another number', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
   ]);
 

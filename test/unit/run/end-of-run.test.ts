@@ -204,8 +204,14 @@ describe('the finale', () => {
   });
 
   testWarnings(fromTheStart, [
-    ['without Redis', ({ context }) => (context.redis = noRedis), 'DEPLOYMENT_CHANGED', 'Redis at a:1', 'ECONNREFUSED'],
-    ['with a Redis that never answered', ({ context }) => (context.redis = neverRedis)],
+    [
+      'a Redis that stopped answering',
+      ({ context }) => (context.redis = noRedis),
+      'DEPLOYMENT_CHANGED',
+      'Redis at a:1',
+      'ECONNREFUSED',
+    ],
+    ['a Redis that never answered', ({ context }) => (context.redis = neverRedis)],
   ]);
 
   it('reports a Redis that never answered without failing the run', async (t) => {

@@ -76,7 +76,7 @@ describe('a time', () => {
     ['in milliseconds', (ms) => ms],
     ['in seconds', (ms) => ms / 1000 + 1e-5],
     ['in microseconds', (ms) => ms * 1000],
-    ['as text', (ms) => new Date(ms).toISOString()],
+    ['written as text', (ms) => new Date(ms).toISOString()],
     ['too coarse', (ms) => Math.floor(ms / 1000), /whole seconds/],
     ['days off', (ms) => ms - 3 * 86_400_000, /3\.0 days/],
   ];
@@ -103,7 +103,7 @@ const VIEWS: [what: string, view: (player: string, tick: number) => object, id?:
   ['a tick number in different views', (me, tick) => ({ me, tick }), 'tick'],
 ];
 for (const [what, view, id] of VIEWS) {
-  it(`of times alone, with ${what}: ${id ?? 'no broadcasts'}`, () => {
+  it(`identical times, with ${what}: ${id ?? 'no broadcasts'}`, () => {
     const [epochMs, startUs] = [Date.now(), monotonicUs()];
     const heardBy = (player: string) =>
       [1, 2, 3, 4].map((tick) => ({

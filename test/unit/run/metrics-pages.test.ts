@@ -36,7 +36,7 @@ describe('metrics of a server', () => {
 
   testWarnings(fromTheStart, [
     [
-      'without change while connections open',
+      'page without change while connections open',
       showing(() => [{ rssBytes: 5 }]),
       'WORKER_URLS_WRONG',
       'at 10',
@@ -44,24 +44,24 @@ describe('metrics of a server', () => {
       'at 0',
     ],
     [
-      'of memory, without change at one worker of two, which has no new connections',
+      'memory without change at one worker of two, which has no new connections',
       showing(() => [moving(), { rssBytes: 5 }]),
     ],
     [
-      'of CPU time, without change at one worker of two',
+      'CPU time without change at one worker of two',
       showing(() => [moving(), moving(7)]),
       'WORKER_URLS_WRONG',
       'at 10',
       W1,
       'at 0',
     ],
-    ['of one page at two URLs', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
-    ['equal once, or equal in CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
+    ['one page at two URLs', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
+    ['pages that are equal once, or in CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
   ]);
 
   const page = () => ({ rssBytes: next() });
   testWarnings(afterTheBaseline, [
-    ['of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
+    ['pages of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
   ]);
 });
 

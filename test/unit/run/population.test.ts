@@ -23,7 +23,7 @@ describe('counts of the fleets', () => {
     seconds?: number,
   ][] = [
     ['all hold or have failed', {}, [0, {}], 0],
-    ['not all have started', { started: 9 }, [0, {}]],
+    ['some have not started', { started: 9 }, [0, {}]],
     ['some run on another engine', { started: 6, connected: 5, holding: 5, others: 4 }, [0, {}], 0],
     ['one connects', { connecting: 1 }, [0, {}]],
     ['one joins', { joining: 1 }, [0, {}]],

@@ -1,10 +1,10 @@
-/** The text that Go's pprof answers with. */
+/** Text output of Go's pprof. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { isGoUrl, memStatsIn } from '../../../plugin/samplers/inspector/go.ts';
 
-/** Recorded from a Socket.IO server in Go with 400 connections; only one place of allocation is left of 97. */
+/** Recorded from a Socket.IO server in Go with 400 connections; one of its 97 allocation places is kept. */
 const RECORDED = readFileSync(new URL('../../fixtures/go-heap-profile.txt', import.meta.url), 'utf8');
 
 describe('the heap profile of a Go server', () => {
@@ -15,18 +15,22 @@ describe('the heap profile of a Go server', () => {
   });
 
   const REFUSED: [text: string, answer: string, reason: RegExp][] = [
-    ['of a page', '<!doctype html><title>Chat</title>', /not the text of a heap profile/],
-    ['without its end', RECORDED.slice(0, RECORDED.indexOf('# PauseEnd')), /does not end with the figures/],
-    ['of another runtime', RECORDED.slice(0, RECORDED.indexOf('# runtime')), /does not end with the figures/],
-    ['with too much memory', RECORDED.replace(/(?<=HeapAlloc = )\d+/, '9'.repeat(30)), /does not end with the figures/],
-    ['with a time that is no number', RECORDED.replace(/(?<=LastGC = )\d+/, 'x'), /does not end with the figures/],
+    ['a web page', '<!doctype html><title>Chat</title>', /not the text of a heap profile/],
+    ['a profile without its end', RECORDED.slice(0, RECORDED.indexOf('# PauseEnd')), /does not end with the figures/],
+    ['a profile of another runtime', RECORDED.slice(0, RECORDED.indexOf('# runtime')), /does not end with the figures/],
+    [
+      'a profile with too much memory',
+      RECORDED.replace(/(?<=HeapAlloc = )\d+/, '9'.repeat(30)),
+      /does not end with the figures/,
+    ],
+    ['a profile with an invalid time', RECORDED.replace(/(?<=LastGC = )\d+/, 'x'), /does not end with the figures/],
   ];
   for (const [text, answer, reason] of REFUSED) {
-    it(`is refused for the text ${text}`, () => assert.throws(() => memStatsIn(answer), reason));
+    it(`is refused for ${text}`, () => assert.throws(() => memStatsIn(answer), reason));
   }
 });
 
-it('the URL of a Go server has a path, unless it is one of Node’s inspector', () => {
+it('the URL of a Go server has a path, unlike the URL of Node’s inspector', () => {
   const go = ['http://a:6060/debug/pprof', 'http://a/debug/pprof/heap?x=1', 'http://a/own', 'https://a'];
   const node = ['http://a:9229', 'http://a:9229/json/list', 'ws://a:9229/0b1c'];
   assert.deepEqual(

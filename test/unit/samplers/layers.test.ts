@@ -1,4 +1,4 @@
-/** What people script against: none of it ever changes or goes. */
+/** Keys that users script against: they never change or disappear. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LAYERS, layersFor } from '../../../plugin/samplers/layers/index.ts';
@@ -8,7 +8,7 @@ import { familyOf } from '../../../report/figures/layers.ts';
 const figures = LAYERS.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure })));
 const described = describeLayers(LAYERS);
 
-/** By layer, its keys in the result document, with the metric that thresholds are set on. A plus: it is in the sum. */
+/** Keys in the result document by layer, with the metrics for thresholds. A plus marks figures in the sum. */
 const FIGURES: [belongsTo: string, keys: string][] = [
   ['deployment', 'workerPss+ = worker_pss, workerRss = worker, workerKept, workerChildrenPss'],
   ['deployment', 'workerHeapUsed = worker_heap, workerExternal, workerWorkingSet = worker_container'],
@@ -24,13 +24,13 @@ const FIGURES: [belongsTo: string, keys: string][] = [
 ];
 
 describe('the table of layers', () => {
-  it('sums every byte once: PSS and not RSS, no share of another layer, and not the whole', () => {
+  it('sums every byte once: PSS, not RSS; no shares of another layer; and not the whole machine', () => {
     const expected = FIGURES.flatMap(([owner, keys]) => keys.split(', ').map((key) => `${owner}: ${key}`));
     const found = figures.map(
       ({ id, layer, inSum, metric }) =>
         `${layer.belongsTo}: ${id}${inSum ? '+' : ''}${metric === undefined ? '' : ` = ${metric}`}`,
     );
-    // A figure may come; none of these may change or go.
+    // Figures may be added, but never changed or removed.
     assert.deepEqual(
       found.filter((one) => expected.includes(one)),
       expected,
@@ -47,7 +47,7 @@ describe('the table of layers', () => {
       assert.ok(keys.includes(key), key);
   });
 
-  it('leaves out what only pages of metrics tell, where there are none', () => {
+  it('leaves out figures of metrics pages if there are none', () => {
     type Named = Parameters<typeof layersFor>[0];
     const idsOf = (named: Named) => layersFor(named).flatMap(({ figures }) => figures.map(({ id }) => id));
     const ids = idsOf({});
@@ -57,7 +57,7 @@ describe('the table of layers', () => {
     assert.deepEqual(more({ nginx: { prometheus: [] } }), ['nginxHostUsed', 'nginxHostTcp']);
   });
 
-  it('has no id twice, and figures that show by their id which layer they are of', () => {
+  it('has unique ids, which show the layer of the figure', () => {
     assert.equal(new Set(described.map(({ id }) => id)).size, described.length);
     for (const { id, layer } of figures) assert.equal(familyOf(id), familyOf(layer.id), id);
   });

@@ -1,4 +1,4 @@
-/** Who used the CPUs, by a file tree that looks like that of a machine. */
+/** Attribution of CPU time, from a file tree like that of a machine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
@@ -17,7 +17,7 @@ const ours = (own: number, more: Partial<Fake> = {}): Record<number, Fake> => ({
   [GENERATOR]: { name: 'node', own, ...more },
 });
 
-/** Ticks of each since the first reading. */
+/** Ticks of each category since the first reading. */
 async function ticks(reading: Promise<MachineTotals>) {
   const { processes } = await reading;
   assert.ok(processes);
@@ -27,7 +27,7 @@ async function ticks(reading: Promise<MachineTotals>) {
 }
 
 describe('the CPU time of a machine', () => {
-  it('is divided into ours, others by name, the kernel and the hypervisor, from the first reading on', async (t) => {
+  it('is divided into the run, other programs by name, the kernel and the hypervisor, from the first reading', async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
       ...ours(100 + 30 * step),
@@ -62,7 +62,7 @@ describe('the CPU time of a machine', () => {
     assert.ok(shares.errorCores > 0.05);
   });
 
-  it('is never more than the kernel counted, whatever the processes seem to have used', async (t) => {
+  it("never exceeds the kernel's count, whatever the processes report", async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
       ...ours(10 * step),
@@ -80,22 +80,26 @@ describe('the CPU time of a machine', () => {
     assertEach(programs, ({ name, cores }) => `${name} ${cores.toFixed(2)}`, ['chrome 1.15', 'tsc 0.63']);
   });
 
-  it('has that of processes that come and go, once', async (t) => {
+  it('includes short-lived processes once', async (t) => {
     const machine = new FakeMachine(t);
     const shell = (reaped: number): Fake => ({ name: 'make', own: 0, reaped });
     const child: Fake = { name: 'cc1', parent: 30, startedAt: 9, own: 0 };
     await machine.set({ 30: shell(1000) }).read();
     const steps: [what: string, processes: Record<number, Fake>, programs: object][] = [
-      ['all of what has come', { 30: shell(1000), 31: { ...child, own: 70 } }, { cc1: 70 }],
-      ['make has not asked yet', { 30: shell(1000), 31: { ...child, own: 80, state: 'Z' } }, { cc1: 80 }],
-      ['the last of it', { 30: shell(1085) }, { cc1: 80, make: 5 }],
-      ['one that nobody saw', { 30: shell(1125) }, { cc1: 80, make: 45 }],
+      ['a running compiler', { 30: shell(1000), 31: { ...child, own: 70 } }, { cc1: 70 }],
+      [
+        'a finished compiler that make has not reaped',
+        { 30: shell(1000), 31: { ...child, own: 80, state: 'Z' } },
+        { cc1: 80 },
+      ],
+      ['a compiler reaped by make', { 30: shell(1085) }, { cc1: 80, make: 5 }],
+      ['a compiler that started and ended between readings', { 30: shell(1125) }, { cc1: 80, make: 45 }],
     ];
     for (const [what, processes, programs] of steps)
       assert.deepEqual((await ticks(machine.set({ ...ours(0), ...processes }).read())).programs, programs, what);
   });
 
-  it('counts a process once that outlived its parent, and that another process reaped', async (t) => {
+  it('counts a process once that outlived its parent and was reaped by another process', async (t) => {
     const machine = new FakeMachine(t);
     const at = (reaped: number): Record<number, Fake> => ({
       ...ours(0),
@@ -110,7 +114,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual((await ticks(machine.set(at(85)).read())).programs, { job: 70, init: 15 });
   });
 
-  it('keeps children as ours if their parent has ended, or if they ended between two readings', async (t) => {
+  it("keeps children in the run's share if their parent ended, or if they ended between two readings", async (t) => {
     const machine = new FakeMachine(t);
     const child: Fake = { name: 'sh', parent: GENERATOR, own: 0 };
     await machine.set({ ...ours(0), 11: child }).read();
@@ -127,7 +131,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * TICK_US]);
   });
 
-  it('is not attributed if our processes are unknown; steal is reported', async (t) => {
+  it('is not attributed if the processes of the run are unknown; steal is reported', async (t) => {
     const machine = new FakeMachine(t);
     const first = await machine.set({}, { steal: 0 }).read(null);
     const last = await machine.set({}, { steal: 100 }).read(null);
@@ -140,12 +144,12 @@ describe('the CPU time of a machine', () => {
     assertNames(taken?.text, ['hypervisor', (100 * stealCores) / 2, 'ramp']);
   });
 
-  it('is unknown where the kernel does not tell', async () => {
+  it('is unknown if the kernel does not report it', async () => {
     await assert.rejects(new MachineTime('/nowhere').read([1]));
   });
 });
 
-it('is looked at every five seconds at most, and as seldom as takes a hundredth of the time', async (t) => {
+it('is read every five seconds at most, and takes at most a hundredth of the time', async (t) => {
   const time = new VirtualTime(t, 10);
   const looksAtMs: number[] = [];
   let lookTakesMs = 0;
@@ -183,7 +187,7 @@ describe('the name of a program', () => {
     ['evil\n::error::\u001b[31m', '', 'evil\n::error::\u001b[31m'],
   ];
   for (const [comm, commandLine, name] of cases) {
-    it(`of ${JSON.stringify(comm)}, ${JSON.stringify(commandLine)} is ${JSON.stringify(name)}`, (t) => {
+    it(`${JSON.stringify(comm)}, ${JSON.stringify(commandLine)} becomes ${JSON.stringify(name)}`, (t) => {
       const root = fileTree(t, { 'proc/7/cmdline': commandLine });
       assert.equal(programName({ pid: 7, name: comm }, root), name);
     });

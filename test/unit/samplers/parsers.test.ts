@@ -1,4 +1,4 @@
-/** What the kernel, Redis and exporters write, and pages of metrics that no exporter writes, or that are too large. */
+/** Output of the kernel, Redis and exporters, and invalid or oversized metrics pages. */
 import assert from 'node:assert/strict';
 import * as files from 'node:fs';
 import { describe, it, test } from 'node:test';
@@ -13,7 +13,7 @@ import { assertEach } from '../../helpers/columns.ts';
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 3 4 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3';
 
-test('stat: CPU, RSS and start time, whatever the command is called; a zombie; and a torn line, which is no reading', () => {
+test('stat: CPU, RSS and start time with any command name, and of a zombie; a torn line is no reading', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
     assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
       ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * kernel.PAGE_SIZE_BYTES },
@@ -32,7 +32,7 @@ test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is
   assert.equal(kernel.parseSmapsRollup(''), undefined);
 });
 
-test('malloc: bytes that glibc has handed out, and none of another allocator or of a heap in pieces', (t) => {
+test('malloc: bytes that glibc has allocated, but not those of another allocator or of a fragmented heap', (t) => {
   if (process.platform !== 'linux') return t.skip();
   const [COUNT, BYTES] = [2000, 4096];
   const before = allocatedBytes(files) ?? assert.fail('not counted');
@@ -59,7 +59,7 @@ test('malloc: bytes that glibc has handed out, and none of another allocator or 
   assert.equal(open, 0);
 });
 
-test('mountinfo: each tmpfs that is not hidden by another one; System V: resident bytes', () => {
+test('mountinfo: each tmpfs that no other mount hides; System V: resident bytes', () => {
   const rows = [
     '25 24 0:23 / /dev/shm rw,relatime - tmpfs tmpfs rw',
     '26 24 0:23 / /mnt/same rw shared:1 - tmpfs tmpfs rw',
@@ -73,7 +73,7 @@ test('mountinfo: each tmpfs that is not hidden by another one; System V: residen
   assert.equal(systemVBytes(''), 0);
 });
 
-test('stat of the machine: all CPUs, or one; steal and interrupts are no work', () => {
+test('stat of the machine: all CPUs, or one; steal and interrupts do not count as busy', () => {
   const text = 'cpu  10 1 20 100 5 2 3 4 50 60\ncpu0 10 0 0 60\ncpu1 20 0 0 10\ncpu10 1 0 0 1\n';
   for (const [name, ...ticks] of [
     ['cpu', 40, 105, 4, 5],
@@ -100,7 +100,7 @@ test('slabinfo: whole slabs of the caches of open sockets only', () => {
   assert.throws(() => kernel.parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
 });
 
-test('meminfo', () => {
+test('meminfo: kB as bytes', () => {
   const rows = [
     'MemTotal: 1000',
     'MemFree: 300',
@@ -120,7 +120,7 @@ test('meminfo', () => {
   assert.throws(() => kernel.parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
 });
 
-test('swap, compressed or on a disk', () => {
+test('vmstat: swap, compressed or on a disk', () => {
   const text = 'pgpgin 9\npswpin 2\npswpout 3\nswap_ra 7\nzswpin 1\nzswpout 5\nzswpwb 6\n';
   assert.deepEqual(kernel.parseVmstat(text), {
     inBytes: 3 * kernel.PAGE_SIZE_BYTES,
@@ -130,7 +130,7 @@ test('swap, compressed or on a disk', () => {
   assert.throws(() => kernel.parseVmstat('pgpgin 9\n'), /no pswpin/);
 });
 
-test('INFO lines, with sections, empty values and colons in values', () => {
+test('INFO lines with sections, empty values and colons in values', () => {
   const info = parseInfo(
     '# Server\r\nredis_version:7.0.15\r\nconfig_file:\r\nexecutable:/a:b\r\n\r\nused_memory:123\r\n',
   );
@@ -148,12 +148,12 @@ function linesOf(count: number, line: (index: number) => string): string {
 describe('a page of metrics', () => {
   const rest = ['', ' -5', ' 1e300', ' +Inf', ' NaN', ' 5x', '{a="x} 5', `{a="${'\\'.repeat(101)}} 5`];
   for (const one of rest) {
-    it(`is no page with ${JSON.stringify(one).slice(0, 20)} as a value`, () => {
+    it(`is refused with ${JSON.stringify(one).slice(0, 20)} as a value`, () => {
       assert.throws(() => readPage(`${NAME}${one}\n`, QUERY), /impossible value/);
     });
   }
 
-  it('is read in time that grows with its samples, not with their square', () => {
+  it('is read in linear time', () => {
     const beganMs = performance.now();
     const { values } = readPage(
       linesOf(50_000, (index) => `container_memory_working_set_bytes{id="/${index}"} 1`),
@@ -171,7 +171,7 @@ describe('a page of metrics', () => {
     assert.equal(figures.rssBytes, 150_000);
   });
 
-  it('is parsed in pieces, of which only the needed lines are kept', () => {
+  it('is parsed in pieces, and only needed lines are kept', () => {
     const page = new PageLines();
     const sent = Buffer.from(`${linesOf(20_000, (index) => `é_bucket{le="${index}"} 1`)}${NAME}{a="é"} 7`);
     for (let at = 0; at < sent.length; at += 999) page.add(sent.subarray(at, at + 999));
@@ -188,7 +188,7 @@ describe('a page of metrics', () => {
     }, /more than/);
   });
 
-  it('has no endless lines', () => {
+  it('is refused if a line is too long', () => {
     assert.throws(() => new PageLines().add(Buffer.alloc(100_000, 'x')), /line/);
   });
 });

@@ -1,4 +1,4 @@
-/** Memory and CPU of layers from readings of their processes, and rows of them beside pages of metrics that are slow. */
+/** Memory and CPU of layers from readings of their processes, and sampler rows beside slow metrics pages. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { Sampler } from '../../../plugin/samplers/index.ts';
@@ -13,7 +13,6 @@ import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.t
 import { openInputs } from '../../../plugin/samplers/sampler-inputs.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** By pid. */
 const skip = process.platform !== 'linux' && 'there is no PSS';
 type Seen = Record<number, Partial<ProcessReading>>;
 
@@ -26,13 +25,13 @@ describe('the memory of a layer', () => {
   const whole = { rssBytes: 10, pssBytes: 7 };
   const readings = processes({ 1: whole, 2: { rssBytes: 20, pssBytes: 8 }, 3: { rssBytes: 20 } });
 
-  it('is the sum of its processes, and has no PSS unless all have', () => {
+  it('is the sum of its processes, and has a PSS only if all have one', () => {
     assert.deepEqual([sumOver([1, 2], readings, 'rssBytes'), sumOver([1, 2], readings, 'pssBytes')], [30, 15]);
     assert.equal(sumOver([1, 3], readings, 'rssBytes'), 30);
     assert.throws(() => sumOver([1, 3], readings, 'pssBytes'), /smaps|Linux only/);
   });
 
-  it('is unknown without all of its processes', () => {
+  it('is unknown if one of its processes is', () => {
     const gone = { message: '1 of its 3 processes have ended', reason: 'gone' };
     assert.throws(() => sumOver([1, 2, 4], readings, 'rssBytes'), gone);
     for (const none of [[], undefined])
@@ -57,7 +56,7 @@ describe('PSS that was not read', () => {
   const derive = (shared: SharedPages, pids: number[], rssBytes: number, layer = 'worker') =>
     shared.derive(layer, pids, rssBytes);
 
-  it('is RSS less what the processes shared when it was last read', () => {
+  it('is RSS minus the memory shared at the last reading', () => {
     const shared = new SharedPages();
     assert.equal(derive(shared, [1, 2], 500), undefined);
     shared.note({ worker: [1, 2] }, both);
@@ -75,21 +74,21 @@ describe('PSS that was not read', () => {
   });
 });
 
-/** Readings one after the other, each with the microseconds that it adds in all, and what it shows. */
+/** Consecutive readings, each with the microseconds that it adds, and the reason. */
 const HISTORIES: Record<string, [seen: Seen, addsUs: number, because: string][]> = {
-  'CPU time goes on rising when a process dies, is replaced, or its pid is used again': [
+  'CPU time never falls when a process dies, is replaced, or its pid is reused': [
     [{ 1: { cpuUs: 100 }, 2: { cpuUs: 50 } }, 150, 'from their start'],
     [{ 1: { cpuUs: 130 }, 2: { cpuUs: 60 } }, 40, 'since the reading before'],
     [{ 1: { cpuUs: 140 } }, 10, 'process 2 is gone; what it used stays'],
     [{ 1: { cpuUs: 140 }, 3: { cpuUs: 5, startedAtUs: 9e6 } }, 5, 'its successor counts from its own start'],
     [{ 1: { cpuUs: 20, startedAtUs: 99e6 }, 3: { cpuUs: 5, startedAtUs: 9e6 } }, 20, 'the same pid, another process'],
   ],
-  'an older reading that arrives late brings nothing': [
+  'an older reading that arrives late adds nothing': [
     [{ 1: { cpuUs: 100 } }, 100, 'the first'],
     [{ 1: { cpuUs: 90 } }, 0, 'the older one'],
     [{ 1: { cpuUs: 110 } }, 10, 'the next'],
   ],
-  'what a process has started counts once, also when it has ended': [
+  'the CPU of child processes counts once, even after they ended': [
     [{ 1: { cpuUs: 100, reapedUs: 0 } }, 100, 'the process'],
     [{ 1: { cpuUs: 100, reapedUs: 30 } }, 30, 'a child that nobody saw'],
     [{ 1: { cpuUs: 100, reapedUs: 30 }, 2: { cpuUs: 50, parent: 1 } }, 50, 'one that somebody saw'],
@@ -97,7 +96,7 @@ const HISTORIES: Record<string, [seen: Seen, addsUs: number, because: string][]>
     [{ 1: { cpuUs: 110, reapedUs: 85 } }, 5, 'the last of it'],
     [{ 3: { cpuUs: 7 } }, 7, 'another process in its place'],
   ],
-  'a family that ends leaves to the one above what nobody has seen of it': [
+  'the unread CPU of an ended process tree goes to its parent': [
     [{ 1: { reapedUs: 0 }, 2: { cpuUs: 10, parent: 1 }, 3: { cpuUs: 20, parent: 2 } }, 30, 'three generations'],
     [{ 1: { reapedUs: 0 } }, 0, 'two are gone'],
     [{ 1: { reapedUs: 33 } }, 3, 'what they used last'],
@@ -115,14 +114,14 @@ for (const [name, history] of Object.entries(HISTORIES)) {
   });
 }
 
-it('a process that is missing from one reading is not new in the next', () => {
+it('a process missing from one reading is not new in the next', () => {
   const increments = new CpuIncrements();
   increments.add(processes({ 1: { cpuUs: 100 } }), () => false);
   increments.add(processes({}), () => false);
   assert.deepEqual([...increments.add(processes({ 1: { cpuUs: 101 } }), () => false)], [[1, 1]]);
 });
 
-it('two rows become one with the highest memory and the mean of the CPU', () => {
+it('two rows are merged with the highest memory and the mean of the CPU', () => {
   const row = (t: number, connections: number, layers: object) => ({ t, connections, ...layers }) as SampleRow;
   const older = row(1, 20, { worker: { rssBytes: 500, derivedPssBytes: 450, cpuPercent: 10 }, nginx: { rssBytes: 7 } });
   const newer = row(2, 10, { worker: { rssBytes: 400, pssBytes: 300, cpuPercent: 30 }, redis: { rssBytes: 8 } });
@@ -134,7 +133,7 @@ it('two rows become one with the highest memory and the mean of the CPU', () => 
 });
 
 describe('the series of processes', () => {
-  it('has the memory of each, and its CPU since the value before', () => {
+  it('has the memory of each process, and its CPU since the previous value', () => {
     const series = new ProcessSeries();
     const [one, two] = [{ rssBytes: 100, cpuUs: 5e6 }, { rssBytes: 50 }];
     series.add(0, [1, 2], processes({ 1: one, 2: two, 9: { rssBytes: 1 } }));
@@ -145,7 +144,7 @@ describe('the series of processes', () => {
     ]);
   });
 
-  it('keeps the highest memory of long runs, and all of the CPU time', () => {
+  it('keeps the highest memory of long runs, and the whole CPU time', () => {
     const series = new ProcessSeries();
     for (let t = 0; t < 1000; t++)
       series.add(t, [1], processes({ 1: { rssBytes: t === 500 ? 9999 : 1, cpuUs: t * 250_000 } }));
@@ -156,7 +155,7 @@ describe('the series of processes', () => {
   });
 });
 
-test('rows go on without a page that is slow, which is asked for once and counts as failing', async (t) => {
+test('rows continue without a slow page, which is requested once and counts as failed', async (t) => {
   const time = new VirtualTime(t);
   let asked = 0;
   let answer = () => {};

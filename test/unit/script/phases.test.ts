@@ -28,7 +28,7 @@ describe('arrivals', () => {
     // 1, 1.5, 2 become 1, 2, 2.
     [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
   ] as [Phase, number][]) {
-    it(`of ${JSON.stringify(phase)} are ${arrivals}`, () => assert.equal(arrivalsOf(phase), arrivals));
+    it(`${JSON.stringify(phase)} has ${arrivals}`, () => assert.equal(arrivalsOf(phase), arrivals));
   }
 });
 

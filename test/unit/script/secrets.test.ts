@@ -12,7 +12,7 @@ const CANARY = 'canary-7f3a9';
 const PATHS = ['rss', 'heapUsed', 'external', 'cpuMicroseconds', 'pid'];
 /** Options that are shown: names, paths and expressions, which describe the run. */
 const SHOWN = [
-  // of the plugin
+  // Options of the plugin.
   ...['room', 'clients', 'counts.0', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
   ...['delivery.audience.event', 'delivery.audience.client', 'delivery.publish.emit.0', 'fault.command.0'],
   ...['workers', 'layers.x'].flatMap((part) =>
@@ -21,7 +21,7 @@ const SHOWN = [
       ...['json', 'json.0'].flatMap((page) => PATHS.map((path) => `${page}.${path}`)),
     ].map((source) => `${part}.${source}`),
   ),
-  // of the engine
+  // Options of the engine.
   ...['engine.path', 'engine.parser', 'engine.timeout', 'engine.connectTimeout', 'engine.localAddresses.0'],
   ...['engine.reconnection.delay', 'engine.reconnection.maxDelay', 'engine.retry.delay', 'engine.retry.maxDelay'],
 ];

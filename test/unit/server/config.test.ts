@@ -18,12 +18,12 @@ const DEFAULTS = {
   logLevel: 'info',
 };
 
-test('only the token has to be set, and an empty variable counts as unset', () => {
+test('only the token is required, and an empty variable counts as unset', () => {
   assert.deepEqual(parseConfig({ CAPACITY_TOKEN, PATH: '/bin' }), DEFAULTS);
   assert.deepEqual(parseConfig({ CAPACITY_TOKEN, REDIS_URL: '', CAPACITY_PORT: '' }), DEFAULTS);
 });
 
-test('every variable is read, for its own setting', () => {
+test('every variable sets its own setting', () => {
   const tuning = (name: string, on: boolean) => ({ tunings: { ...DEFAULTS.tunings, [name]: on } });
   const cases: Record<string, [value: string, changed: object]> = {
     CAPACITY_WORKER: ['w12', { worker: 'w12' }],
@@ -55,7 +55,7 @@ test('every variable is read, for its own setting', () => {
   assert.equal(parseConfig({ CAPACITY_TOKEN, REDIS_URL, CAPACITY_ADAPTER: 'in-memory' }).adapter.name, 'in-memory');
 });
 
-test('a plain server runs on ws, and a variable that does not go with another is an error that names it', () => {
+test('a plain server runs on ws, and conflicting variables are reported by name', () => {
   const given = { CAPACITY_TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', REDIS_URL };
   const { websockets, plain, adapter } = parseConfig(given);
   assert.deepEqual([websockets, plain, adapter.name], ['ws', true, 'in-memory']);
@@ -86,9 +86,9 @@ test('all problems are reported at once, and secrets are not shown', () => {
     CAPACITY_DROP_REQUEST: 'maybe',
     CAPACITY_LOG_LEVEL: 'loud',
   };
-  const isTold = ({ code, message }: Error & { code?: string }) =>
+  const isReported = ({ code, message }: Error & { code?: string }) =>
     code === 'CONFIG_INVALID' &&
     Object.keys(environment).every((variable) => message.includes(`\n  ${variable}`)) &&
     !/hush|hunter2/.test(message);
-  assert.throws(() => parseConfig(environment), isTold);
+  assert.throws(() => parseConfig(environment), isReported);
 });

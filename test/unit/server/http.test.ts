@@ -1,4 +1,4 @@
-/** Who may read the metrics, by the address on which the request arrived. */
+/** Access to the metrics, by the address of the request. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
@@ -9,7 +9,7 @@ import { Guard } from '../../../server/guard.ts';
 
 const TOKEN = 'token-of-the-tests';
 
-/** @returns the status of the answer to a request for the metrics */
+/** @returns status of a request for the metrics */
 async function ask(localAddress: string, headers: Record<string, string>): Promise<number> {
   let answered = 200;
   const response = {
@@ -32,7 +32,7 @@ async function ask(localAddress: string, headers: Record<string, string>): Promi
   return answered;
 }
 
-test('from the network, metrics need the token, whatever host was asked for', async () => {
+test('metrics over the network need the token, with any Host header', async () => {
   for (const address of ['10.0.0.11', '::ffff:10.0.0.11', 'fe80::1']) {
     for (const host of ['10.0.0.11:3200', 'localhost', '127.0.0.1']) {
       assert.equal(await ask(address, { host }), 401);
@@ -42,11 +42,11 @@ test('from the network, metrics need the token, whatever host was asked for', as
   }
 });
 
-test('on a loopback address they need the host, or the token', async () => {
+test('metrics on a loopback address need a local Host header, or the token', async () => {
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) {
     for (const host of ['localhost:3200', 'LOCALHOST', '127.0.0.1:3200', '[::1]:3200'])
       assert.equal(await ask(address, { host }), 200, host);
-    // A web page can point its own domain here.
+    // A web page can point a domain of its own to this address.
     for (const host of ['attacker.example', '127.attacker.example', 'localhost.attacker.example:3200'])
       assert.equal(await ask(address, { host }), 421, host);
     assert.equal(await ask(address, {}), 421);

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { countAdapterErrors, createMetrics, SERIES } from '../../../server/control/metrics.ts';
 import { EventLoopWindow } from '../../../server/control/worker-stats.ts';
 
-it('every series of the table is served, as the table has it', async (t) => {
+it('serves every series of the table, as documented', async (t) => {
   const eventLoop = new EventLoopWindow();
   t.after(() => eventLoop.close());
   const { registry } = createMetrics({ connections: () => 0, rooms: () => 0 }, 'w0', eventLoop);

@@ -1,4 +1,4 @@
-/** What a server tells of itself: its tunings, and the flags of its Node. */
+/** Self-description of a server: its tunings, and the flags of its Node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeFlags } from '../../../server/control/describe-server.ts';
@@ -20,14 +20,14 @@ test('turns off a tuning that relies on internals of ws with another WebSocket s
   assert.deepEqual(relying, ['dropListeners']);
 });
 
-test('a server is untuned if every switch is where Socket.IO has it', () => {
+test("a server is untuned if every switch has Socket.IO's default", () => {
   const plain = Object.fromEntries(entries().map(([name, { inSocketIo }]) => [name, inSocketIo])) as Tunings;
   assert.equal(describeTunings(plain).kind, 'untuned');
   const { kind, tunings } = describeTunings({ ...plain, dropRequest: true });
   assert.deepEqual([kind, tunings.dropRequest, tunings.dropHandshake], ['tuned', 'on', 'off']);
 });
 
-test('flags of Node keep their numbers; other values, which can be paths or secrets, are left out', () => {
+test('flags of Node keep their numbers, but not other values, which can be paths or secrets', () => {
   const flags = nodeFlags(
     ['--max-semi-space-size=1', '--require', '/home/ada/hook.js', '--env-file=/etc/secret'],
     ' --max-old-space-size=4096  -r ./x ',

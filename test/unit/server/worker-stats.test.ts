@@ -4,7 +4,7 @@ import { EventLoopHistory } from '../../../server/control/event-loop-history.ts'
 import { CollectionCount, collectGarbage, EventLoopWindow } from '../../../server/control/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-test('a forced collection is counted, and a count without one stands still', async (t) => {
+test('a forced collection is counted, and the count is constant without one', async (t) => {
   const collections = new CollectionCount();
   t.after(() => collections.close());
   const before = collections.read();
@@ -18,7 +18,7 @@ test('a forced collection is counted, and a count without one stands still', asy
 test('a window includes a blocked event loop, and the next one does not', async (t) => {
   const window = new EventLoopWindow();
   t.after(() => window.close());
-  // The monitor sees what falls between two of its own turns.
+  // The monitor sees blocks between two of its own turns.
   await eventually('a block that was seen', () => {
     if (window.read().delayMaxMs > 100) return true;
     const until = performance.now() + 150;
@@ -31,7 +31,7 @@ test('a window includes a blocked event loop, and the next one does not', async 
   assert.equal(window.read().delayMaxMs, 0);
 });
 
-test('the history of the event loop has one row a second from the request that begins it to the one that ends it', (t) => {
+test('the history of the event loop has one row a second, from the request that starts it to the one that ends it', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const history = new EventLoopHistory();
   t.after(() => history.close());

@@ -1,4 +1,4 @@
-/** The apps of a stack: ecosystem.config.js as PM2 reads it, and the workers' Node. */
+/** Apps of a stack, read from ecosystem.config.js like PM2, and the workers' Node. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ import { fileTree } from '../../helpers/file-tree.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../ecosystem.config.js');
 
-/** @returns the apps of the ecosystem file with these variables */
+/** @returns apps of the ecosystem file with these variables */
 async function appsWith(env: Record<string, string>): Promise<Record<string, string>[]> {
   const print = `import(${JSON.stringify(CONFIG)}).then(({ apps }) => console.log(JSON.stringify(apps)))`;
   return JSON.parse((await execa(process.execPath, ['-e', print], { extendEnv: false, env })).stdout);
 }
 
-test('has an app for each node of Redis, each worker and nginx; only workers restart by themselves', async () => {
+test('has an app for each node of Redis, each worker and nginx; only workers restart automatically', async () => {
   const STACK = { HOME: '/s', PORTS: '4001,4002', CONTROL_PORTS: '5001,5002', TOKEN: 'a-token', NODE: '/a/node' };
   const servers = { REDIS_URL: 'redis://127.0.0.1:6380', REDIS_SERVER: '/a/redis-server', REDIS_NODES: '1' };
   const given = Object.entries({ ...STACK, ...servers, NGINX: '/a/nginx' });
@@ -44,7 +44,7 @@ test('has an app for each node of Redis, each worker and nginx; only workers res
   );
 });
 
-test('the workers’ Node: this one, or an installed version', (t) => {
+test('the workers run on the current Node, or on an installed version', (t) => {
   const files = { 'node_modules/node/package.json': '{"version":"22.1.2"}', 'node_modules/node/bin/node': '' };
   const CAPACITY_MODULES = fileTree(t, files);
   for (const SERVER_NODE of [undefined, '', process.versions.node])

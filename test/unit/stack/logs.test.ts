@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { logTail, readEnd } from '../../../server/stack/logs.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-test('the end of a log that no text can hold', (t) => {
+test('reads the end of a log that is too large for a string', (t) => {
   const file = join(tempFolder(t), 'w0.log');
   const log = openSync(file, 'w');
   writeSync(log, '\nlistening\nout of memory\n', constants.MAX_STRING_LENGTH);
@@ -15,6 +15,6 @@ test('the end of a log that no text can hold', (t) => {
   assert.ok(readEnd(file).length <= 2 ** 20);
 });
 
-test('a log that is not there is an empty one', () => {
+test('a missing log reads as empty', () => {
   assert.match(logTail('/nowhere/w0.log'), /is empty/);
 });

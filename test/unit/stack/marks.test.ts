@@ -14,7 +14,7 @@ async function sleeping(t: TestContext, options: object): Promise<number> {
   return child.pid as number;
 }
 
-test('a process with the variable of this folder is marked; one of another folder, or that only works in it, is not', async (t) => {
+test('marks processes with the variable of this folder, but not processes that only work in it', async (t) => {
   const stateDir = tempFolder(t);
   mkdirSync(join(stateDir, 'redis'));
   const env = { ...process.env, ...environmentMark(stateDir) };

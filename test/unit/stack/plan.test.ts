@@ -32,13 +32,13 @@ suite('plan', () => {
     assert.equal(perWorkerCapacity(1000, 4), 3638);
   });
 
-  test('ports limit a worker where there is only one loopback address', () => {
+  test('ports limit a worker if there is only one loopback address', () => {
     const { workers, nginx } = plan(100_000, { openFilesMax: 1_048_576, manyLoopbackAddresses: false });
     assert.equal(nginx.sourceAddresses, 1);
     assert.ok(100_000 / workers < 16_384);
   });
 
-  test('follows cores, target and what the user sets, rather than a high limit', () => {
+  test('follows cores, target and settings of the user, rather than a high limit', () => {
     assert.deepEqual([plan(1000).workers, plan(1000).nginx.workers], [2, 2]);
     assert.equal(plan(1000, {}, { workers: 5 }).workers, 5);
     assert.ok(plan(1000, { openFilesMax: 1_048_576 }).nginx.connectionsPerWorker < 5000);

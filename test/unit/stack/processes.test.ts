@@ -21,7 +21,7 @@ suite('processes', () => {
     assert.equal(parseStat(before.replace(') S', ') Z')), undefined, 'a zombie does not run');
   });
 
-  test('the same pid with another start time is another process, and is not signalled', async (t) => {
+  test('a reused pid with another start time is another process, and is not signalled', async (t) => {
     const { process: started, ref } = await child(t, 'echo up; exec sleep 60');
     assert.deepEqual(await terminate([{ ...ref, startTime: '1' }], 100), []);
     assert.equal(isAlive(ref), true);
@@ -43,7 +43,7 @@ suite('processes', () => {
     assert.equal(startTimeNow(), startTime, 'it lives');
   });
 
-  test('SIGKILL for a process that ignores SIGTERM', async (t) => {
+  test('sends SIGKILL to a process that ignores SIGTERM', async (t) => {
     const { process, ref } = await child(t, 'trap "" TERM; echo up; while :; do read x < /dev/zero; done');
     const exit = once(process, 'exit');
     assert.deepEqual(await terminate([ref], 200), []);

@@ -1,4 +1,4 @@
-/** The stack's own Redis Cluster: who can use it, and where its slots are. */
+/** The stack's own Redis Cluster: access and slots. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askRedis } from '../../../server/stack/redis.ts';
@@ -6,7 +6,7 @@ import { assertEach } from '../../helpers/columns.ts';
 import { startRedisCluster } from '../../helpers/redis.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
-test('a cluster of three: all nodes know each slot, also after a restart, and answer only with the password', {
+test('in a cluster of three, all nodes know each slot, even after a restart, and require the password', {
   skip: missingTools('redis-server', 'redis-cli'),
 }, async (t) => {
   const cluster = await startRedisCluster(t);

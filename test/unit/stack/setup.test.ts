@@ -1,4 +1,4 @@
-/** The set-up with an apt-get of our own, in folders of our own. */
+/** Setup with a stub of apt-get, in temporary folders. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ const POLICY = 'policy-rc.d';
 const TOOL = 'exit 0';
 const BOTH = { nginx: TOOL, 'redis-server': TOOL };
 
-/** Notes its call and whether services may start, then «installs» what it is asked for. */
+/** Records its call and whether services may start, then "installs" the requested packages. */
 const APT_GET = `
 cd "$(dirname "$0")"
 ./${POLICY} 2>/dev/null; echo "$1 $([ $? = 101 ] && echo quiet || echo free) $*" >> calls
@@ -24,7 +24,7 @@ for name in nginx redis-server; do
   case "$*" in *$name*) printf '#!/bin/sh\\n${TOOL}\\n' > $name; chmod +x $name;; esac
 done`;
 
-/** @param programs shell scripts, by name; without another one, apt-get installs */
+/** @param programs shell scripts by name; by default, a stub of apt-get */
 function system(t: TestContext, programs: Record<string, string> = {}, isRoot = true) {
   const scripts = Object.entries({ 'apt-get': APT_GET, ...programs });
   const dir = fileTree(t, Object.fromEntries(scripts.map(([name, script]) => [name, `#!/bin/sh\n${script}\n`])));
@@ -36,7 +36,7 @@ function system(t: TestContext, programs: Record<string, string> = {}, isRoot = 
 }
 
 suite('setup', () => {
-  test('reports what it finds, one line each, and installs nothing', async (t) => {
+  test('reports its findings, one line each, and installs nothing', async (t) => {
     const there = system(t, BOTH);
     assert.deepEqual(await setup(there), []);
     assert.deepEqual([there.lines.length, there.calls()], [2, []]);
@@ -59,7 +59,7 @@ suite('setup', () => {
   for (const [what, policy, isKept] of [
     ['keeps an existing policy', 'exit 101', true],
     [
-      'replaces one that a killed setup has left',
+      'replaces a policy that a killed setup left',
       '# socketio-capacity setup\nkill -0 4194304 && exit 101\nexit 0',
       false,
     ],
@@ -87,7 +87,7 @@ suite('setup', () => {
     });
   }
 
-  test('succeeds without root: installs nothing, and reports missing programs and what runs do instead', async (t) => {
+  test('succeeds without root: installs nothing, and reports missing programs and their replacements', async (t) => {
     const { calls, ...missing } = system(t, {}, false);
     assert.deepEqual([await setup(missing), calls()], [['nginx', 'redis-server'], []]);
     assert.match(
@@ -96,7 +96,7 @@ suite('setup', () => {
     );
   });
 
-  test('a failure of apt-get is reported', async (t) => {
+  test('reports a failure of apt-get', async (t) => {
     const failing = system(t, { 'apt-get': 'echo "E: no network" >&2; exit 100' });
     assert.deepEqual(await setup(failing), ['nginx', 'redis-server']);
     assert.match(failing.lines.join('\n'), /E: no network[\s\S]*embedded profile/);

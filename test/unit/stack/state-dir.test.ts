@@ -1,4 +1,4 @@
-/** The state folder: where it is, that nobody else could have written what is in it, and the state itself. */
+/** State folder: its location, protection against other users, and the state itself. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -13,13 +13,13 @@ const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
 const UNUSABLE = { code: 'STATE_DIR_UNUSABLE' };
 
-test('the default folder is the one that is named, or the user’s own', () => {
+test('the default folder is the configured one, or the user’s own', () => {
   assert.equal(defaultStateDir({ SOCKETIO_CAPACITY_HOME: '/somewhere/' }), '/somewhere');
   for (const environment of [{}, { SOCKETIO_CAPACITY_HOME: '' }])
     assert.equal(defaultStateDir(environment), join(homedir(), '.local/state/socketio-capacity'));
 });
 
-suite('a folder that somebody else has planted', () => {
+suite('a folder planted by another user', () => {
   const linkTo = (dir: string) => {
     symlinkSync(dir, `${dir}-link`);
     return `${dir}-link`;
@@ -41,7 +41,7 @@ suite('a folder that somebody else has planted', () => {
     });
   }
 
-  test('is refused as a part of the folder, too', (t) => {
+  test('is refused as a part of the folder as well', (t) => {
     const dir = fileTree(t, {});
     symlinkSync(fileTree(t, {}), join(dir, 'logs'));
     assert.throws(() => prepareStateDir(dir), UNUSABLE);
@@ -49,7 +49,7 @@ suite('a folder that somebody else has planted', () => {
 });
 
 suite('the folder of a stack', () => {
-  test('is made for this user only, whatever the umask', (t) => {
+  test('is made for this user only, with any umask', (t) => {
     const dir = join(fileTree(t, {}), 'deep/s');
     const umask = process.umask(0);
     t.after(() => process.umask(umask));
@@ -73,13 +73,13 @@ suite('the state', () => {
     ...{ pm2Home: '/tmp/x/pm2', redisNodes: [], nginxWorkerPids: [], logDir: '/tmp/x/logs' },
     ...{ startedAt: '2026-01-01T00:00:00.000Z', startTimes: {} },
   });
-  /** There is the first one, and nothing else: no drafts. */
+  /** Only the first state is there, and no drafts. */
   const assertFirst = (dir: string) => {
     assert.deepEqual(readState(dir), someState('first'));
     assert.deepEqual(readdirSync(dir), ['state.json']);
   };
 
-  test('is read as it was written, by its owner only', (t) => {
+  test('is readable for its owner only, and unchanged', (t) => {
     const dir = fileTree(t, {});
     assert.equal(readState(dir), undefined);
     writeState(dir, someState('first'));

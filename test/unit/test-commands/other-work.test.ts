@@ -1,4 +1,4 @@
-/** The share of the CPUs that others took while tests ran, by which a failed file has a second attempt or not. */
+/** Share of the CPUs used by other programs during a test file, which decides on its second attempt. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { MachineTime } from '../../../plugin/samplers/machine/machine-time.ts';
@@ -11,12 +11,12 @@ const SECOND = { ticks: 100, ms: 1000 };
 
 type Use = Partial<Record<'tests' | 'daemon' | 'others' | 'kernel' | 'steal', number>>;
 
-/** @param uses in shares of all CPUs, of one second after the other */
+/** @param uses shares of all CPUs, one for each second */
 async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to: number) => number> {
   const machine = new FakeMachine(t);
   let second = 0;
   const time = new MachineTime(machine.root);
-  // The clock of the fake machine.
+  // Clock of the fake machine.
   const work = new OtherWork(TESTS, {
     read: async (roots) => ({ ...(await time.read(roots)), atMs: second * SECOND.ms }),
   });
@@ -28,7 +28,7 @@ async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to
       2: { name: 'kthreadd', parent: 0, own: 0 },
       3: { name: 'kworker/0:1', parent: 2, own: kernel },
       [TESTS]: { name: 'node', own: tests },
-      // Its parent has ended once the first second is over.
+      // Its parent ended after the first second.
       11: { name: 'pm2', parent: second === 0 ? TESTS : 1, own: daemon },
       30: { name: 'chrome', own: others },
     };
@@ -43,19 +43,19 @@ const BUSY: Use[] = [{ tests: 0.4, daemon: 0.3, kernel: 0.2 }, { daemon: 0.9 }];
 const IN_TURNS: Use[] = [{ others: 0.9 }, { tests: 0.9 }, { others: 0.5, tests: 0.5 }];
 
 for (const [what, uses, from, to, percent] of [
-  ['is that of other programs and of the hypervisor', [{ tests: 0.5, others: 0.3, steal: 0.1 }], 0, 1, 40],
-  ['is not that of the tests, of the daemons that they started, or of the kernel', BUSY, 0, 2, 0],
-  ['is that of the time of the file, not of the rest', IN_TURNS, 0, 1, 90],
-  ['is nothing while others rest', IN_TURNS, 1, 2, 0],
+  ['is the CPU of other programs and of the hypervisor', [{ tests: 0.5, others: 0.3, steal: 0.1 }], 0, 1, 40],
+  ['excludes the tests, the daemons that they started, and the kernel', BUSY, 0, 2, 0],
+  ['is limited to the time of the file', IN_TURNS, 0, 1, 90],
+  ['is zero while other programs rest', IN_TURNS, 1, 2, 0],
   ['is the mean of several seconds', IN_TURNS, 1, 3, 25],
-  ['is that of a part of a second', IN_TURNS, 2.2, 2.8, 50],
+  ['is the share in a part of a second', IN_TURNS, 2.2, 2.8, 50],
 ] as [string, Use[], number, number, number][]) {
-  it(`the CPU time that others took ${what}`, async (t) => {
+  it(`the CPU time of other programs ${what}`, async (t) => {
     assert.equal((await shares(t, ...uses))(from, to), percent);
   });
 }
 
-it('the CPU time that others took is nothing where the kernel does not tell', async () => {
+it('the CPU time of other programs is zero if the kernel does not report it', async () => {
   const work = new OtherWork(TESTS, new MachineTime('/nowhere'));
   await work.read();
   assert.equal(work.share(0, 1), 0);

@@ -14,7 +14,7 @@ describe('the arrival in a flow whose users leave', () => {
     ['ends before the first pause', [LOGIN, ENTER, THINK, SAY, THINK], {}, [LOGIN, ENTER]],
     ['ends before a loop', [LOGIN, LOOP], {}, [LOGIN]],
     [
-      'goes on to a join after a pause',
+      'continues to a join after a pause',
       [CONNECT, THINK, ENTER, THINK, SAY],
       { join: 'enter' },
       [CONNECT, THINK, ENTER],
@@ -24,7 +24,7 @@ describe('the arrival in a flow whose users leave', () => {
 });
 
 describe('the arrival in a flow whose users stay', () => {
-  it('has the short pauses, too', () => {
+  it('includes short pauses', () => {
     assert.deepEqual(arrived([CONNECT, THINK, LOGIN, HOLD]), [CONNECT, THINK, LOGIN]);
   });
 });

@@ -1,11 +1,11 @@
-/** What an HTTP step of the flow was given as cookies goes with the handshake, by a browser's rules. */
+/** Cookies from an HTTP step of the flow are sent with the handshake, by a browser's rules. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { loadHttpEngine } from '../../../plugin/virtual-user/artillery-types.ts';
 import { listen } from '../../helpers/listen.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-/** A virtual user that logs in where these cookies are given out, and then plays the rest of the flow. */
+/** Virtual user that logs in at a server with these cookies, and plays the rest of the flow. */
 async function loggedIn(
   t: TestContext,
   cookies: string[],
@@ -23,12 +23,12 @@ async function loggedIn(
 
 const cases: [what: string, cookie: string, sent?: string][] = [
   ['a cookie of the whole site', 'session=abc; Path=/; HttpOnly', 'session=abc'],
-  ['one without a path, of the folder that gave it out', 'session=abc'],
-  ['one of the handshake’s path', 'session=abc; Path=/socket.io', 'session=abc'],
-  ['one of another path', 'session=abc; Path=/admin'],
-  ['one for TLS only', 'session=abc; Path=/; Secure'],
-  ['one that has ended', 'session=abc; Path=/; Max-Age=0'],
-  ['one of another site', 'session=abc; Path=/; Domain=example.com'],
+  ['a cookie without a path, for its own folder', 'session=abc'],
+  ['a cookie for the handshake’s path', 'session=abc; Path=/socket.io', 'session=abc'],
+  ['a cookie for another path', 'session=abc; Path=/admin'],
+  ['a cookie for TLS only', 'session=abc; Path=/; Secure'],
+  ['an expired cookie', 'session=abc; Path=/; Max-Age=0'],
+  ['a cookie for another site', 'session=abc; Path=/; Domain=example.com'],
 ];
 
 for (const [what, cookie, sent] of cases) {
@@ -38,19 +38,19 @@ for (const [what, cookie, sent] of cases) {
   });
 }
 
-test('goes with connections that a step opens implicitly, and to ws:// as to http://', async (t) => {
+test('are sent with implicitly opened connections, and to ws:// as to http://', async (t) => {
   const cookies = ['a=1; Path=/', 'b=2; Path=/'];
   const headers = await loggedIn(t, cookies, [{ emit: ['hi'] }], {}, (url) => url.replace('http', 'ws'));
   assert.deepEqual(headers, [{ Cookie: 'a=1; b=2' }]);
 });
 
-test('comes after the cookies of the options, beside other headers', async (t) => {
+test('come after the cookies of the options, beside other headers', async (t) => {
   const options = { headers: { cookie: 'own=1', 'x-a': 'b' }, path: '/chat' };
   const headers = await loggedIn(t, ['session=abc; Path=/chat'], [{ connect: { headers: { 'x-c': 'd' } } }], options);
   assert.deepEqual(headers, [{ cookie: 'own=1; session=abc', 'x-a': 'b', 'x-c': 'd' }]);
 });
 
-test('does not go to another host', async (t) => {
+test('are not sent to another host', async (t) => {
   const elsewhere = (url: string) => url.replace('127.0.0.1', 'localhost');
   assert.deepEqual(await loggedIn(t, ['session=abc; Path=/'], [{ connect: true }], {}, elsewhere), [undefined]);
 });

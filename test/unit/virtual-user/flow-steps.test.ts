@@ -1,4 +1,4 @@
-/** Steps that shape the flow and send nothing: function, loop, think, hold. */
+/** Steps that shape the flow without sending: function, loop, think, hold. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { durationMs } from '../../../plugin/script/duration.ts';
@@ -38,7 +38,7 @@ describe('function', () => {
   });
 
   for (const name of ['throws', 'rejects', 'nextError']) {
-    it(`ends only its virtual user when it fails: ${name}`, async () => {
+    it(`ends only its virtual user if it fails: ${name}`, async () => {
       const bench = new Bench({}, processor);
       const code = await bench.codeOf({ function: name }, { emit: ['never'] });
       assert.deepEqual([code, bench.warnings.length], [`function_${name.toLowerCase()}`, 1]);
@@ -73,7 +73,7 @@ describe('loop', () => {
     });
   }
 
-  it('asks a function, callback or async, whether to go on', async () => {
+  it('asks a function, callback or async, whether to continue', async () => {
     const callback = ({ vars }: Context, done: (goOn: boolean) => void) => done(Number(vars.$loopCount) < 1);
     const promise = async ({ vars }: Context) => Number(vars.$loopCount) < 2;
     const bench = new Bench({}, { callback, promise });
@@ -88,7 +88,7 @@ describe('loop', () => {
     assert.deepEqual(emitted(bench), ['a', 'a', 'b', 'b']);
   });
 
-  it('lets others run while it goes on for ever', async () => {
+  it('lets other virtual users run during an endless loop', async () => {
     const bench = new Bench();
     let turns = 0;
     bench.fleet.onEmit = (connection) => {
@@ -107,13 +107,13 @@ describe('think', () => {
     [3_600_000, '1h'],
     [undefined, -1, Number.NaN, 'soon', '5 parsecs', '', null, undefined, {}],
   ];
-  it('takes bare numbers for seconds, whole or not', () => {
+  it('reads bare numbers as seconds, whole or not', () => {
     for (const [ms, ...written] of DURATIONS) {
       for (const value of written) assert.equal(durationMs(value), ms, String(value));
     }
   });
 
-  it('is spread by milliseconds or percent, never below zero', () => {
+  it('varies by milliseconds or percent, never below zero', () => {
     const awayMs = (jitter: number | string | undefined) => Math.abs(jittered(1000, jitter) - 1000);
     for (let round = 0; round < 200; round++) {
       assert.ok(awayMs(100) <= 100 && awayMs('100') <= 100 && awayMs('20%') <= 200);
@@ -122,7 +122,7 @@ describe('think', () => {
     assert.equal(awayMs(undefined), 0);
   });
 
-  it('waits for a templated time, and fails on a template that gives none', async (t) => {
+  it('waits for a templated time, and fails on a template without a value', async (t) => {
     const time = new VirtualTime(t);
     const think = (pause: string) => time.until(new Bench().play([{ think: '{{ pause }}' }], { pause }));
     assert.deepEqual([(await think('30s')).error, time.nowMs], [null, 30_000]);
@@ -130,7 +130,7 @@ describe('think', () => {
   });
 });
 
-it('hold stays until released, leaves, and ends when all is measured', async () => {
+it('hold stays until its release, leaves, and ends when everything is measured', async () => {
   const bench = new Bench();
   const { tally, signals } = bench.engine;
   const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -156,7 +156,7 @@ describe('a flow that only waits', () => {
     [0, [{ think: '1ms' }, { log: 'no connection' }]],
     [0, []],
   ] as [number, unknown[]][]) {
-    it(`${JSON.stringify(flow)} has ${connections} connections, unless it does something else`, async () => {
+    it(`${JSON.stringify(flow)} has ${connections} connections, unless it has another step`, async () => {
       const bench = new Bench();
       await bench.passes(flow);
       assert.equal(bench.fleet.connections.length, connections);

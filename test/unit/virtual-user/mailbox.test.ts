@@ -1,9 +1,9 @@
-/** Events that come before the flow waits for them. */
+/** Events that arrive before the flow waits for them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-it('keeps each awaited event by itself, and on a new connection only what comes there', async () => {
+it('keeps each awaited event separately, and only its own events for a new connection', async () => {
   const bench = new Bench();
   let opened = 0;
   bench.fleet.onOpen = (connection, namespace) => {
@@ -16,12 +16,12 @@ it('keeps each awaited event by itself, and on a new connection only what comes 
   });
   const connect = ['/', '/chat', '/'].map((namespace) => ({ connect: namespace }));
   const vars = await bench.passes([...connect, wait('b'), wait('a'), wait('a', '/chat')]);
-  // The oldest two of each namespace were displaced by newer ones.
+  // Newer events displaced all but the newest two of each namespace.
   assert.deepEqual([vars['/a'], vars['/b'], vars['/chata']], ['2 of 3', 'b of 3', '2 of 2']);
   assert.equal(bench.counters['socketio.events_dropped'], 3 * 2);
 });
 
-it('stops listening after the last step that waits for an event, also inside a loop and on new connections', async () => {
+it('stops listening after the last step that waits for an event, even inside a loop and on new connections', async () => {
   const bench = new Bench();
   const listeners: number[] = [];
   bench.fleet.onOpen = (connection) => {

@@ -12,7 +12,7 @@ function start(t: TestContext) {
   return { time, meter, given };
 }
 
-it('gives sums and times to Artillery once a second, each once', async (t) => {
+it('passes sums and times to Artillery once a second', async (t) => {
   const { time, meter, given } = start(t);
   meter.count('emit');
   meter.count('emit');
@@ -33,7 +33,7 @@ it('gives sums and times to Artillery once a second, each once', async (t) => {
   assert.deepEqual(given, once);
 });
 
-it('gives rates and errors at once', (t) => {
+it('passes rates and errors at once', (t) => {
   const { meter, given } = start(t);
   meter.rate('emitRate');
   meter.error('http_502');
@@ -43,9 +43,9 @@ it('gives rates and errors at once', (t) => {
   ]);
 });
 
-it('gives the rest at its end, and nothing after it by itself', async (t) => {
+it('passes the rest when it ends, and nothing afterwards', async (t) => {
   const { time, meter, given } = start(t);
-  // All scenarios of a worker share it, and its clock.
+  // All scenarios of a worker share the meter and its clock.
   meter.attach({ emit: (...args: unknown[]) => void given.push(args) });
   meter.count('emit');
   meter.close();

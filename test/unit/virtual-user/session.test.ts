@@ -17,7 +17,7 @@ class Play extends Bench {
     this.time = new VirtualTime(t);
   }
 
-  /** @param ms from now @param returns with all its namespaces */
+  /** @param ms from now @param returns whether it reconnects, with all its namespaces */
   dropAfter(ms: number, returns = false, reason = 'transport close'): void {
     setTimeout(() => this.fleet.only.drop(reason, undefined, returns), ms);
   }
@@ -46,16 +46,16 @@ describe('a dropped connection', () => {
     });
   }
 
-  it('is a failure where it ends in the same breath as it opens', async () => {
+  it('is a failure if the drop follows the opening at once', async () => {
     const bench = new Bench();
-    // Both in one message: the promise of the opening has not been taken in when the end is reported.
+    // Both are in one message: the drop is reported before the promise of the opening is handled.
     bench.fleet.onOpen = (connection) => connection.drop('transport close');
     assert.equal(await bench.codeOf({ connect: true }, { emit: ['never'] }), 'disconnected_transport_close');
     const { losses, failures } = bench.engine.tally;
     assert.deepEqual([losses, failures, bench.fleet.sent], [{ disconnected_transport_close: 1 }, {}, []]);
   });
 
-  it('counts as failed when it is lost, not when its step ends; and once', async (t) => {
+  it('counts as failed once, when it is lost, not when its step ends', async (t) => {
     const play = new Play(t);
     const { tally, signals } = play.engine;
     play.dropAfter(100, false, 'ping timeout');
@@ -72,7 +72,7 @@ describe('a dropped connection', () => {
     assert.deepEqual([tally.losses, tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, {}, 0]);
   });
 
-  it('is not the only failure: a server can refuse a join that no step waits for', async () => {
+  it('is not the only failure: a server can refuse a join that no step awaits', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection) => {
       for (let time = 0; time < 2; time++) connection.refuse('join_refused');
@@ -82,8 +82,8 @@ describe('a dropped connection', () => {
   });
 });
 
-describe('a connection that its process brings back', () => {
-  it('is lost, and no failure beside that, where a step fails while it is away', async (t) => {
+describe('a connection that its process reopens', () => {
+  it('is lost, without a second failure, if a step fails during the disconnect', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     const { error } = await play.flow({ connect: true }, { think: 0.05 }, { emit: ['a'], acknowledge: true });
@@ -117,7 +117,7 @@ describe('a connection that its process brings back', () => {
     assert.equal(connects, 3, 'returns not included');
   });
 
-  it('can drop and reconnect in the same batch as it opens', async () => {
+  it('can drop and reconnect in the batch of its opening', async () => {
     const bench = new Bench({ reconnection: true });
     bench.fleet.onOpen = (connection) => {
       connection.drop('transport close', undefined, true);
@@ -131,7 +131,7 @@ describe('a connection that its process brings back', () => {
     ['stayAway', 'transport close', 2],
     ['drop', 'fleet process died', undefined],
   ] as const) {
-    it(`is lost when its process gives it up, or dies: ${reason}`, async (t) => {
+    it(`is lost if its process gives up or dies: ${reason}`, async (t) => {
       const play = new Play(t, { reconnection: true });
       play.dropAfter(100, true);
       setTimeout(
@@ -144,7 +144,7 @@ describe('a connection that its process brings back', () => {
     });
   }
 
-  it('does not keep the virtual user from leaving, or from making another', async (t) => {
+  it('lets the virtual user leave, or open another one', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     const { error } = await play.flow({ connect: true }, { think: 0.5 }, { connect: '/' }, { think: 60 });
@@ -157,9 +157,9 @@ describe('a connection that its process brings back', () => {
 describe('connect time counts', () => {
   const TWO: FailureCode[] = ['ECONNREFUSED', 'ECONNREFUSED'];
   for (const [what, failures, ...expected] of [
-    ['from the turn of the first attempt', [], undefined, [200], 0],
-    ['from the step where it took several', TWO, undefined, [250 + 1000 + 250 + 2000 + 250], 2],
-    ['never where all of them fail', [...TWO, 'http_502'], 'http_502', undefined, 2],
+    ['from the start of the only attempt', [], undefined, [200], 0],
+    ['from the step if it took several attempts', TWO, undefined, [250 + 1000 + 250 + 2000 + 250], 2],
+    ['never if all attempts fail', [...TWO, 'http_502'], 'http_502', undefined, 2],
   ] as [string, FailureCode[], ...unknown[]][]) {
     it(what, async (t) => {
       const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
@@ -193,7 +193,7 @@ it('disconnect leaves; a later step opens a new connection', async () => {
   });
 });
 
-it('closes what a failed flow has opened, and counts it once as failed', async () => {
+it('closes all connections of a failed flow, and counts it once as failed', async () => {
   const bench = new Bench();
   await bench.play([{ emit: ['a'] }, { waitFor: { event: 'b', timeout: 0.001 } }]);
   await bench.play([{ emit: ['a'] }]);
@@ -202,10 +202,10 @@ it('closes what a failed flow has opened, and counts it once as failed', async (
   assert.deepEqual([started, ended, failed, failures], [2, 2, 1, { wait_timeout: 1 }]);
 });
 
-describe('what the server said', () => {
+describe("the server's message", () => {
   const refused = (data?: unknown) => new FleetError('http_429', 'the server answered 429\x1b[2J', data);
 
-  it('is kept of the first failure of each code, printable and with its data', async () => {
+  it('is kept for the first failure of each code, printable and with its data', async () => {
     const bench = new Bench();
     bench.fleet.failures.push(refused({ hint: 'ask Ali' }), refused(), 'ECONNREFUSED');
     for (let user = 0; user < 3; user++) await bench.play([{ connect: true }]);
@@ -216,7 +216,7 @@ describe('what the server said', () => {
     assert.deepEqual(bench.engine.tally.failures, { http_429: 2, ECONNREFUSED: 1 });
   });
 
-  it('is reported with the login before, if that was refused', async (t) => {
+  it('is reported with the earlier login if that was refused', async (t) => {
     const { url, close } = await listen((_request, response) => response.writeHead(401).end());
     t.after(close);
     const bench = new Bench({}, {}, url);
@@ -226,7 +226,7 @@ describe('what the server said', () => {
     assert.match(bench.engine.tally.examples.http_401 ?? '', /POST \/login answered 401; .*http_401$/);
   });
 
-  it('is kept of an attempt that a retry made good', async (t) => {
+  it('is kept for an attempt that a retry replaced', async (t) => {
     const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
     play.fleet.failures.push(refused());
     assert.equal((await play.flow({ connect: true })).error, null);

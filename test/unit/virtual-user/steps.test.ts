@@ -1,13 +1,13 @@
-/** Steps that talk to the server: connect, every, emit, waitFor. */
+/** Steps that use a connection: connect, every, emit, waitFor. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertEach } from '../../helpers/columns.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-/** Targets that have a path, which goes before namespaces as in socket.io-client. */
+/** Target with a path, which is put before namespaces as in socket.io-client. */
 const TENANT = 'http://127.0.0.1:1/tenant';
 
-/** @returns namespaces, in the order in which they are opened */
+/** @returns namespaces in the order of their opening */
 function opened(bench: Bench): string[] {
   const namespaces: string[] = [];
   bench.fleet.onOpen = (_, namespace) => namespaces.push(namespace);
@@ -29,7 +29,7 @@ describe('connect', () => {
     ]);
   });
 
-  it('opens the namespace that it names, in place of the connection that carried it', async () => {
+  it('opens its namespace on a connection of its own', async () => {
     const bench = new Bench();
     const namespaces = opened(bench);
     await bench.passes([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'chat' } }]);
@@ -50,7 +50,7 @@ describe('connect', () => {
 describe('every', () => {
   const spec = { seconds: 10, emit: { channel: 'batch', data: { n: 1 } } };
 
-  it('starts on the connection that it needs, and ends at once', async () => {
+  it('starts on its connection, and ends at once', async () => {
     const bench = new Bench({}, {}, TENANT);
     await bench.passes([{ every: { ...spec, acknowledge: true }, namespace: 'chat' }]);
     const { overrides, repeated, sent } = bench.fleet.only;
@@ -59,7 +59,7 @@ describe('every', () => {
     assert.deepEqual([overrides.length, sent], [1, []]);
   });
 
-  it('puts as many copies of its data in a message as it is to have events', async () => {
+  it('puts as many copies of its data in a message as it has events', async () => {
     const bench = new Bench();
     await bench.passes([{ every: { ...spec, emit: ['batch', 'e'], events: 3, count: 2 } }]);
     const [message] = bench.fleet.only.repeated;
@@ -68,7 +68,7 @@ describe('every', () => {
 });
 
 describe('emit', () => {
-  it('opens the connection it needs and sends a list, or channel and data', async () => {
+  it('opens its connection and sends a list, or channel and data', async () => {
     const bench = new Bench();
     const flow = [
       { emit: ['join', '{{ room }}', { n: '{{ n }}' }, 3] },
@@ -115,7 +115,7 @@ describe('emit', () => {
     });
   }
 
-  it('listens for the response before it sends, and no longer than it has to', async () => {
+  it('listens for the response before it sends, and no longer than necessary', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection, namespace) => connection.deliver(namespace, 'answer', { id: 1 });
     const response = { on: 'answer', capture: { json: '$.id', as: 'id' } };
@@ -133,7 +133,7 @@ describe('emit', () => {
 });
 
 describe('waitFor', () => {
-  it('passes over events that do not match', async () => {
+  it('skips events that do not match', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection, namespace) => {
       for (const n of [1, 2, 3]) connection.deliver(namespace, 'tick', { n });
@@ -146,14 +146,14 @@ describe('waitFor', () => {
     assert.equal(n, 3);
   });
 
-  it('waits for an event whose name is only known to the virtual user', async () => {
+  it('waits for an event whose name only the virtual user knows', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection) => setImmediate(() => connection.deliver('/', 'for-ann'));
     await bench.passes([{ emit: ['go'] }, { waitFor: { event: 'for-{{ me }}', timeout: 1 } }], { me: 'ann' });
   });
 
   for (const [code, ...events] of [['wait_timeout'], ['failed_match', { n: 1 }]] as const) {
-    it(`tells silence from the wrong events: ${code}`, async () => {
+    it(`distinguishes silence from wrong events: ${code}`, async () => {
       const bench = new Bench();
       bench.fleet.onOpen = (connection, namespace) => {
         for (const one of events) connection.deliver(namespace, 'tick', one);
@@ -164,7 +164,7 @@ describe('waitFor', () => {
   }
 });
 
-it('a variable names rooms from the step on that sets it', async () => {
+it('a variable selects the rooms of the following steps', async () => {
   const set = (context: { vars: Record<string, unknown> }, _: unknown, done: () => void) => {
     context.vars.docs = ['a', 7, null];
     done();

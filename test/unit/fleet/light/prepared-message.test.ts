@@ -10,11 +10,11 @@ const args: unknown[] = [{ text: `${FIRST_REPEATED_ACK_ID}[ grüße` }];
 const MESSAGE: RepeatedMessage = { namespace: '/', event: 'batch', args, periodUs: 1, count: 1, acknowledge: true };
 
 for (const [name, codec, changes] of [
-  ['of the main namespace', officialCodec, {}],
-  ['of another namespace, with an id in its name', officialCodec, { namespace: `/größe${FIRST_REPEATED_ACK_ID}` }],
-  ['of 70,000 bytes', officialCodec, { args: ['x'.repeat(70_000)] }],
-  ['with binary data', officialCodec, { args: [Buffer.from('b')] }],
-  ['of another parser', jsonCodec, {}],
+  ['to the main namespace', officialCodec, {}],
+  ['to another namespace, with an id in its name', officialCodec, { namespace: `/größe${FIRST_REPEATED_ACK_ID}` }],
+  ['longer than 70,000 bytes', officialCodec, { args: ['x'.repeat(70_000)] }],
+  ['containing binary data', officialCodec, { args: [Buffer.from('b')] }],
+  ['in a custom format', jsonCodec, {}],
 ] as const) {
   test(`the bytes of a message ${name} equal those of the codec with its id`, () => {
     const one = { ...MESSAGE, ...(changes as Partial<RepeatedMessage>) };
