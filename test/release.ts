@@ -1,7 +1,7 @@
 /**
- * `npm run release`: packs the packages, follows the README of each to the letter in a project that was empty, and stops before
- * publishing. The server of one README is what the others measure, on the ports that they name; nginx and redis-server have to
- * be installed.
+ * `npm run release`: packs the packages, follows the README of each to the letter in an empty project, and stops before
+ * publishing.
+ * The other READMEs measure the server of the first, on its ports; nginx and redis-server have to be installed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { ENGINE, HOOK, INSTRUMENT, pack } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
 
-/** In this order, as the server is part of the first. */
+/** In this order, as the first README starts the server. */
 const READMES = {
   [INSTRUMENT]: 'server/instrument-package/README.md',
   [ENGINE]: 'plugin/engine/README.md',
@@ -24,7 +24,7 @@ const READMES = {
 const PORTS = [3000, 3200];
 const BLOCK_TIMEOUT_MS = 15 * 60_000;
 const SERVER_TIMEOUT_MS = 30_000;
-/** A measurement with doubts is one. */
+/** A measurement with doubts counts as done. */
 const SUSPECT = 3;
 
 const { CAPACITY_TOKEN = 'at-least-16-characters' } = process.env;
@@ -35,7 +35,7 @@ process.once('SIGINT', () => stop.abort());
 const options = { env, cancelSignal: stop.signal };
 let server: ChildProcess | undefined;
 
-/** Whatever fails ends the release, and says in which block of which README. */
+/** Runs the blocks of a README. A failure ends the release, with the block and the README. */
 async function follow(name: string, readme: string, tarballs: string[]): Promise<void> {
   const project = join(folder, name);
   mkdirSync(project);
@@ -45,7 +45,7 @@ async function follow(name: string, readme: string, tarballs: string[]): Promise
   const [scenario] = codeBlocks(markdown, 'yaml');
   if (scenario !== undefined) writeFileSync(join(project, 'scenario.yml'), scenario);
   const [code] = codeBlocks(markdown, 'js');
-  // A server's project has it.
+  // A server's project has Socket.IO.
   if (code !== undefined) await execa('npm', ['install', 'socket.io'], { cwd: project, ...options });
   for (const [index, block] of codeBlocks(markdown, 'sh').entries()) {
     console.log(`\n${readme}, block ${index + 1}:\n${block}`);
@@ -54,7 +54,7 @@ async function follow(name: string, readme: string, tarballs: string[]): Promise
   }
 }
 
-/** Each line by itself, so that the exit codes of all count. */
+/** Runs each line separately, so that every exit code counts. */
 async function run(block: string, cwd: string): Promise<void> {
   const fails = `[ $code = 0 ] || [ $code = ${SUSPECT} ] || exit $code`;
   const lines = block.trim().split('\n');
@@ -72,7 +72,7 @@ async function serve(code: string, cwd: string): Promise<void> {
 
 const isTaken = (port: number) => listens('127.0.0.1', port);
 
-/** @throws Error for what would make the packages others than those of this commit */
+/** @throws Error if the packages would differ from this commit */
 async function requireCommit(): Promise<void> {
   const { stdout } = await execa('git', ['status', '--porcelain'], { cwd: ROOT });
   if (stdout !== '') throw new Error(`not everything is committed:\n${stdout}`);

@@ -1,13 +1,13 @@
 /**
- * Runs test files as `node --test` does, and some of those that fail a second time.
+ * Runs test files like `node --test`, and retries some of the failed ones.
  *
- *     node test/run.ts CONCURRENCY PATTERN…
+ * node test/run.ts CONCURRENCY PATTERN…
  *
- * Files begin in the order of the patterns: those that take longest are named first, so that none runs alone at the end.
+ * Files start in the order of the patterns: put the slowest first, so that none runs alone at the end.
  *
- * Our tests start real proxies, process managers and load generators, and wait for them only so long. Where other programs
- * take the CPUs meanwhile, a test can fail for that alone. Only such a file has a second attempt, by itself: it failed
- * while others took at least `OTHERS_SHARE` of the CPUs. The end of the output names it, with what they took.
+ * These tests start real proxies, process managers and load generators, and wait for them for a limited time. A test
+ * can therefore fail because other programs use the CPUs. A failed file has a second attempt, alone, only if other
+ * programs used at least `OTHERS_SHARE` of the CPUs meanwhile. The end of the output lists it, with their share.
  */
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,29 +16,29 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { OtherWork } from './helpers/other-work.ts';
 
-/** All CPUs of this machine: other programs, and what the hypervisor gave to other machines. */
+/** Share of all CPUs of this machine used by other programs and by the hypervisor. */
 const OTHERS_SHARE = 0.2;
 /** More failed files than this are no accident. */
 const MAX_SECOND_ATTEMPTS = 3;
-/** A file of which something goes on for ever, such as a server that a failed test has left, is ended and named. */
+/** Time limit. A file that still runs, such as a server that a failed test left, is ended and listed. */
 const LONGEST_MS = 30 * 60_000;
 const TOGETHER = 'one:';
 
 interface Failure {
   file: string;
-  /** Share of the CPUs that others took while it ran. */
+  /** Share of the CPUs that other programs used while it ran. */
   others: number;
 }
 
 type Others = Pick<OtherWork, 'read' | 'share'>;
 
-/** Folders by the file that imports all of it. */
+/** Folders, by the file that imports their tests. */
 const folders = new Map<string, string>();
 
 /**
- * Ends the process with 1 where a test failed.
- * @param patterns the files of each folder in one that begins with `one:` run one after the other in one process, which loads
- * the code that they have in common once. They stand for one file, also in a second attempt.
+ * Exits with code 1 if a test failed.
+ * @param patterns files to run. A pattern with the prefix `one:` runs the files of each folder one after the other in
+ * one process, which loads their common code once. They count as one file, also in a second attempt.
  */
 export async function runTests(patterns: string[], concurrency: number, others: Others): Promise<void> {
   const files = filesOf(patterns);
@@ -56,7 +56,7 @@ export async function runTests(patterns: string[], concurrency: number, others: 
   console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
 }
 
-/** @returns each file once; in place of those of a folder that run together, one that imports them */
+/** @returns each file once; a folder that runs in one process is replaced by a file that imports its tests */
 function filesOf(patterns: string[]): string[] {
   const generated = mkdtempSync(join(tmpdir(), 'test-'));
   process.on('exit', () => rmSync(generated, { recursive: true }));
@@ -75,7 +75,7 @@ function filesOf(patterns: string[]): string[] {
   });
 }
 
-/** @returns files in which a test failed, or which did not run to their end */
+/** @returns files with a failed test, and files that did not run to their end */
 async function failures(files: string[], concurrency: number, others: Others): Promise<Failure[]> {
   const failed = new Set<string>();
   const beganMs = new Map<string, number>();
@@ -92,7 +92,8 @@ async function failures(files: string[], concurrency: number, others: Others): P
     if (summary.file === undefined) whole = summary;
     else if (!summary.success) failed.add(summary.file);
   });
-  // A file that did not run to its end has no summary, but stands for a test. (A test's `file` can be a helper's.)
+  // A file that did not run to its end has no summary, but is reported like a test. (A test's `file` can be a
+  // helper's.)
   stream.on('test:fail', ({ file, name }) => {
     if (file !== undefined && file === name) failed.add(file);
   });
@@ -125,7 +126,7 @@ function names(which: (Failure | string)[]): string {
 
 if (import.meta.main) {
   const [concurrency = '1', ...patterns] = process.argv.slice(2);
-  // What all these processes compile is mostly the same.
+  // All these processes compile mostly the same code.
   process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
   const others = new OtherWork(process.pid);
   await others.start();

@@ -1,6 +1,6 @@
 /**
- * A rejected promise without a handler ends the process. Biome finds promises that a statement drops; this test finds those that a
- * callback returns to an emitter or a timer.
+ * A rejected promise without a handler ends the process. Biome finds promises that a statement drops; this test finds
+ * promises that a callback returns to an emitter or a timer.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

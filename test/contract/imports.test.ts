@@ -1,4 +1,4 @@
-/** Imports that are allowed between rooms; CONTRIBUTING.md has the same as a diagram and a table. */
+/** Allowed imports between rooms; CONTRIBUTING.md shows the same as a diagram and a table. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { column } from '../helpers/columns.ts';

@@ -119,7 +119,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     );
   });
 
-  it('compare treats a series of two settings as two sides, each of which can be addressed', async (t) => {
+  it('compare treats a series of two settings as two sides, and can address each', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
     writeSeries(cwd, 'third', [50, 51, 49]);

@@ -21,7 +21,7 @@ const SECTIONS = {
   Memory: leaks,
 };
 
-/** What the runs say, by failure. */
+/** Quotes of the runs, by failure. */
 const said = new Map<Failure, Quote>();
 
 /** Ignores findings about a busy machine. */
@@ -66,7 +66,7 @@ describe('a run names the cause first, and the page quotes it, of', { concurrenc
     });
   }
 
-  // With all of them only: `--test-name-pattern` runs some.
+  // Written only with all failures: `--test-name-pattern` runs some.
   after(() => {
     const all = Object.values(SECTIONS).flat();
     if (said.size < all.length) return;

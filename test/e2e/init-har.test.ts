@@ -39,7 +39,7 @@ it('measures an application from a recording of its login and one message', { sk
   const output = run.output();
   assert.deepEqual([connections.opened, connections.failed], [CONNECTIONS, 0], output);
   assert.deepEqual([delivery?.broadcasts, delivery?.coverage], [5, 1], output);
-  // The server also got those of the warm-up.
+  // The server also received the messages of the warm-up.
   assert.ok(said.length >= 5, output);
   assert.ok(!output.includes(PASSWORD));
 });

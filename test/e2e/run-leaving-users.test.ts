@@ -9,7 +9,7 @@ import { assertGood } from '../helpers/run.ts';
 const USERS = 60;
 const PHASES = [{ duration: 3, arrivalRate: USERS / 3 }];
 const DELIVERY = { event: 'said', id: '$.0.id', join: 'enter' };
-/** Of each user. */
+/** Variables of each user. */
 const VARIABLES = Array.from({ length: USERS }, (_, index) => ({ me: `user-${index}` }));
 const FLOW = [
   { emit: ['enter', 'hall'], acknowledge: {} },
@@ -27,7 +27,7 @@ function script(target: string, options: object, flow: object[] = FLOW) {
   );
 }
 
-/** Sends what a user says to everybody in the hall, except to those that `skips` names. @returns how many copies it sent */
+/** Sends a message to everybody in the hall, except copies that `skips` selects. @returns the number of copies sent */
 async function startHall(t: Parameters<typeof startChat>[0], skips = (_copy: number) => false) {
   const counts = { sent: 0, skipped: 0 };
   const { url } = await startChat(t, (io) => {
@@ -49,7 +49,7 @@ async function startHall(t: Parameters<typeof startChat>[0], skips = (_copy: num
 }
 
 describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
-  it('counts connections, their stay, and every copy of what the users say to each other', async (t) => {
+  it("counts connections, their stay, and every copy of the users' messages", async (t) => {
     const { url, counts } = await startHall(t);
     const { result, output, exitCode } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assertGood(result, exitCode, output);
@@ -81,11 +81,11 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     const { result, output } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assert.equal(result.outcome.status, 'FAILED', output);
     const lost = result.delivery?.lostConnected ?? 0;
-    // Not those of users that left within a second: such a copy may have been under way.
+    // Copies to users that left within a second do not count, as they may have been in flight.
     assert.ok(lost > 0.3 * counts.skipped && lost <= counts.skipped, `${lost} of ${counts.skipped}\n${output}`);
   });
 
-  it('sends its own broadcasts to whoever is in the room', async (t) => {
+  it('sends its own broadcasts to the current members of the room', async (t) => {
     const { url, control } = await startApp(t);
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { think: 3 }];
     const options = { control, broadcasts: { count: 8, interval: 0.2 } };

@@ -63,7 +63,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     });
   }
 
-  it('uses a Redis Cluster, one node of which has the channel of the room', async (t) => {
+  it('uses a Redis Cluster, and one of its nodes has the channel of the room', async (t) => {
     const script = quickScript({}, { workers: 2, broadcasts: { count: 10, interval: 0.1 } });
     const run = startRun(t, { script, env: { REDIS_NODES: '3', CAPACITY_ADAPTER: 'redis-sharded-dynamic' } });
     const { redis, delivery, memory } = await goodResult(run);
@@ -121,7 +121,7 @@ it('a run with a planned crash of a worker reports its cost, without a doubt in 
   assert.deepEqual([fault.drops, fault.returns], [30, 30]);
   assert.equal(connections.held, CONNECTIONS);
   const { p50, all } = fault.backMs;
-  // Not before the first attempt, half of whose delay is random.
+  // The first attempt comes later: half of its delay is random.
   assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
   if (observations.length > 0) assertAsObserved(observations, fault);
   assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);

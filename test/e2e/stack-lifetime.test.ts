@@ -129,7 +129,7 @@ test('a persistent stack outlives its starter, and a stale one is cleaned up wit
   process.kill(state.pm2Pid, 'SIGKILL');
   const isStale = async () => (await findStack(stateDir)).status === 'stale';
   await eventually('a stale stack', isStale);
-  // As if Redis had died as well, and its pid had been reused.
+  // Simulates that Redis died as well, and that its pid was reused.
   const reused = { ...state, redisNodes: [{ port: 1, pid }], startTimes: { ...state.startTimes, [pid]: '1' } };
   writeState(stateDir, reused);
   const found = await findStack(stateDir);

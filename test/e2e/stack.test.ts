@@ -64,7 +64,7 @@ suite('a full stack', () => {
     assert.equal(living(state).length, 5 + state.nginxWorkerPids.length);
     assert.ok(state.nginxWorkerPids.length >= 1);
     const all = [...state.nginxWorkerPids].sort();
-    // As if nginx had answered before it started its last worker.
+    // Simulates that nginx answered before it started its last worker.
     state.nginxWorkerPids.pop();
     assert.deepEqual([...(await stack.refresh()).nginxWorkerPids].sort(), all);
     const status = await (await fetch(state.nginxStatusUrl ?? '')).text();

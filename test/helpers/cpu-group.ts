@@ -40,7 +40,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // it has ended meanwhile
+    // The process has ended meanwhile.
   }
 }
 

@@ -27,9 +27,8 @@ export function answeringServer(t: Cleaner, status: number, body: string, type =
 const OPEN = JSON.stringify({ sid: 'abc', upgrades: ['websocket'], pingInterval: 25_000, pingTimeout: 5000 });
 
 /**
- * Starts a server that answers as one of Socket.IO 2, by polling and by WebSocket.
- * @param refusal of its middleware
- * @param isWebSocketOnly it refuses polling, in the words of its Engine.IO
+ * Starts a server that answers like Socket.IO 2, by polling and by WebSocket. @param refusal message of its middleware
+ * @param isWebSocketOnly whether it refuses polling, with the message of its Engine.IO
  */
 export function oldServer(t: Cleaner, { refusal, isWebSocketOnly = false }: OldServer = {}) {
   const packet = refusal === undefined ? '40' : `44${JSON.stringify(refusal)}`;

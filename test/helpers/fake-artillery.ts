@@ -1,4 +1,4 @@
-/** A program in place of Artillery, for series with instant runs. */
+/** A stub for Artillery, for series with instant runs. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';

@@ -32,7 +32,7 @@ export class FakeMachine {
     this.#time = new MachineTime(this.root);
   }
 
-  /** Sets processes, and the ticks of all CPUs together, half of which each CPU has. */
+  /** Sets processes, and the ticks of all CPUs together; each CPU has half of them. */
   set(processes: Record<number, Fake>, { user = 0, steal = 0, softirq = 0, idle = 0 } = {}): this {
     rmSync(join(this.root, 'proc'), { recursive: true });
     this.#write('self/status', 'Cpus_allowed_list:\t0-1\n');

@@ -79,7 +79,7 @@ export function newAgent(
     const report = answer(message);
     if (report) say(report);
   };
-  /** Reasons for which the host was told to end. */
+  /** Reasons with which the conductor ended the host. */
   const ends: (CapacityError | string)[] = [];
   const agent = new Agent({
     join,

@@ -1,4 +1,4 @@
-/** A fleet process without a network: its clients do nothing but note what they are asked, and the test reports for them. */
+/** A fleet process without a network: its clients only record requests, and the test reports for them. */
 import type { TestContext } from 'node:test';
 import { Accounts } from '../../plugin/fleet/accounts.ts';
 import {
@@ -26,11 +26,11 @@ import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { fleetSettings } from './fleet.ts';
 
 export interface IdleClient extends Client {
-  /** Its connection. */
+  /** Sink of its connection. */
   readonly sink: ClientSink;
   namespaces: readonly string[];
   sessions: readonly RecoverableSession[];
-  /** Namespaces that it was to open. */
+  /** Namespaces that it should open. */
   readonly asked: string[];
   /** Namespace, event, acknowledgement id. */
   readonly sent: [string, string, number | undefined][];
@@ -46,7 +46,7 @@ export class IdleProcess {
   #onAnswer: (answer: FleetAnswer) => void = (answer) => void this.#answers.push(answer);
   #leaves: (() => void)[] = [];
 
-  /** @param create in place of idle clients */
+  /** @param create factory that replaces the idle clients */
   constructor(t: TestContext, settings: Partial<FleetSettings> = {}, create?: CreateClient) {
     const start = {
       settings: { ...fleetSettings('http://127.0.0.1:1'), ...settings },
@@ -66,7 +66,7 @@ export class IdleProcess {
     t.after(() => this.state.close());
   }
 
-  /** A connection as the engine has it, which gets all answers from now on. */
+  /** A connection of the engine, which gets all answers from now on. */
   connection(): RemoteConnection {
     const child = new FleetProcess(this.#start, 1000, (_, { onAnswer }) => {
       this.#onAnswer = onAnswer;
@@ -90,12 +90,12 @@ export class IdleProcess {
     for (const command of commands) this.state.connections.run(command);
   }
 
-  /** Connections that wait to leave do so now. */
+  /** Lets connections that wait to close do so now. */
   leave(): void {
     for (const one of this.#leaves.splice(0)) one();
   }
 
-  /** The server accepts the namespace. @param isFirst of the client */
+  /** Accepts the namespace, like a server. @param isFirst whether it is the client's first namespace */
   accept(namespace: string, isFirst: boolean, { client = this.client, worker = 'w0', isRecovered = false } = {}): void {
     client.namespaces = client.namespaces.concat(namespace);
     client.sink.onOpen(namespace, `${worker}-a`, isFirst ? TIMINGS : undefined, isRecovered);
@@ -112,7 +112,7 @@ export class IdleProcess {
     client.sink.onClosed('transport close', undefined);
   }
 
-  /** The server ends one of several namespaces. */
+  /** Closes one of several namespaces, like a server. */
   end(namespace: string, client = this.client): void {
     client.namespaces = client.namespaces.filter((other) => other !== namespace);
     client.sink.onClosed('io server disconnect', namespace);
@@ -126,7 +126,7 @@ export class IdleProcess {
   }
 }
 
-/** A connection of no process, which can only be counted. */
+/** A connection outside any process, which can only be counted. */
 export function loneConnection(changes: Partial<Connection> = {}): Connection {
   return Object.assign(new Connection(1, {} as Parts), changes);
 }

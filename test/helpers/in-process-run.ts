@@ -40,7 +40,10 @@ console.error = (...parts) => {
 /** Memory findings that do not count: the server shares this process with other runs. */
 const MEMORY_OF_ALL_RUNS: FindingCode[] = ['MEMORY_GROWS', 'MEMORY_NOT_LINEAR'];
 
-/** Like `quickScript`, with pauses that end when memory has been read. @param users of each of the two ramps */
+/**
+ * Like `quickScript`, with pauses that end when memory has been read. @param users number of users in each of the two
+ * ramps
+ */
 export function inProcessScript(config: object, options: object, engineOptions = {}, flow?: object[], users = 5) {
   const ramp = { duration: 1, arrivalRate: users, rampTo: users };
   const phases = [ramp, { pause: 0.1 }, ramp, { pause: 0.1 }];

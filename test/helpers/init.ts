@@ -54,7 +54,7 @@ export async function written(cwd: string) {
   };
 }
 
-/** Returns a value for each environment variable that the scenario names. */
+/** Returns a value for each environment variable in the scenario. */
 function namedIn(script: object): Record<string, string> {
   const names = JSON.stringify(script).matchAll(/\$env\.(\w+)/g);
   return Object.fromEntries([...names].map(([, name]) => [name, 'x']));

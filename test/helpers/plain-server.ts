@@ -23,7 +23,8 @@ export async function startClusterServer(t: Cleaner, processes: number) {
 }
 
 /**
- * Starts a server, also not a child, that exits at `most` clients, or at its limit of open files, ten of which each connection uses.
+ * Starts a server, also not a child, that exits at `most` clients, or at its limit of open files; each connection uses
+ * ten.
  * @param blocksAt clients at which it blocks its event loop for longer than they wait for a ping
  */
 export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles = 0, blocksAt = Infinity }) {

@@ -102,6 +102,6 @@ function signalNow(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch {
-    // it has ended
+    // The process has ended.
   }
 }

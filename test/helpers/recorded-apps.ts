@@ -1,4 +1,6 @@
-/** Three applications with pages, for recordings of a browser: a form with a cookie, a token by JSON, and an open chat. */
+/**
+ * Three applications with pages, for recordings of a browser: a form with a cookie, a token by JSON, and an open chat.
+ */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -11,11 +13,11 @@ export const PASSWORD = 'Correct-horse-7';
 export const MESSAGE = 'good morning everybody';
 
 interface App {
-  /** Answers requests; undefined leaves them to the page of the client. */
+  /** Answers a request; undefined leaves it to the page of the client. */
   serve(request: IncomingMessage, response: ServerResponse, body: string): boolean;
   setUp(io: Server): void;
   page: string;
-  /** Plays a user until its message came back. */
+  /** Plays a user until its message has returned. */
   use(page: Page, url: string): Promise<void>;
 }
 
@@ -32,7 +34,7 @@ async function talk(page: Page): Promise<void> {
   await page.locator('#log li', { hasText: MESSAGE }).first().waitFor();
 }
 
-/** A form sets the cookie of a session; the handshake needs it. */
+/** Application with a form that sets a session cookie; the handshake requires it. */
 function formApp(): App {
   const sessions = new Map<string, { csrf: string; user?: string }>();
   const sessionOf = ({ headers }: IncomingMessage) =>
@@ -83,7 +85,7 @@ function formApp(): App {
   };
 }
 
-/** A login by JSON answers a token for `auth`; a room is joined with an acknowledgement. */
+/** Application with a JSON login that answers a token for `auth`; a room is joined with an acknowledgement. */
 function tokenApp(): App {
   const tokens = new Map<string, string>();
   return {
@@ -143,7 +145,10 @@ function tokenApp(): App {
   };
 }
 
-/** Rooms in a namespace, with a path of its own; the client begins with polling, and is told the id by which it joins. */
+/**
+ * Application with rooms in a namespace and a custom path; the client starts with polling, and receives the id for its
+ * join.
+ */
 function openApp(): App {
   const members = new Map<string, Socket>();
   return {

@@ -10,7 +10,7 @@ interface Request {
   body: string;
 }
 
-/** Polls before the probe is answered: the handshake, the namespace's answer, and a pending one. */
+/** Polls before the answer to the probe: the handshake, the namespace's answer, and a pending one. */
 const POLLS_BEFORE_PROBE = 3;
 
 export class RecordedSession extends EventEmitter {

@@ -5,7 +5,7 @@ import { renderHtml } from '../../report/render/html.ts';
 import { renderSummary } from '../../report/render/markdown.ts';
 import { documentOf } from './findings.ts';
 
-/** With all tables, in lines wide enough for whole sentences. */
+/** Text with all tables, in lines wide enough for whole sentences. */
 export function fullText(result: Result): string {
   return renderRun(documentOf(result), { color: false, width: 1000, verbose: true });
 }

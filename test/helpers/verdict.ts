@@ -77,7 +77,7 @@ export function testCases(cases: Case[]): void {
   }
 }
 
-/** Numbers that are names: of processes, ports, workers, broadcasts, paths, percentiles, and in the words of others. */
+/** Numbers that are names: of processes, ports, workers, broadcasts, paths, percentiles, and in quoted text. */
 const NAMES =
   /`[^`]*`|"[^"]*"|\$\.\S+|--\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*|\b1 % of|\(9\d %\)|9\d % within|(answered|then|with) \d+ (\w+(,? \w+)*:|\()|\(its .*\)|the server sent a message of .*|answered \d+;|(close|confirmation|acknowledgement) within \d+(\.\d+)? s/gi;
 /** Factors from the units of messages to the units of values. */
@@ -91,13 +91,13 @@ const UNITS: Record<string, Record<string, number>> = {
   '/s': { '/s': 1 },
 };
 const NUMBER = String.raw`\d[\d,]*(?:\.\d+)?`;
-/** A number with its unit: that of the range that it begins, or none. */
+/** A number with its unit, which may follow the end of its range. */
 const SHOWN = new RegExp(
   `(?<![\\w.:/-])(${NUMBER})(?:(?= (?:to|and) ${NUMBER} ?(${Object.keys(UNITS).join('|')})\\b)| ?(${Object.keys(UNITS).join('|')})(?!\\w)|(?![\\w.:/]))`,
   'g',
 );
 
-/** Asserts that the values have each number of the message, as it is shown: no reader parses the sentence. */
+/** Asserts that the values contain each number of the message as shown, so that no reader has to parse the sentence. */
 export function assertValues({ code, message, values = [] }: Pick<Finding, 'code' | 'message' | 'values'>): void {
   for (const [shown, digits = '', ofRange, own] of message.replace(NAMES, '').matchAll(SHOWN)) {
     const unit = ofRange ?? own ?? '';

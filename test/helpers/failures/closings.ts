@@ -1,4 +1,4 @@
-/** Servers and proxies that close connections which were open. */
+/** Servers and proxies that close open connections. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Server } from 'socket.io';
 import { startChat } from '../chat-server.ts';

@@ -1,4 +1,4 @@
-/** Servers whose broadcasts do not reach everybody once. */
+/** Servers whose broadcasts do not reach every client exactly once. */
 import { endingServer } from '../ending-server.ts';
 import { startClusterServer } from '../plain-server.ts';
 import { COUNTS_SAID, type Failure } from './failure.ts';

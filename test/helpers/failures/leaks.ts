@@ -1,4 +1,4 @@
-/** Servers that keep something of every connection that has left. */
+/** Servers that leak memory of closed connections. */
 import { startKeepingServer } from '../plain-server.ts';
 import { startRedis } from '../redis.ts';
 import { type Failure, WAVES } from './failure.ts';

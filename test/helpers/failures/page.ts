@@ -1,4 +1,4 @@
-/** The page of the docs that quotes what runs say about failures. */
+/** Page of the docs that quotes the messages of runs about failures. */
 import assert from 'node:assert/strict';
 import { wrap } from '../../../report/text/format.ts';
 import type { Failure } from './failure.ts';
@@ -17,7 +17,7 @@ export interface Quote {
   fix: string;
 }
 
-/** @param quotes the words of the run, by failure @returns Markdown */
+/** @param quotes message and fix of the run, by failure @returns Markdown */
 export function failuresPage(sections: Record<string, Failure[]>, quotes: Map<Failure, Quote>): string {
   const parts = Object.entries(sections).flatMap(([title, failures]) => {
     const shown = failures.filter(({ likeAnother }) => !likeAnother);
@@ -35,7 +35,7 @@ function failureText(
   return `### ${symptom}\n\nHere, ${situation} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
 }
 
-/** Asserts that the page is what the runs would write now. Messages may differ in what depends on the machine, such as times. */
+/** Asserts that the page equals the current messages of the runs, except for details of the machine, such as times. */
 export function assertPage(page: string, now: string, failures: Failure[]): void {
   assert.equal(withoutMessages(page), withoutMessages(now));
   const shown = failures.filter(({ likeAnother }) => !likeAnother);

@@ -13,7 +13,7 @@ function script(target: string, flow: unknown[], options: object = {}, config: o
 }
 
 describe('artillery run', { concurrency: 2 }, () => {
-  it('holds until the last phase ends and gives its metrics to the report', async (t) => {
+  it('holds until the last phase ends and passes its metrics to the report', async (t) => {
     const { url, log } = await startRecording(t);
     const flow = [
       { emit: ['ask', 1], response: { on: 'answer' } },
@@ -35,7 +35,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     assert.equal(log.filter((line) => line === 'disconnect /').length, 2);
   });
 
-  it('counts refused connections, errors in a processor and drops, and goes on', async (t) => {
+  it('counts refused connections, errors in a processor and drops, and continues', async (t) => {
     const { url } = await startRecording(t);
     const flow = [{ connect: true }, { function: 'maybe' }, { emit: ['kick'] }, { think: 1 }];
     const config = { processor: './p.cjs', phases: [{ duration: 1, arrivalCount: 4 }] };

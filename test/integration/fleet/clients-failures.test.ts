@@ -110,7 +110,7 @@ const WEBSOCKET_FAILURES: Failure[] = [
   ],
   ['invalid compressed data', deflated(Buffer.alloc(100, 0xff)), 'not_websocket', COMPRESSED],
   [
-    'a message that inflates beyond the limit',
+    'a message that decompresses beyond the limit',
     deflated(deflateRawSync(Buffer.alloc(20_000_000))),
     'message_too_large',
     COMPRESSED,
@@ -148,7 +148,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       client.destroy();
     });
 
-    test('reports what the server said when it refused', async (t) => {
+    test("reports the server's message of a refusal", async (t) => {
       const head = 'HTTP/1.1 429 Too Many Requests\r\nLocation: /queue\r\nRetry-After: 60\r\nRateLimit-Limit: 50\r\n';
       const whole = `${head}Content-Length: 15\r\n\r\ncome back later`;
       const chunked = `${head}Transfer-Encoding: chunked\r\n\r\nf\r\ncome back later\r\n0\r\n\r\n`;
@@ -171,7 +171,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
 
     if (isPolling) return;
 
-    test('reports a refusal of the namespace that is only a text', async (t) => {
+    test('reports a refusal of the namespace that is plain text', async (t) => {
       const { sink } = start(await webSocket([open, text('44"no seat"')])(t));
       assert.equal((await sink.next('refused')).message, 'no seat');
     });
@@ -199,7 +199,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       }
     });
 
-    test('closes a connection that gets no more pings', async (t) => {
+    test('closes a connection without further pings', async (t) => {
       const impatient = text('0{"sid":"a","upgrades":[],"pingInterval":50,"pingTimeout":50,"maxPayload":1000000}');
       const { sink } = start(await webSocket([impatient, text(CONNECT_PACKET)])(t));
       assert.equal((await sink.next('closed')).reason, 'ping timeout');

@@ -1,4 +1,4 @@
-/** Every client does the same to a Socket.IO server, and reports the same events. */
+/** Every client sends the same to a Socket.IO server, and reports the same events. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, beforeEach, suite, test } from 'node:test';

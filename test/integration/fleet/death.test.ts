@@ -14,7 +14,7 @@ async function start(t: TestContext, processes: number, silentAfterMs?: number) 
   return { server, fleet: await startFleet(t, fleetSettings(server.url), processes, silentAfterMs) };
 }
 
-test('a killed fleet process closes its connections, all are counted, and the other process goes on', async (t) => {
+test('a killed fleet process closes its connections, all are counted, and the other process continues', async (t) => {
   const { server, fleet } = await start(t, 2);
   const connections = await joinAll(fleet, 32);
   const reasons: string[] = [];
@@ -46,7 +46,7 @@ test('a killed fleet process closes its connections, all are counted, and the ot
   assert.deepEqual([asked, pending, alive, failed, ended], [33, 0, 17, {}, { 'fleet process died': 16 }]);
 });
 
-test('a killed fleet process leaves consistent sums, whatever its connections were doing', async (t) => {
+test('a killed fleet process leaves consistent sums, whatever the state of its connections', async (t) => {
   const { fleet } = await start(t, 1);
   await joinAll(fleet, 3);
   const [child] = (await fleet.snapshot()).processes;

@@ -53,14 +53,14 @@ suite('a polling client', () => {
     }
   });
 
-  test('gives up on a body that does not arrive', async (t) => {
+  test('times out on a body that does not arrive', async (t) => {
     const url = await scriptedServer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
     const { sink } = startClient(lightPollingClient, url, { connectTimeoutMs: 100 });
     assert.equal((await sink.next('failed')).cause, 'timeout_open');
   });
 
   for (const kind of [lightPollingClient, pollingClient]) {
-    test(`reports a session that another server does not know: ${kind.name}`, async (t) => {
+    test(`reports a session that is unknown to another server: ${kind.name}`, async (t) => {
       const unknown = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 17\r\n\r\n{"code":1,"a":""}';
       const refuse = (socket: Socket) => socket.end(unknown);
       const { sink } = startClient(
@@ -93,7 +93,7 @@ suite('a polling client', () => {
     assert.deepEqual(posts, ['40', '40']);
   });
 
-  test('gives up on a server that does not answer posts', async (t) => {
+  test('closes the connection to a server that does not answer posts', async (t) => {
     const { client, sink } = startClient(
       lightPollingClient,
       await scriptedServer(t, (socket) => socket.write(answer(`${OPEN}\x1e40{"sid":"s"}`))),

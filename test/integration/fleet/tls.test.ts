@@ -123,8 +123,8 @@ test('no ML-KEM key is generated for servers that choose X25519', {
     socket.pipe(onward).pipe(socket);
     for (const end of [socket, onward]) end.on('error', () => {});
   });
-  // Connections with the same options share what they learn.
+  // Connections with the same options share what they learn about the server.
   await connectInTurn(`https://127.0.0.1:${await listen(t, balancer)}`, servers.length);
-  const hasKey = helloBytes.map((bytes) => bytes > 1184); // the size of such a key
+  const hasKey = helloBytes.map((bytes) => bytes > 1184); // Size of a ML-KEM key.
   assert.deepEqual(hasKey, [true, false, false, true], helloBytes.join());
 });

@@ -24,7 +24,7 @@ const UNREADABLE: (string | [string, string])[] = [
     ['6', 'binary'],
   ] as [string, string][]),
 ];
-/** Packets of no Engine.IO type: engine.io-client closes the connection. */
+/** Packets without an Engine.IO type: engine.io-client closes the connection. */
 const UNKNOWN = ['', ' ', '7', '9', '8["a"]', 'x', '\u0000', '\u00e9'];
 const READABLE: (string | [string, string])[] = [
   ...['42[5]', '42/other,["a"]', '42/,["a"]', '42["a"]', '421["a",{"b":[1,"\u00e9"]}]', '4399["a"]', '43["a"]'],

@@ -10,7 +10,7 @@ const NEVER = new AbortController().signal;
 const ORDER = { seq: 1, room: 'r', sentAtUs: 0, intendedAtUs: 0 };
 const MEMBERS = 5;
 
-/** Starts the load of two hosts, of which the second reaches the conductor over `wire`. */
+/** Starts the load of two hosts; the second reaches the conductor over `wire`. */
 async function startLoad(t: TestContext, awayMs: number, silentAfterMs = awayMs) {
   let wire = {} as CuttableLink;
   const routeTo = async (port: number) => {
@@ -40,7 +40,7 @@ describe('a broken connection', { concurrency: true }, () => {
     assert.deepEqual([link.unanswered, eventLog.filter((text) => text.includes('lost'))], [0, []]);
   });
 
-  it('does not keep a host from saying goodbye at its end', async (t) => {
+  it('does not keep a host from signing off at its end', async (t) => {
     const { hub, wire, eventLog, first, second } = await startLoad(t, 5000);
     wire.drop();
     const left = Promise.all([first.agent.bye(false), second.agent.bye(false)]);
@@ -51,7 +51,7 @@ describe('a broken connection', { concurrency: true }, () => {
   });
 
   for (const isStopped of [false, true]) {
-    it(`before a goodbye is acknowledged does no harm: the host ends without an error (stopped: ${isStopped})`, async (t) => {
+    it(`before a sign-off is acknowledged does no harm: the host ends without an error (stopped: ${isStopped})`, async (t) => {
       const { hub, wire, eventLog, second } = await startLoad(t, 5000);
       wire.cutAnswers();
       const left = second.agent.bye(isStopped);

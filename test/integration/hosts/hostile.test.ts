@@ -1,4 +1,4 @@
-/** Invalid messages of hosts and conductors: the receiver ignores them, and goes on. */
+/** Invalid messages of hosts and conductors: the receiver ignores them and continues. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';
@@ -81,7 +81,7 @@ const RUN_MESSAGES: RunMessage[] = [
   { type: 'finish' },
 ];
 
-it('a conductor ignores invalid messages of a host, and the run of the other hosts goes on', async (t) => {
+it('a conductor ignores invalid messages of a host, and the run of the other hosts continues', async (t) => {
   const test = await startHub(t, 2);
   const link = new EngineLink(test.hub, { hosts: 2, replyTimeoutMs: 100 });
   const good = newAgent(t, test.join, { host: 'good', hosts: 2 }, (message) =>
@@ -166,7 +166,7 @@ it('a host ignores invalid messages of its conductor, and relays only valid ones
   await eventually('the end', () => ends.some((why) => why === 'x'));
 });
 
-it('a conductor closes the connection of a host that sends too many arguments, and goes on', async (t) => {
+it('a conductor closes the connection of a host that sends too many arguments, and continues', async (t) => {
   const { hub, join, notes } = await startHub(t, 1);
   const bad = io(`https://127.0.0.1:${join.port}`, {
     ...{ transports: ['websocket'], ...INSECURE, forceNew: true, reconnection: false },

@@ -61,7 +61,7 @@ it('a conductor ends even if an idle client is connected', async () => {
   await ended;
 });
 
-describe('a host is refused', () => {
+describe('a host', () => {
   const refused = async (t: TestContext, hello: object, hosts = 1) => {
     const { join, refusals } = await startHub(t, hosts);
     const { agent } = newAgent(t, join, { hosts, ...hello });
@@ -70,7 +70,7 @@ describe('a host is refused', () => {
     return refusals[0]?.message ?? '';
   };
 
-  it('with another version, scenario or number of hosts', async (t) => {
+  it('is refused with another version, scenario or number of hosts', async (t) => {
     assert.match(await refused(t, { version: '2' }), /^a: it has version 2 of the plugin, the conductor has 1/);
     const inputs = { scenarios: 'same', 'users.csv': 'other' };
     assert.match(await refused(t, { inputs }), /^a: .*: users\.csv$/);
@@ -80,7 +80,7 @@ describe('a host is refused', () => {
     );
   });
 
-  it('with a wrong token or certificate, before its hello is read', async (t) => {
+  it('is refused with a wrong token or certificate, before its hello is read', async (t) => {
     const { join, refusals } = await startHub(t, 1);
     const wrong = [
       { ...join, token: 'another-token-here' },
@@ -90,7 +90,7 @@ describe('a host is refused', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('if the run already has its hosts, and the run goes on without it', async (t) => {
+  it('is refused if the run already has its hosts, and the run continues without it', async (t) => {
     const { hub, join, refusals } = await startHub(t, 1);
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
@@ -101,7 +101,7 @@ describe('a host is refused', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('if the shares do not add up to the scenario, with the share of each host', async (t) => {
+  it('is refused if the shares do not add up to the scenario, with the share of each host', async (t) => {
     const { hub, join } = await startHub(t, 2);
     const joined = assert.rejects(hub.joined(5000, NEVER), {
       code: 'HOSTS_DISAGREE',
@@ -112,7 +112,7 @@ describe('a host is refused', () => {
     await joined;
   });
 
-  it('not at all if others are missing in time: the run fails, with the names of joined hosts', async (t) => {
+  it('is not refused if other hosts are missing in time: the run fails, with the names of joined hosts', async (t) => {
     const { hub, join } = await startHub(t, 2);
     await newAgent(t, join, { hosts: 2 }).agent.join();
     await assert.rejects(hub.joined(50, NEVER), {

@@ -102,13 +102,13 @@ describe('a secret is refused with all its problems', { skip }, () => {
     });
   }
 
-  it('before and after the validity of its certificate', (t) => {
+  it('outside the validity of its certificate', (t) => {
     const { folder } = signed(t);
     assert.match(refusal(folder, Date.now() + 31 * DAY_MS), /tls\.crt: expired at/);
     assert.match(refusal(folder, Date.now() - DAY_MS), /tls\.crt: is not valid before/);
   });
 
-  it('with a file that this user cannot read', { skip: process.getuid?.() === 0 && 'root can read all files' }, (t) => {
+  it('because this user cannot read a file', { skip: process.getuid?.() === 0 && 'root can read all files' }, (t) => {
     const { folder } = signed(t);
     chmodSync(join(folder, 'tls.key'), 0);
     assert.match(refusal(folder), /tls\.key: is not readable by this user/);

@@ -1,4 +1,7 @@
-/** Servers that close or stay silent between the handshake and the namespace: every attempt ends, and reports what happened. */
+/**
+ * Servers that close or stay silent between the handshake and the namespace: every attempt ends, and reports the
+ * behaviour of the server.
+ */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
@@ -70,7 +73,7 @@ const ENDS: [fault: string, onOpen: (ws: WebSocket) => void, message: RegExp][] 
 
 for (const [fault, onOpen, message] of ENDS) {
   describe(`a server that ${fault}`, () => {
-    it('ends the attempt of the run’s own client, which reports what happened', async (t) => {
+    it('ends the attempt of the run’s own client, which reports the behaviour of the server', async (t) => {
       const url = await startServer(t, onOpen);
       await assert.rejects(connectBare(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message });
     });

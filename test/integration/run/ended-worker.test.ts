@@ -26,7 +26,7 @@ it('a worker without a visible process has ended if clients are disconnected and
   const options = { control: app.control, warmUp: 0, hold: 5, broadcasts: { count: 0 } };
   const run = startInProcess(inProcessScript({ target: app.url }, options, {}, [{ hold: true }]));
   await run.reached('hold');
-  // The process goes on, like one on another host that the run cannot see.
+  // The process continues, like one on another host that the run cannot see.
   await app.close();
   const { result, exitCode, output } = await run.ended;
   const [first] = findingsOfServer(result);

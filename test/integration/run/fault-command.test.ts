@@ -13,7 +13,7 @@ const run = (command: string[], signal = NEVER, timeoutMs?: number) =>
 const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {
-  it('is done when it exits, while a process that it started goes on and can still write', async (t) => {
+  it('is done when it exits, while a process that it started continues and can still write', async (t) => {
     const { script, written } = commandWithServer(t);
     await run(sh(script));
     const before = written();

@@ -1,4 +1,4 @@
-/** A server without `instrument(io)`: Node's inspector reads what its connections keep. */
+/** A server without `instrument(io)`: Node's inspector reads the memory of its connections. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ const SERVER = `
   });
   http.listen(0, '127.0.0.1', () => console.log(process.pid + '\\n' + http.address().port));`;
 
-test('a run reads what an unchanged server keeps, and which functions allocate it and use CPU', {
+test('a run reads the memory that an unchanged server keeps, and the functions that allocate it and use CPU', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { pids, line } = await startOrphan(t, '--inspect-port=0', '-e', SERVER);

@@ -1,4 +1,4 @@
-/** The run's own clients against faulty servers, and what they find out before the load. */
+/** The run's own clients against faulty servers, and their findings before the load. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';

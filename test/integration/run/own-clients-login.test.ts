@@ -89,19 +89,19 @@ const REFUSALS: [origin: string, setUp: (io: Server) => void, scenario: Scenario
     'invalid username (in its answer to the CONNECT of namespace /)',
   ],
   [
-    'of a login by an event',
+    'in a login by an event',
     (io) => io.on('connection', (socket) => socket.on('login', (_user, answer: Answer) => answer({ ok: false }))),
     { flow: [{ emit: ['login', {}], acknowledge: { match: { json: '$.0.ok', value: true } } }, JOIN, HOLD] },
     'failed_match: got [{"ok":false}]',
   ],
   [
-    'of a login by HTTP that no step notices',
+    'in a login by HTTP that no step checks',
     refuses('unauthorized'),
     { flow: [{ post: POST }, { connect: true }, HOLD] },
     'POST /login answered 401 (account locked, Retry-After: 60); then unauthorized (in its answer to the CONNECT of namespace /)',
   ],
   [
-    'of a login by HTTP that a step notices',
+    'in a login by HTTP that a step checks',
     refuses('unauthorized'),
     { flow: [{ post: { ...POST, capture: { json: '$.token', as: 'token' } } }, { connect: true }, HOLD] },
     'failed_request: POST /login answered 401 (account locked, Retry-After: 60)',

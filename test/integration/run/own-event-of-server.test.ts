@@ -57,7 +57,7 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
   it('does not expect copies on connections that open after the first receipt', async (t) => {
     const welcomes = (io: Server) =>
       io.on('connection', (socket) => {
-        // New clients get the state, which the others already have.
+        // New clients get the state; the existing ones already have it.
         socket.emit('tick', 'state');
         if (io.engine.clientsCount === 10) io.emit('tick', 'all');
       });

@@ -1,5 +1,6 @@
 /**
- * Servers without `instrument(io)` that send to rooms, to several namespaces, or several messages in one event: which copies are expected.
+ * Servers without `instrument(io)` that send to rooms, to several namespaces, or several messages in one event: the
+ * expected copies.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -150,7 +151,10 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
       });
     }
   };
-  /** Of twelve connections, 3 are in `/a` only, 3 in `/b` only, 3 in both, and 3 in `/` only; the room `spare` is only in `/`. */
+  /**
+   * Namespaces of twelve connections: 3 in `/a` only, 3 in `/b` only, 3 in both, and 3 in `/` only; the room `spare` is
+   * only in `/`.
+   */
   const OF_EACH = [['/a'], ['/b'], ['/a', '/b'], ['/']];
   const docOf = (index: number) => (index % 4 === 3 ? 'spare' : 'doc');
   const ofEach = (index: number) => ({ namespaces: OF_EACH[index % 4] as string[] });

@@ -189,7 +189,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     });
   }
 
-  it('reports a server that no longer answers after the first published message', async (t) => {
+  it('reports a server that stops answering after the first published message', async (t) => {
     const ends = onSay((io) => void io.close());
     await assert.rejects(assertOwn(t, ends, { delivery: SAID, trial: true }), {
       message: /after its first `say`: .*; since then, the target does not answer as before: ECONNREFUSED/,

@@ -8,7 +8,7 @@ import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts
 import { startPlainServer } from '../../helpers/plain-server.ts';
 import { listen } from '../../helpers/raw-listen.ts';
 
-/** Starts a proxy that can begin to answer with a status, and then closes the connections it had passed on. */
+/** Starts a proxy that can start to answer with a status, and then closes its forwarded connections. */
 async function startGateway(t: TestContext, toUrl: string) {
   let status = 0;
   const open = new Set<{ destroy(): void }>();
@@ -61,7 +61,7 @@ describe('during a run', () => {
     ['hold', 401],
     ['broadcasts', 403],
   ] as const) {
-    it(`a control port that answers ${status} during the ${stage} is reported, and the run goes on`, async (t) => {
+    it(`a control port that answers ${status} during the ${stage} is reported, and the run continues`, async (t) => {
       const app = await startApp(t);
       const gateway = await startGateway(t, app.controlUrl);
       const control = { ...app.control, urls: [gateway.url] };
@@ -84,7 +84,7 @@ describe('during a run', () => {
     it(`a page of metrics that answers ${status} ${cause}`, async (t) => {
       let bytes = 5e7;
       const page = createServer((_, response) => {
-        // Constant memory would be left out for that reason.
+        // Constant memory would be excluded for that reason.
         bytes += 4096;
         response.end(`process_resident_memory_bytes ${bytes}\n`);
       });

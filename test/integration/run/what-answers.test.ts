@@ -1,4 +1,7 @@
-/** Messages about a target that is no Socket.IO server: what answered, and what to set. The doctor reports the same. */
+/**
+ * Messages about a target that is no Socket.IO server: the program that answered, and the setting to change. The doctor
+ * reports the same.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -116,7 +119,7 @@ async function refusalBy(target: string): Promise<CapacityError> {
 }
 
 for (const [what, start, found, fix] of CASES) {
-  test(`a run reports ${what} at its target, and what to set`, async (t) => {
+  test(`a run reports ${what} at its target, and the setting to change`, async (t) => {
     const target = await start(t);
     const error = await refusalBy(target);
     assert.equal(error.code, 'TARGET_UNREACHABLE');
@@ -138,7 +141,7 @@ test('a mismatch of http and https is reported, in both directions', async (t) =
   assert.match(`${withTls.message} ${withTls.fix}`, /speaks no TLS.*http:\/\//);
 });
 
-test('a server that requires a login is a refusal, after which the run goes on', async (t) => {
+test('a server that requires a login is a refusal, after which the run continues', async (t) => {
   for (const status of [401, 403, 426, 429, 500, 503]) {
     const body = status === 426 ? '{"message":"who are you?"}' : 'who are you?';
     const error = await refusalBy(await answering(status, body, { 'retry-after': '30' })(t));
@@ -147,7 +150,7 @@ test('a server that requires a login is a refusal, after which the run goes on',
   }
 });
 
-test('a server that answers polling but refuses the WebSocket with words is a refusal', async (t) => {
+test('a server that answers polling but refuses the WebSocket with a message is a refusal', async (t) => {
   const page = '<title>Attention Required!</title><h1>Sorry, you have been blocked</h1>';
   const answers: [answer: string, body: string, message: RegExp, fix: RegExp][] = [
     ['403 Forbidden', page, /403 Forbidden, Attention Required!: Sorry, you have been blocked, although/, /address/],
@@ -251,7 +254,7 @@ test('a refusal is quoted with the part of the server that refused', async (t) =
   }
 });
 
-test('each cause has its own message and fix', () => {
+test('each cause has a separate message and fix', () => {
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE'];
   const certificates = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_REVOKED'];
   const chains = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];

@@ -1,4 +1,6 @@
-/** Real exporters beside nginx, Redis, HAProxy and this machine, if installed: they have the metrics that the run expects. */
+/**
+ * Real exporters for nginx, Redis, HAProxy and this machine, if installed: they have the metrics that the run expects.
+ */
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';

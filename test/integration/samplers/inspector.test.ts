@@ -1,4 +1,4 @@
-/** Memory of uninstrumented processes by Node's inspector: what it opens, refuses and closes again. */
+/** Memory of uninstrumented processes through Node's inspector: opening, refusals and closing. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
@@ -151,7 +151,7 @@ describe('the inspector of a process', linux, () => {
     await keeper.said(/kept/);
   });
 
-  it('stays closed after a profile, which goes on inside the process', async (t) => {
+  it('stays closed after a profile, which continues inside the process', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
@@ -192,7 +192,7 @@ describe('the inspector of a process', linux, () => {
 });
 
 describe('the inspector', { ...linux, concurrency: true }, () => {
-  /** Programs that SIGUSR1 would end. A build id of Go makes a program one of Go. */
+  /** Programs that SIGUSR1 would end. A build id of Go marks a Go program. */
   const OTHERS: [program: string, appended: string, message: RegExp, fix: RegExp][] = [
     ['python3.12', '', /is a Python program/, /little garbage in Python/],
     ['bun', '', /runs in Bun/, /with garbage/],
@@ -206,7 +206,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
       appendFileSync(path, appended);
       const other = startProcess(t, path, ['600']);
       await once(other.child, 'spawn');
-      // A shell says less than the server that it has started.
+      // The error must be about the server, not about the shell that started it.
       const shell = startProcess(t, SLEEP, ['600']);
       await once(shell.child, 'spawn');
       assert.equal(await isInspectable(other.pid), false);

@@ -77,7 +77,7 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     assert.equal(readlinkSync(link), other);
   });
 
-  it('is refused by a JVM that forbids it, and goes on', async (t) => {
+  it('is refused by a JVM that forbids it, and the JVM continues', async (t) => {
     const keeper = await startKeeper(t, '-XX:+DisableAttachMechanism');
     await assert.rejects(Inspectors.connect({ pids: async () => [keeper.pid] }), { code: 'INSPECTOR_SILENT' });
     keeper.child.stdin?.write('1');
@@ -102,5 +102,5 @@ describe('the answer of a JVM', () => {
     ['another', 'nothing', undefined],
   ];
   for (const [collector, text, bytes] of ANSWERS)
-    it(`is understood of ${collector}`, () => assert.equal(usedBytes(text), bytes));
+    it(`is parsed for ${collector}`, () => assert.equal(usedBytes(text), bytes));
 });

@@ -1,4 +1,4 @@
-/** Metrics of a real prom-client, and pages in the format of others. Real exporters are in exporters.test.ts. */
+/** Metrics of a real prom-client, and pages in foreign formats. Real exporters are in exporters.test.ts. */
 
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -124,7 +124,7 @@ describe("a server's metrics", () => {
     assert.equal(prometheus.failures, 6);
   });
 
-  it('that are old, invalid or gone are absent with the reason, and counted', async (t) => {
+  it('that are old, invalid or missing are absent with the reason, and counted', async (t) => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
     const sampler = samplerOf({ worker: await serveAll(t, () => page) });
     const absenceFor = async (next: ReturnType<Page>) => {

@@ -88,7 +88,7 @@ test('reads traffic of Redis without the reader’s own', async (t) => {
 
 const described = ({ name, absence }: RedisReader) => absence && describeAbsence(name, absence, 0);
 
-/** Addresses that never can be read, the message of the run, and its fix. */
+/** Addresses that are never readable, the message of the run, and its fix. */
 const NEVER: [fault: string, url: (t: TestContext) => Promise<string> | string, cause: RegExp, fix: RegExp][] = [
   ['a closed port', async () => `redis://127.0.0.1:${await freePort()}`, /never answered: ECONNREFUSED/, /start Redis/],
   ['a missing password', (t) => startLocked(t, ''), /may not be read: NOAUTH/, /password/],

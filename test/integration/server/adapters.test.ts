@@ -134,13 +134,13 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await assert.rejects(ask(control, 'broadcast', order), /REQUEST_FAILED/, 'the members cannot be counted');
     });
 
-    it('joins its workers again when its Redis has been replaced, and drops no client', {
+    it('reconnects its workers when its Redis has been replaced, and drops no client', {
       skip: !clustered,
     }, async (t) => {
       const { here, there, control, replace } = await setUp(t);
       const receiver = await connectMember(there);
       const { id } = receiver;
-      // A subscription that is under way when Redis stops is lost: the dynamic adapters do not repeat it.
+      // A pending subscription is lost when Redis stops: the dynamic adapters do not repeat it.
       const subscribed = onceOf(receiver, 'broadcast');
       await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 });
       await subscribed;

@@ -1,4 +1,4 @@
-/** Whatever a client sends, an instrumented server stays up, keeps answering, and keeps no memory of it. */
+/** An instrumented server survives any client input, keeps answering, and keeps no memory of it. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
@@ -43,7 +43,7 @@ async function startInstrumented(t: TestContext): Promise<Target> {
 
 const SERVERS: Record<string, (t: TestContext) => Promise<Target>> = {
   'a server with instrument(io)': startInstrumented,
-  'a worker of ours': (t) => startWorker(t, 'ws'),
+  'a worker of the stack': (t) => startWorker(t, 'ws'),
   'a plain worker': (t) => startWorker(t, 'plain-ws'),
 };
 
@@ -81,7 +81,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
         return heapUsedBytes + externalBytes;
       };
 
-      /** Kept open, so that whatever the server holds for them stays in memory. */
+      /** Kept open, so that memory held for them is counted. */
       const heldClients: RawClient[] = [];
       t.after(() => Promise.all(heldClients.map((client) => client.close())));
       async function attack(large: boolean) {

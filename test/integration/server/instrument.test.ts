@@ -50,7 +50,7 @@ async function setUp(t: TestContext) {
   return { ...chat, instrumentation, control: await connectControl(instrumentation.controlPort) };
 }
 
-test('one line gives any Socket.IO server all that a run needs', async (t) => {
+test('one line gives any Socket.IO server everything that a run needs', async (t) => {
   const { url, control, instrumentation } = await setUp(t);
   const client = await connectClient(url, LOGIN);
   await client.emitWithAck('subscribe', 'news');
@@ -92,7 +92,7 @@ test('the server keeps its own behaviour', async (t) => {
   assert.equal(tenant.connected, true);
 });
 
-test('a user’s metric that fails is a 500 and one log line, and everything else goes on', async (t) => {
+test('a user’s metric that fails is a 500 and one log line, and everything else continues', async (t) => {
   const { instrumentation, control } = await setUp(t);
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const fail = () => {

@@ -1,4 +1,4 @@
-/** Limits of `join_room` and `broadcast_echo`: a client cannot reach anything of the server's own through them. */
+/** Limits of `join_room` and `broadcast_echo`: a client cannot reach the server's own rooms or events through them. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';

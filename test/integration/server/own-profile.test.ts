@@ -33,7 +33,7 @@ describe('the profile of a worker', () => {
     });
   });
 
-  it('shows the functions that allocate retained memory, and those that use CPU', async (t) => {
+  it('shows the functions that allocate retained memory, and the functions that use CPU', async (t) => {
     const { control } = await startInstrumented(t, () => {}, { profile: true });
     const clients = await connected(t, control.urls);
     await clients.startProfiles('heap');

@@ -94,7 +94,7 @@ for (const [name, { start, skip }] of Object.entries(KINDS)) {
       assert.equal((await client.emitWithAck('join_room', 'capacity')).worker, 'w0');
     });
 
-    it('closes a connection after 100 malformed joins, and ignores the rest of what it sent', async (t) => {
+    it('closes a connection after 100 malformed joins, and ignores its remaining messages', async (t) => {
       t.mock.method(console, 'error', () => {});
       const target = await start(t);
       await untilClosed(target, Array(50_000).fill('42["join_room",{"clientKey":7}]'));
