@@ -64,10 +64,13 @@ export async function readSettled(
   }
 }
 
-/** @returns names of workers that made no collection between the two */
+/** @returns names of workers that made no collection between the two, with the reason if it is known */
 function withoutCollection(before: Collections, after: Collections): string[] {
   const earlier = new Map(before.map(({ worker, collections }) => [worker, collections]));
-  return after.flatMap(({ worker, collections }) => (collections <= (earlier.get(worker) ?? 0) ? [worker] : []));
+  return after.flatMap(({ worker, collections, failure }) => {
+    if (collections > (earlier.get(worker) ?? 0)) return [];
+    return failure === undefined ? worker : `${worker} (${failure})`;
+  });
 }
 
 /** Finds layers of the deployment whose RSS fell. PSS would also fall when another process begins to share pages. */

@@ -12,7 +12,8 @@ export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected' | 
 
 /** Forces garbage collections in the workers, and reads how many each has made. */
 export interface Collector extends Pick<Control, 'gc'> {
-  stats(): Promise<Pick<WorkerStats, 'worker' | 'collections'>[]>;
+  /** `failure`: why a worker did not collect. */
+  stats(): Promise<(Pick<WorkerStats, 'worker' | 'collections'> & { failure?: string | undefined })[]>;
 }
 
 /** Minimum time to wait for a worker, even if the drain is shorter. */

@@ -34,8 +34,10 @@ export class Inspectors {
   /** Those of the last request. */
   #current: Inspected[] = [];
   readonly #collections = new Map<Inspected, number>();
-  /** Results of the last collection, for the reading that follows it. */
-  #collected: { memory: InspectedMemory[]; atMs: number } | undefined;
+  /** Errors of the last collection. */
+  readonly #failures = new Map<Inspected, Error>();
+  /** Result of the last collection, for the reading that follows it. */
+  #collected: { memory: InspectedMemory[] | Error; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #isClosing = false;
   /** Longest stop of a process by one collection. */
@@ -67,24 +69,35 @@ export class Inspectors {
     }
   }
 
-  /** Forces a full collection in every process. One that cannot be asked now is without it, as `stats` shows. */
+  /** Forces a full collection in every process. `stats` shows the reason if one cannot be asked now. */
   async gc(): Promise<void> {
     this.#collected = undefined;
-    const read = await this.#each(await this.#all(), (one) => this.#collect(one).catch(() => undefined));
+    this.#failures.clear();
+    const read = await this.#each(await this.#all(), (one) => this.#collect(one));
     const memory = read.filter((one) => one !== undefined);
     this.longestPauseMs = Math.max(this.longestPauseMs, ...memory.map(({ pauseMs }) => pauseMs));
-    if (memory.length === read.length) this.#collected = { memory, atMs: performance.now() };
+    const [failure] = this.#failures.values();
+    this.#collected = { memory: failure ?? memory, atMs: performance.now() };
   }
 
-  async #collect(one: Inspected): Promise<InspectedMemory> {
-    const memory = await one.read(true);
-    this.#collections.set(one, this.#collectionsOf(one) + 1);
-    return memory;
+  async #collect(one: Inspected): Promise<InspectedMemory | undefined> {
+    try {
+      const memory = await one.read(true);
+      this.#collections.set(one, this.#collectionsOf(one) + 1);
+      return memory;
+    } catch (error) {
+      this.#failures.set(one, error as Error);
+      return undefined;
+    }
   }
 
-  /** Counts of the collections so far, without asking the processes. */
-  async stats(): Promise<{ worker: string; collections: number }[]> {
-    return this.#current.map((one) => ({ worker: one.name, collections: this.#collectionsOf(one) }));
+  /** Counts of the collections so far, without asking the processes. `failure`: why the last one is missing. */
+  async stats(): Promise<{ worker: string; collections: number; failure?: string | undefined }[]> {
+    return this.#current.map((one) => ({
+      worker: one.name,
+      collections: this.#collectionsOf(one),
+      failure: this.#failures.get(one)?.message,
+    }));
   }
 
   #collectionsOf(one: Inspected): number {
@@ -93,12 +106,15 @@ export class Inspectors {
 
   /**
    * Memory of each process: as it was directly after the collection if `gc` was called right before, and now otherwise.
-   * @throws Absent if one of them cannot be asked
+   * @throws CapacityError or Absent if one of them cannot be asked, or could not collect its garbage
    */
   async memory(): Promise<InspectedMemory[]> {
     const collected = this.#collected;
     this.#collected = undefined;
-    if (collected && performance.now() - collected.atMs < COLLECTED_AGE_MS) return collected.memory;
+    if (collected && performance.now() - collected.atMs < COLLECTED_AGE_MS) {
+      if (collected.memory instanceof Error) throw collected.memory;
+      return collected.memory;
+    }
     const all = await this.#all();
     if (all.length === 0) throw new Absent('gone', 'there is no process to inspect');
     return this.#each(all, (one) => one.read(false));

@@ -2,6 +2,7 @@
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  describeClients,
   describeListeners,
   ESTABLISHED,
   holdsOneOf,
@@ -14,14 +15,17 @@ import { codeOf } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';
 import { shownCommand } from '../processes/process-name.ts';
 import { debuggerUrl, InspectorSession } from './inspector-session.ts';
+import { takeTurn } from './inspector-turn.ts';
 import { type Inspectable, isStillSafe } from './may-open.ts';
 
 const LOOPBACK = '127.0.0.1';
 const POLL_MS = 20;
 /** Node opens it within 0.2 s, also while its event loop is busy; a call into native code can delay that. */
 const OPEN_TIMEOUT_MS = 5000;
-/** Until another process, or another run, has closed the inspector on the same port. */
+/** Until another program has closed the inspector on the same port. */
 const FREE_TIMEOUT_MS = 3000;
+/** Accepting a connection on loopback takes longer only if the program is stopped. */
+const ACCEPT_TIMEOUT_MS = 1000;
 /** The process closes its inspector by itself if this run ends without doing so. */
 const LONGEST_OPEN_MS = 90_000;
 
@@ -50,20 +54,29 @@ export async function attach(url: URL): Promise<OpenInspector> {
  * @throws CapacityError INSPECTOR_BUSY, INSPECTOR_OFF or INSPECTOR_SILENT
  */
 export async function open(target: Inspectable, onSignal: () => void = () => {}): Promise<OpenInspector> {
-  const { pid } = target;
+  const endTurn = await takeTurn(target.port === 0 ? `process ${target.pid}` : `port ${target.port}`);
+  try {
+    const { session, close } = await openInTurn(target, onSignal);
+    return { session, close: () => close().finally(endTurn) };
+  } catch (error) {
+    endTurn();
+    throw error;
+  }
+}
+
+async function openInTurn(target: Inspectable, onSignal: () => void): Promise<OpenInspector> {
   if (await isOpen(target)) {
     await requireNoDebugger(target);
     return attach(baseOf(target.port));
   }
-  const before = target.port === 0 ? portsOf(pid) : [];
+  const before = target.port === 0 ? portsOf(target.pid) : [];
   if (!isStillSafe(target)) throw silent(target, 'has ended, or no longer catches SIGUSR1');
   onSignal();
-  process.kill(pid, 'SIGUSR1');
+  process.kill(target.pid, 'SIGUSR1');
   const session = await connectTo(target, before);
   try {
     const { value } = await session.evaluate('process.pid');
-    if (value !== target.ownPid)
-      throw silent(target, `did not open an inspector: process ${value} answers on its port`);
+    if (value !== target.ownPid) throw await busy(target);
     const { objectId } = await session.evaluate(CLOSE_LATER, { byValue: false });
     return { session, close: () => closeOpened(session, objectId) };
   } catch (error) {
@@ -95,21 +108,23 @@ async function closeOpened(session: InspectorSession, timer: string | undefined)
 
 /** Waits until the port is free. @returns whether the process itself has it @throws CapacityError INSPECTOR_BUSY */
 async function isOpen(target: Inspectable): Promise<boolean> {
-  const { pid, port } = target;
+  const { port } = target;
   if (port === 0) return false;
   const deadlineMs = performance.now() + FREE_TIMEOUT_MS;
   while (await listens(port)) {
     if (await holds(target)) return true;
-    if (performance.now() > deadlineMs) {
-      throw new CapacityError(
-        'INSPECTOR_BUSY',
-        `process ${pid} (${shownCommand(pid)}) cannot open its inspector: ${await describeListeners(port)} listens on port ${port}`,
-        `end that program, or start the server with \`--inspect-port=0\``,
-      );
-    }
+    if (performance.now() > deadlineMs) throw await busy(target);
     await delay(POLL_MS);
   }
   return false;
+}
+
+async function busy({ pid, port }: Inspectable): Promise<CapacityError> {
+  return new CapacityError(
+    'INSPECTOR_BUSY',
+    `process ${pid} (${shownCommand(pid)}) cannot open its inspector: ${await describeListeners(port)} listens on port ${port}`,
+    'end that program, or start the server with `--inspect-port=0`',
+  );
 }
 
 async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
@@ -118,7 +133,7 @@ async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
   if (!attached) return;
   throw new CapacityError(
     'INSPECTOR_BUSY',
-    `a debugger is connected to process ${pid} (${shownCommand(pid)}), and can stop it at any time`,
+    `${await describeClients(port)} is connected to the inspector of process ${pid} (${shownCommand(pid)}), and can stop it at any time`,
     'disconnect the debugger during the run',
   );
 }
@@ -163,11 +178,12 @@ async function holds({ pid, port }: Inspectable): Promise<boolean> {
 
 function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ port, host: LOOPBACK });
+    const socket = connect({ port, host: LOOPBACK, timeout: ACCEPT_TIMEOUT_MS });
     const settle = (answers: boolean) => {
       socket.destroy();
       resolve(answers);
     };
-    socket.once('connect', () => settle(true)).once('error', () => settle(false));
+    for (const event of ['connect', 'timeout']) socket.once(event, () => settle(true));
+    socket.once('error', () => settle(false));
   });
 }

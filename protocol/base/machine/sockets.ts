@@ -85,22 +85,21 @@ export function holdsOneOf(pid: number, links: ReadonlySet<string>): boolean {
 const REACHED_BY_LOOPBACK = new Set(['0100007F', '00000000', '0'.repeat(32), '0000000000000000FFFF00000100007F']);
 const MAX_NAME_LENGTH = 80;
 
-interface PortListeners {
-  /** Listening sockets in this network namespace. */
+interface SocketHolders {
+  /** In this network namespace. */
   sockets: KernelSocket[];
   pids: number[];
   /** Whether the processes of all sockets are visible to this user. */
   areAllSeen: boolean;
 }
 
-/** @param isMeant selects among the listening sockets on the port @returns undefined if the kernel does not list sockets */
-export async function findListeners(
-  port: number,
-  isMeant: (socket: KernelSocket) => boolean = () => true,
-): Promise<PortListeners | undefined> {
-  const sockets = (await listSockets())?.filter(
-    (socket) => socket.state === LISTEN && portOfEnd(socket.local) === port && isMeant(socket),
-  );
+/** @returns the listeners on a port; undefined if the kernel does not list sockets */
+export function findListeners(port: number): Promise<SocketHolders | undefined> {
+  return findHolders((socket) => isListener(socket, port));
+}
+
+async function findHolders(isMeant: (socket: KernelSocket) => boolean): Promise<SocketHolders | undefined> {
+  const sockets = (await listSockets())?.filter(isMeant);
   if (!sockets) return undefined;
   const links = sockets.map(({ link }) => link);
   const owners = links.length === 0 ? [] : processIds().map((pid) => ({ pid, links: descriptorsOf(pid) }));
@@ -109,11 +108,23 @@ export async function findListeners(
   return { sockets, pids: found.map(({ pid }) => pid), areAllSeen };
 }
 
+function isListener({ state, local }: KernelSocket, port: number): boolean {
+  return state === LISTEN && portOfEnd(local) === port;
+}
+
 /** Describes the program on the port of 127.0.0.1, such as `node server.js (pid 4711)`. Never rejects. */
 export async function describeListeners(port: number): Promise<string> {
-  const listeners = await findListeners(port, ({ localAddress }) => REACHED_BY_LOOPBACK.has(localAddress));
-  if (!listeners) return 'another program';
-  const { sockets, pids } = listeners;
+  return describe(await findHolders((one) => isListener(one, port) && REACHED_BY_LOOPBACK.has(one.localAddress)));
+}
+
+/** Describes the program that is connected to the port of this machine, likewise. Never rejects. */
+export async function describeClients(port: number): Promise<string> {
+  return describe(await findHolders(({ state, remote }) => state === ESTABLISHED && portOfEnd(remote) === port));
+}
+
+function describe(holders: SocketHolders | undefined): string {
+  if (!holders) return 'another program';
+  const { sockets, pids } = holders;
   if (sockets.length === 0) {
     return 'a program outside this network namespace, such as a container with a published port, or a port forwarding';
   }

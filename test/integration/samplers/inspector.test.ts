@@ -24,6 +24,9 @@ const KEEPER = `
   process.stdin.on('data', () => { kept.push(fill()); fill(); console.log('kept'); });
   console.log('ready');`;
 
+/** The end of the name of this program, which has the port or is the debugger. */
+const OWN_NAME = new RegExp(`node .*\\(pid ${process.pid}\\)`);
+
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -53,8 +56,8 @@ function inspect(...pids: number[]): Promise<Inspectors> {
   return Inspectors.connect({ pids: async () => pids });
 }
 
-async function assertRefused(code: ErrorCode, ...pids: number[]): Promise<void> {
-  await assert.rejects(inspect(...pids), { code });
+async function assertRefused(code: ErrorCode, pid: number, message = /./): Promise<void> {
+  await assert.rejects(inspect(pid), { code, message });
 }
 
 async function heapAfterGc(inspectors: Inspectors): Promise<number> {
@@ -74,22 +77,44 @@ describe('the inspector of a process', linux, () => {
     const growth = (await heapAfterGc(inspectors)) - before;
     assert.ok(Math.abs(growth - 8e6) < 0.1e6, `${growth} bytes`);
     assert.equal(await isListening(port), false);
-    assert.deepEqual(await inspectors.stats(), [{ worker: `process ${keeper.pid}`, collections: 2 }]);
+    assert.deepEqual(
+      (await inspectors.stats()).map(({ collections }) => collections),
+      [2],
+    );
     assert.ok(inspectors.longestPauseMs > 0);
   });
 
-  it('is opened on one process after the other if they share a port', async (t) => {
+  it('is opened on one process after the other if they share a port, also by two runs', async (t) => {
     const port = await freePort();
     const all = await Promise.all([1, 2, 3].map(() => start(t, KEEPER, `--inspect-port=${port}`)));
-    const inspectors = await inspect(...all.map(({ pid }) => pid));
-    t.after(() => inspectors.close());
-    await inspectors.gc();
-    assert.equal((await inspectors.memory()).length, 3);
-    assert.deepEqual(
-      (await inspectors.stats()).map(({ collections }) => collections),
-      [1, 1, 1],
-    );
+    const pids = all.map(({ pid }) => pid);
+    const runs = await Promise.all([inspect(...pids), inspect(...pids)]);
+    for (const run of runs) t.after(() => run.close());
+    await Promise.all(runs.map((run) => run.gc()));
+    for (const run of runs) {
+      assert.equal((await run.memory()).length, 3);
+      assert.deepEqual(
+        await run.stats(),
+        pids.map((pid) => ({ worker: `process ${pid}`, collections: 1, failure: undefined })),
+      );
+    }
     assert.equal(await isListening(port), false);
+  });
+
+  it('names the program that has the port during a collection, and gives no reading with garbage', async (t) => {
+    const port = await freePort();
+    const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
+    const inspectors = await inspect(keeper.pid);
+    t.after(() => inspectors.close());
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    await inspectors.gc();
+    server.close();
+    await once(server, 'close');
+    await assert.rejects(inspectors.memory(), { code: 'INSPECTOR_BUSY', message: OWN_NAME });
+    const [{ collections, failure = '' } = { collections: 1 }] = await inspectors.stats();
+    assert.equal(collections, 0);
+    assert.match(failure, OWN_NAME);
   });
 
   it('is opened on the workers of a cluster only, since its primary passes the signal on to them', async (t) => {
@@ -236,7 +261,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
   it('is refused for a process whose port another program uses', async (t) => {
     const port = await listen(t, createServer());
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
-    await assertRefused('INSPECTOR_BUSY', keeper.pid);
+    await assertRefused('INSPECTOR_BUSY', keeper.pid, OWN_NAME);
   });
 
   it('is refused for a process with a connected debugger', async (t) => {
@@ -246,7 +271,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
     const socket = new WebSocket(url);
     await once(socket, 'open');
     t.after(() => socket.terminate());
-    await assertRefused('INSPECTOR_BUSY', keeper.pid);
+    await assertRefused('INSPECTOR_BUSY', keeper.pid, OWN_NAME);
   });
 
   it('is refused for a URL without an inspector', async () => {

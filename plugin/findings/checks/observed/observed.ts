@@ -132,7 +132,7 @@ const OF_READINGS = {
     code: 'COLLECTION_MISSING',
     message: `${momentText(when)}, ${workers.join(', ')} made no garbage collection when the run asked for it`,
     fix: isInspected
-      ? 'disconnect debuggers from the workers during the run, and let each URL of `workers.inspect` lead to one process'
+      ? 'end programs that the message names, disconnect debuggers from the workers during the run, and let each URL of `workers.inspect` lead to one process'
       : 'let each control URL lead to one worker only, and update its `instrument(io)`',
   }),
 };
