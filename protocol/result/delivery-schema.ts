@@ -23,11 +23,7 @@ const receiptShape = {
   duplicates: figure(count, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
-  reordered: figure(
-    orNull(count),
-    'first receipts by connections that already had a later broadcast; null for an own event',
-    receipts,
-  ),
+  reordered: figure(orNull(count), 'first receipts by connections that already had a later broadcast', receipts),
   unexpected: figure(count, 'receipts by connections whose join was not acknowledged before the send', receipts),
   notMember: figure(count, 'first receipts by connections that never requested to join the room', receipts),
   wrongSize: figure(
@@ -35,11 +31,7 @@ const receiptShape = {
     'copies whose payload has another length; no receipts; null for an own event without `bytes`',
     receipts,
   ),
-  wrongContent: figure(
-    orNull(count),
-    'copies whose payload differs, among those compared; no receipts; null for an own event',
-    receipts,
-  ),
+  wrongContent: figure(orNull(count), 'copies whose payload differs, among those compared; no receipts', receipts),
   early: figure(
     orNull(count),
     'first receipts before the send; part of the ones above; null where latency counts from the first receipt',
@@ -48,10 +40,8 @@ const receiptShape = {
   missed: count.describe('expected, but disconnected at the send; the server restored their session'),
   resent: count.describe('missed, and received after the reconnect; part of `received`'),
   // Includes the run's own receivers that left without a copy.
-  justJoined: orNull(count).describe('members that joined between order and send; null for an own event'),
-  justLeft: orNull(count).describe(
-    'members that left between order and send, or while copies were under way; null for an own event',
-  ),
+  justJoined: orNull(count).describe('members that joined between order and send'),
+  justLeft: orNull(count).describe('members that left between order and send, or while copies were under way'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** Counts that are summed over fleet processes and broadcasts. */
@@ -91,12 +81,8 @@ export const deliverySchema = object({
   broadcasts: figure(count, 'broadcasts sent', {
     ...{ quantity: 'count', noun: 'broadcasts', answers: ['delivery'], live: { series: 'broadcasts_total' } },
   }),
-  unconfirmed: orNull(count).describe(
-    'broadcasts that no worker confirmed, but whose copies arrived; part of `broadcasts`; null for an own event',
-  ),
-  unknown: orNull(count).describe(
-    'broadcasts that no worker confirmed and without any copy: whether they were sent is unknown; null for an own event',
-  ),
+  unconfirmed: orNull(count).describe('broadcasts whose copies arrived without confirmation; part of `broadcasts`'),
+  unknown: orNull(count).describe('broadcasts without confirmation and copies: whether they were sent is unknown'),
   coverage: figure(z.number().nullable(), 'received ÷ expected', {
     ...{ ...share, title: 'Delivered', better: 'higher', compared: 'secondary' },
     faults: ({ expected, received }: Record<ReceiptCount, number>) => expected - received,

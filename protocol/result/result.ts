@@ -77,7 +77,7 @@ export const resultSchema = object({
     'Messages that connections send by the step `every`. Null if the flows have no such step.',
   ),
   delivery: deliverySchema.describe(
-    '[Who received what](../method/delivery.md). Null if not measured: `absent.delivery` has the reason.',
+    '[Who received what](../method/delivery.md). Null if not measured (`absent.delivery` has the reason); of an own event, figures that need the server are null.',
   ),
   eventCounts: eventCountsSchema,
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
