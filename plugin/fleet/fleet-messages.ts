@@ -11,7 +11,7 @@ import type { EndKind } from '../../protocol/link/ends.ts';
 import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
 import type { FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link/ledger-messages.ts';
 import type { EventLoopHealth, FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
-import type { EventCounts } from '../../protocol/link/time-series.ts';
+import type { CountedEvent, EventCounts } from '../../protocol/link/time-series.ts';
 import type { Backoff, ClientKind } from '../../protocol/wire/connection.ts';
 import type { RoomPlan } from '../../protocol/wire/rooms.ts';
 import type { ClientOptions, ClientState, Heartbeat } from './client/client.ts';
@@ -34,7 +34,7 @@ export interface FleetSettings {
   /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
   ownEvent?: OwnEventPlan;
   /** Events of which each connection counts its copies, without ids. */
-  countedEvents?: string[] | undefined;
+  countedEvents?: CountedEvent[] | undefined;
   /** Reconnection of dropped connections; undefined without reconnection. */
   reconnection?: Backoff | undefined;
   /** Disconnects per second when many connections leave together. */

@@ -24,10 +24,21 @@ export const connectingOverTimeSchema = z.object({
 });
 export type ConnectingOverTime = z.infer<typeof connectingOverTimeSchema>;
 
+/** An event whose copies are counted, and what its copies are compared with. */
+export interface CountedEvent {
+  event: string;
+  /** Event of the connections from which the server makes it. */
+  from?: string | undefined;
+  /** The server's counter of such messages. */
+  counter?: string | undefined;
+}
+
 /** Copies of events without ids, between two readings. */
 export const eventCountsSchema = z.object({
   event: name,
-  /** Copies, and the number of connections that got so many. */
-  byCount: list(z.tuple([count, count])),
+  /** Messages of the open connections, from which the server makes the copies. */
+  sent: count,
+  /** Copies and messages of a connection, and the number of such connections. */
+  byCount: list(z.tuple([count, count, count])),
 });
 export type EventCounts = z.infer<typeof eventCountsSchema>;

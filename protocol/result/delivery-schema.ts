@@ -156,10 +156,20 @@ export const eventCountsSchema = z
       seconds: z.number().describe('how long copies were counted'),
       receivers: count.describe('connections that were open all the time'),
       copies: count.describe('of all receivers'),
-      most: count.describe('copies of the connection that got most, against which the others are compared'),
+      sent: count
+        .nullable()
+        .default(null)
+        .describe(
+          'messages from which the server made the copies, against which those of each connection are compared: those of the run’s connections (`from`), or by the server’s `counter`; null: unknown',
+        ),
+      most: count.describe(
+        'copies of the connection that got most, against which the others are compared if `sent` is null',
+      ),
       fewest: count.describe('copies of the connection that got fewest'),
-      missingAtLeast: count.describe('fewer than `most` by more than copies under way can explain'),
-      missingAtMost: count.describe('fewer than `most`'),
+      missingAtLeast: count.describe(
+        'fewer than `sent` by others, or than `most`, by more than copies under way can explain',
+      ),
+      missingAtMost: count.describe('fewer than `sent` by others, or than `most`'),
     }),
     [],
   )

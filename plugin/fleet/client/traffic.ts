@@ -11,7 +11,7 @@ export class Traffic {
   announced: Announced = NOTHING_ANNOUNCED;
   lastEvent: SeenEvent | undefined = undefined;
   /** Counts events by name; undefined unless the run counts events without ids. */
-  counter: { count(name: string): void } | undefined = undefined;
+  counter: { count(name: string): void; sent(name: string): void } | undefined = undefined;
 
   /** @param messages that are sent, each as the text or the bytes of a packet without its type */
   sends(messages: readonly (string | Uint8Array)[]): void {
@@ -25,6 +25,11 @@ export class Traffic {
 
   grow(bytes: number): void {
     if (bytes > this.largestSentBytes) this.largestSentBytes = bytes;
+  }
+
+  emits(event: string): void {
+    this.sent++;
+    if (this.counter !== undefined) this.counter.sent(event);
   }
 
   /** @param event its text is that of the event that has just been received */

@@ -113,7 +113,7 @@ export class OfficialClient implements Client {
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     const socket = this.#connected.get(namespace);
     if (socket === undefined || this.#state !== 'open') return;
-    this.traffic.sent++;
+    this.traffic.emits(event);
     if (ackId === undefined) socket.emit(event, ...args);
     else {
       socket.emit(event, ...args, (...answer: unknown[]) => {

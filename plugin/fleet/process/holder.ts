@@ -81,6 +81,6 @@ async function loadClients({
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, ownEvent);
   // Before the server sends so many names that further ones are not told apart.
-  for (const name of countedEvents) light.events.named(name);
+  for (const { event } of countedEvents) light.events.named(event);
   return { create: light.create.bind(light), close: () => light.close() };
 }

@@ -197,7 +197,16 @@ export class Measurements {
   /** Set if the flows have `every` steps. */
   messages: MessagesMeasured | undefined;
   /** Copies of events without ids while all were connected. */
-  eventCounts: { seconds: number; counts: EventCounts[] } | undefined;
+  eventCounts:
+    | {
+        seconds: number;
+        counts: EventCounts[];
+        /** Rise of the server’s counters by event; null where a page has none. */
+        counters: Record<string, number | null>;
+        /** Events whose copies are made of the connections' messages. */
+        fromUsers: string[];
+      }
+    | undefined;
   snapshots: EngineSnapshot[] = [];
   generator: GeneratorLoop[] = [];
   /** CPU throttling by worker name; the generator's key is an empty name. */

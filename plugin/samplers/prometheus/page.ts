@@ -26,7 +26,7 @@ export interface PrometheusQuery {
 }
 
 export type PageReading = ReturnType<typeof readPage>;
-export type PagesReading = Pick<PageReading, 'figures' | 'identity'>;
+export type PagesReading = Pick<PageReading, 'figures' | 'identity'> & Partial<Pick<PageReading, 'counters'>>;
 
 /** Maximum age of a sample with a timestamp: cAdvisor reads a container every 10 to 15 s. */
 const MAX_AGE_MS = 20_000;

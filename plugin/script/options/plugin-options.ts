@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { check, type Problem } from '../../../protocol/base/problems.ts';
 import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
+import type { CountedEvent } from '../../../protocol/link/time-series.ts';
 import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/wire/connection.ts';
 import { MAX_BROADCAST_BYTES } from '../../../protocol/wire/events.ts';
@@ -54,7 +55,29 @@ export const optionsSchema = z.strictObject({
     .optional()
     .describe('an [event of your own server](../method/delivery.md) to count instead of these broadcasts'),
   counts: z
-    .array(z.string().min(1))
+    .array(
+      z.union([
+        z
+          .string()
+          .min(1)
+          .transform((event): CountedEvent => ({ event })),
+        z
+          .strictObject({
+            event: z.string().min(1).describe('its name'),
+            from: z
+              .string()
+              .min(1)
+              .optional()
+              .describe('event of the users’ step `every` or `emit` that the server sends on as one copy for each'),
+            counter: z
+              .string()
+              .min(1)
+              .optional()
+              .describe('or a counter of such messages on the pages `workers.prometheus`, added up over all labels'),
+          })
+          .refine(({ from, counter }) => !(from && counter), 'give `from` or `counter`'),
+      ]),
+    )
     .min(1)
     .max(8)
     .optional()

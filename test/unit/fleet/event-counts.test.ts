@@ -2,45 +2,82 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventCounter, readEventCounts } from '../../../plugin/fleet/process/counts/event-counts.ts';
 import { eventCountFigures } from '../../../plugin/result/delivery/event-counts.ts';
+import { beginCounts } from '../../../plugin/run/broadcasts/event-counts.ts';
+import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
-const NAMES = ['price', 'cursor'];
-const newCounters = (count: number) => Array.from({ length: count }, () => new EventCounter(NAMES));
+const EVENTS = [{ event: 'price', from: 'bid' }, { event: 'cursor' }];
+const newCounters = (count: number) => Array.from({ length: count }, () => new EventCounter(EVENTS));
 
 test('counts copies between two readings, for connections that stayed open', () => {
   const [first, second, dropped, late] = newCounters(4) as EventCounter[];
   const all = [first, second, dropped] as EventCounter[];
   first?.count('price');
   assert.deepEqual(
-    readEventCounts(NAMES, all).map(({ byCount }) => byCount),
+    readEventCounts(EVENTS, all).map(({ byCount }) => byCount),
     [[], []],
   );
   for (const counter of [...all, late]) for (let copy = 0; copy < 3; copy++) counter?.count('price');
   second?.count('price');
   second?.count('other');
+  for (const counter of [second, second, dropped, late]) counter?.sent('bid');
   dropped?.interrupt();
-  assert.deepEqual(readEventCounts(NAMES, [...all, late as EventCounter]), [
-    {
-      event: 'price',
-      byCount: [
-        [3, 1],
-        [4, 1],
-      ],
-    },
-    { event: 'cursor', byCount: [[0, 2]] },
+  const [price, cursor] = readEventCounts(EVENTS, [...all, late as EventCounter]);
+  assert.deepEqual(price?.byCount, [
+    [3, 0, 1],
+    [4, 2, 1],
   ]);
+  assert.deepEqual([price?.sent, cursor?.sent, cursor?.byCount], [4, 0, [[0, 0, 2]]]);
 });
 
+const of = (...byCount: [copies: number, connections: number][]) => ({
+  ...{ event: 'price', sent: 0 },
+  byCount: byCount.map(([copies, connections]): [number, number, number] => [copies, 0, connections]),
+});
+type Counted = NonNullable<Measurements['eventCounts']>;
+const figuresOf = (counted: Partial<Counted>) =>
+  eventCountFigures(
+    measurements({ eventCounts: { ...{ seconds: 10, counts: [], counters: {}, fromUsers: [] }, ...counted } }),
+  )[0];
+
 test('compares connections with the maximum, allowing for copies in flight', () => {
-  const of = (...byCount: [number, number][]) => ({ event: 'price', byCount });
-  const figures = (seconds: number, ...counts: ReturnType<typeof of>[]) =>
-    eventCountFigures(measurements({ eventCounts: { seconds, counts } }))[0];
+  const figures = (seconds: number, ...counts: ReturnType<typeof of>[]) => figuresOf({ seconds, counts });
   const even = figures(10, of([100, 40]), of([100, 9], [98, 1]));
   assert.deepEqual(even, {
-    ...{ event: 'price', seconds: 10, most: 100, fewest: 98, receivers: 50, copies: 4998 },
+    ...{ event: 'price', seconds: 10, sent: null, most: 100, fewest: 98, receivers: 50, copies: 4998 },
     ...{ missingAtLeast: 0, missingAtMost: 2 },
   });
   const halved = figures(10, of([100, 5]), of([50, 5]));
   assert.deepEqual([halved?.missingAtLeast, halved?.missingAtMost], [5 * 44, 250]);
   assert.equal(figures(10, of([0, 5]))?.most, 0);
+});
+
+test('reads the rise of a counter of the server within the time of the copies', async () => {
+  const pages = [
+    { 'a{x="1"}': 3, a: 1, b: 9 },
+    { a: 10, b: 1 },
+    { 'a{x="1"}': 5, a: 2, b: 9 },
+    { a: 20, b: 0 },
+  ];
+  const read = (counters?: object) => ({ url: '', alternates: false, absence: undefined, reading: { counters } });
+  const readEach = async () => pages.splice(0, 2).map(read) as never;
+  const counts = ['a', 'b', 'c'].map((counter) => ({ event: `of ${counter}`, counter }));
+  const context = { config: { counts }, link: { events: async () => [] }, metrics: { worker: { readEach } } };
+  const found = measurements();
+  await (await beginCounts({ ...context, measurements: found } as never)).end();
+  assert.deepEqual(found.eventCounts?.counters, { 'of a': 13, 'of b': null, 'of c': null });
+});
+
+test('misses copies that no connection got, if it is known how many messages there were', () => {
+  // Ten users with ten messages each.
+  const sent = (...byCount: [number, number, number][]) => ({ event: 'price', sent: 100, byCount });
+  const fromUsers = (counts: ReturnType<typeof sent>) => figuresOf({ counts: [counts], fromUsers: ['price'] });
+  const missing = (figures: ReturnType<typeof fromUsers>) => [figures?.missingAtLeast, figures?.missingAtMost];
+  assert.deepEqual(missing(fromUsers(sent([90, 10, 10]))), [0, 0], 'to all others');
+  assert.deepEqual(missing(fromUsers(sent([100, 10, 10]))), [0, 0], 'to all');
+  assert.deepEqual(missing(fromUsers(sent([45, 10, 10]))), [10 * 39, 450], 'every second one to others');
+  assert.deepEqual(missing(fromUsers(sent([100, 10, 5], [50, 10, 5]))), [5 * 44, 250], 'half of it to some');
+  const byServer = (price: number | null) => figuresOf({ counts: [of([50, 10])], counters: { price } });
+  assert.deepEqual([byServer(100)?.sent, ...missing(byServer(100))], [100, 10 * 44, 500]);
+  assert.deepEqual([byServer(null)?.sent, ...missing(byServer(null))], [null, 0, 0]);
 });

@@ -435,7 +435,7 @@ describe('transports', () => {
 describe('functions and users of other engines', () => {
   const functions = { received: 9, dropped: 0, failures: { check: 2 }, counters: {} };
   const http = { requests: 5, responses: { 200: 3 }, failures: { econnreset: 1 }, pending: 0 };
-  const ofPrice = { event: 'price', seconds: 9, receivers: 5, copies: 490 };
+  const ofPrice = { event: 'price', seconds: 9, receivers: 5, copies: 490, sent: null };
   const counts = { ...ofPrice, most: 100, fewest: 90, missingAtLeast: 0, missingAtMost: 10 };
   const otherUsers = { started: 9, ended: 9, failures: { econnreset: 1 } };
   testRuns([

@@ -14,6 +14,7 @@ const PATHS = ['rss', 'heapUsed', 'external', 'cpuMicroseconds', 'pid'];
 const SHOWN = [
   // Options of the plugin.
   ...['room', 'clients', 'counts.0', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
+  ...['event', 'from', 'counter'].map((key) => `counts.0.${key}`),
   ...['delivery.audience.event', 'delivery.audience.client', 'delivery.publish.emit.0', 'fault.command.0'],
   ...['workers', 'layers.x'].flatMap((part) =>
     [

@@ -18,14 +18,16 @@ type Find = (
 ) => Found;
 
 export const ownEvent: Check[] = [
-  check('EVENT_COUNTS_DIFFER', ({ eventCounts }) =>
+  check('EVENT_COUNTS_DIFFER', ({ eventCounts }, { eventCounts: { counters = {} } = {} }) =>
     eventCounts
-      .filter(({ most, missingAtLeast }) => most === 0 || missingAtLeast > 0)
-      .map(({ event, receivers, most, fewest, missingAtLeast }) => ({
+      .filter(({ event, most, missingAtLeast }) => most === 0 || missingAtLeast > 0 || counters[event] === null)
+      .map(({ event, receivers, sent, most, fewest, missingAtLeast }) => ({
         message:
           most === 0
             ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
-            : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
+            : counters[event] === null && missingAtLeast === 0
+              ? `the copies of \`${event}\` have nothing to be compared with: no page of \`workers.prometheus\` has its \`counter\``
+              : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`${sent === null ? '' : `, of ${counted(sent, 'message')}`}: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
         ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
         values: valuesOf({
           ...{ 'connections counted': receivers, 'most copies': most },

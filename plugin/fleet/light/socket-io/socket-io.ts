@@ -34,7 +34,7 @@ export class SocketIoConnection extends SocketIoReader {
   /** Sends an event; discards it if the namespace is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     if (this.state !== 'open' || !this.namespaces.includes(namespace)) return;
-    this.traffic.sent++;
+    this.traffic.emits(event);
     this.sendMessages(
       this.shared.codec.encode({ type: PacketType.EVENT, nsp: namespace, data: [event, ...args], id: ackId }),
     );
@@ -42,7 +42,7 @@ export class SocketIoConnection extends SocketIoReader {
 
   repeat(message: RepeatedMessage, ackId?: number): boolean {
     if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
-    this.traffic.sent++;
+    this.traffic.emits(message.event);
     const prepared = preparedOf(this.shared.codec, message);
     // Compressed bytes differ between connections.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));

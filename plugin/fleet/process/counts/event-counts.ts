@@ -1,46 +1,60 @@
 /** Counts events without ids: how many copies each connection got between two readings. */
 
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
-import type { EventCounts } from '../../../../protocol/link/time-series.ts';
+import type { CountedEvent, EventCounts } from '../../../../protocol/link/time-series.ts';
 
-/** Copies that one connection got, by event; created only if the run counts events. */
+/** Copies that one connection got, and messages that it sent; created only if the run counts events. */
 export class EventCounter {
-  readonly #names: readonly string[];
+  readonly #events: readonly CountedEvent[];
+  /** Copies by index of the event, then messages. */
   readonly #counts: Uint32Array;
-  /** Counts at the last reading; undefined if the connection was not open for all of the time since then. */
+  /** Counts at the last reading. */
   #before: Uint32Array | undefined;
+  /** Whether the connection was open all the time since then. */
+  #isWhole = false;
 
-  constructor(names: readonly string[]) {
-    this.#names = names;
-    this.#counts = new Uint32Array(names.length);
+  constructor(events: readonly CountedEvent[]) {
+    this.#events = events;
+    this.#counts = new Uint32Array(2 * events.length);
   }
 
   count(name: string): void {
-    const index = this.#names.indexOf(name);
-    if (index >= 0) this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    for (const [index, { event }] of this.#events.entries()) if (event === name) this.#add(index);
+  }
+
+  sent(name: string): void {
+    for (const [index, { from }] of this.#events.entries()) if (from === name) this.#add(index + this.#events.length);
+  }
+
+  #add(index: number): void {
+    this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
   /** The connection dropped: it may have missed copies. */
   interrupt(): void {
-    this.#before = undefined;
+    this.#isWhole = false;
   }
 
-  /** @returns copies since the last reading, by index of the event; undefined without a whole interval */
-  take(): number[] | undefined {
-    const before = this.#before;
+  /** Reads the counts since the last reading. */
+  take(): { counts: number[]; isWhole: boolean } {
+    const [before, isWhole] = [this.#before, this.#isWhole];
     this.#before = this.#counts.slice();
-    return before && Array.from(this.#counts, (count, index) => count - (before[index] ?? 0));
+    this.#isWhole = true;
+    return { counts: Array.from(this.#counts, (count, index) => count - (before?.[index] ?? 0)), isWhole };
   }
 }
 
-/** @param counters of the open connections @returns how many connections got how many copies of each event */
-export function readEventCounts(names: readonly string[], counters: Iterable<EventCounter>): EventCounts[] {
-  const byCount = names.map(() => new Map<number, number>());
-  for (const counter of counters) {
-    for (const [index, copies] of (counter.take() ?? []).entries()) {
-      const counts = byCount[index] as Map<number, number>;
-      counts.set(copies, getOrAdd(counts, copies, () => 0) + 1);
+/** @param counters of the open connections @returns how many connections got and sent how many of each event */
+export function readEventCounts(events: readonly CountedEvent[], counters: Iterable<EventCounter>): EventCounts[] {
+  const taken = [...counters].map((counter) => counter.take());
+  return events.map(({ event }, index) => {
+    const byCount = new Map<string, { copies: number; sent: number; of: number }>();
+    let allSent = 0;
+    for (const { counts, isWhole } of taken) {
+      const [copies = 0, sent = 0] = [counts[index], counts[index + events.length]];
+      allSent += sent;
+      if (isWhole) getOrAdd(byCount, `${copies} ${sent}`, () => ({ copies, sent, of: 0 })).of++;
     }
-  }
-  return names.map((event, index) => ({ event, byCount: [...(byCount[index] as Map<number, number>)] }));
+    return { event, sent: allSent, byCount: [...byCount.values()].map(({ copies, sent, of }) => [copies, sent, of]) };
+  });
 }
