@@ -153,7 +153,7 @@ export class Conductor {
     await counting?.end();
     if (messages) {
       await endMessages(this.#context);
-      await measureWithoutMessages(this.#context);
+      if (!this.#leaving) await measureWithoutMessages(this.#context);
     }
     // Not comparable if a fault replaced processes, or if the connections of waves have closed.
     if (!fault && !config.overTime) await measureStandstill(this.#context);

@@ -1,18 +1,22 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { percentilesText, tailOf } from '../model/names.ts';
-import { integer, percentOf } from '../text/format.ts';
+import { counted, integer, percentOf } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
 
 export function messageLines({ messages: found }: Result): Line[] {
-  if (found === null) return [];
-  const { ackMs, answered, acknowledged, sent, unasked } = found;
-  if (!ackMs || answered === null) return [];
-  const { ms, percentile } = tailOf(ackMs);
+  if (found === null || found.sent === 0) return [];
+  const { ackMs, outsideAckMs, answered, acknowledged, sent, unasked } = found;
   const asked = sent - unasked;
-  const all = `${answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of the`} client messages`;
+  if (answered === null) return [{ text: `${counted(sent, 'client message')} sent` }];
+  const share = answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of`;
+  const all = `${share} ${counted(asked, 'client message')} acknowledged`;
+  const figure = figureOf('messages.answered', answered, `${integer(acknowledged)} of ${integer(asked)}`);
+  // Virtual users that leave have no hold.
+  if (!ackMs) return [{ text: outsideAckMs ? `${all}: ${percentilesText(outsideAckMs)}` : all, figure }];
+  const { ms, percentile } = tailOf(ackMs);
   return [
     {
-      text: `${all} acknowledged: ${percentilesText(ackMs)}`,
+      text: `${all}: ${percentilesText(ackMs)}`,
       figure: figureOf(
         `messages.ackMs.${percentile}`,
         ms,
@@ -20,9 +24,6 @@ export function messageLines({ messages: found }: Result): Line[] {
         `Time to acknowledgement ${percentile}`,
       ),
     },
-    {
-      text: null,
-      figure: figureOf('messages.answered', answered, `${integer(acknowledged)} of ${integer(asked)}`),
-    },
+    { text: null, figure },
   ];
 }

@@ -9,7 +9,8 @@ import { assertGood } from '../helpers/run.ts';
 const USERS = 60;
 const PHASES = [{ duration: 3, arrivalRate: USERS / 3 }];
 const DELIVERY = { event: 'said', id: '$.0.id', join: 'enter' };
-/** Variables of each user. */
+const BATCHES = { every: { seconds: 0.5, emit: { channel: 'event_batch', data: { type: 'a' } }, acknowledge: true } };
+/** Of each user. */
 const VARIABLES = Array.from({ length: USERS }, (_, index) => ({ me: `user-${index}` }));
 const FLOW = [
   { emit: ['enter', 'hall'], acknowledge: {} },
@@ -85,13 +86,14 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.ok(lost > 0.3 * counts.skipped && lost <= counts.skipped, `${lost} of ${counts.skipped}\n${output}`);
   });
 
-  it('sends its own broadcasts to the current members of the room', async (t) => {
+  it('sends its own broadcasts to whoever is in the room, and counts the messages of the users', async (t) => {
     const { url, control } = await startApp(t);
-    const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { think: 3 }];
+    const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, BATCHES, { think: 3 }];
     const options = { control, broadcasts: { count: 8, interval: 0.2 } };
     const { result, output } = await goodInProcess(script(url, options, flow));
     assert.deepEqual([result.delivery?.broadcasts, result.delivery?.coverage], [8, 1], output);
     assert.ok((result.delivery?.expected ?? 0) > 8, output);
     assert.deepEqual(result.connections.lost, {}, output);
+    assert.match(output.replace(/\s+/g, ' '), /(all|% of) \d+ client messages acknowledged: p50/);
   });
 });

@@ -283,7 +283,7 @@ export class Measurements {
     this.expectedAtOnce = load.stays ? load.connectionsAtOnce : null;
     this.configuredRatePerSec = load.ratePerSec;
     this.usersLeave = usersLeave;
-    if (load.messages.length > 0 && !usersLeave)
+    if (load.messages.length > 0)
       this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
