@@ -4,6 +4,7 @@ import { Unsupported } from '../../run/receivers/explain-failure.ts';
 import { badOption } from '../command.ts';
 import { waitingFor } from '../own-process.ts';
 import { forgetAsked } from './credentials.ts';
+import { DEFAULT_PATH } from './har/recorded-connections.ts';
 import { requireSupported } from './listen.ts';
 import { type Answers, optionsSchema } from './options.ts';
 import { NotAdmitted } from './refusals.ts';
@@ -11,8 +12,7 @@ import { NotAdmitted } from './refusals.ts';
 const LOGINS = ['none', 'token', 'jwt', 'cookie', 'event', 'query', 'header'] as const;
 
 /** Where the handshake carries the token of a login. */
-const PLACES = ['auth', 'header'] as const;
-const DEFAULT_PATH = '/socket.io/';
+const PLACES = ['auth', 'header', 'query'] as const;
 
 type Name =
   | 'url'
@@ -69,7 +69,7 @@ const QUESTIONS: Question[] = [
   { name: 'tokenPath', text: 'Where its answer has the token', usual: '$.token', if: isLogin('jwt') },
   {
     name: 'tokenPlace',
-    text: 'Where the handshake carries it: auth (`auth.token`); header (`Authorization: Bearer`)',
+    text: 'Where the handshake carries it: auth (`auth.token`); header (`Authorization: Bearer`); query (`?token=`)',
     usual: 'auth',
     choices: PLACES,
     if: isLogin('jwt'),
@@ -126,11 +126,13 @@ export class Interview {
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
     if (unsure) Object.assign(this.#texts, unsure);
     const all = unsure ? (Object.keys(unsure) as Name[]) : [...FIRST, ...QUESTIONS].map(({ name }) => name);
-    // Most servers have the usual path: it is asked for where that fails.
+    // Most servers have the usual path, and take a token in `auth`: these are asked for where that fails.
     this.#open = new Set(
       all.filter(
         (name) =>
-          name !== 'path' && given[name as keyof Answers] === undefined && !(hasLogin && LOGIN_NAMES.includes(name)),
+          !['path', 'tokenPlace'].includes(name) &&
+          given[name as keyof Answers] === undefined &&
+          !(hasLogin && LOGIN_NAMES.includes(name)),
       ),
     );
   }
@@ -141,13 +143,14 @@ export class Interview {
    */
   async until<T>(use: (answers: Answers, needsEvent: boolean) => Promise<T>): Promise<T> {
     const askable = new Set(this.#open);
+    if (askable.has('login')) askable.add('tokenPlace');
     if (askable.has('url') && this.#given.path === undefined) askable.add('path');
     for (;;) {
       const answers = await answering(() => this.#ask());
       try {
         return await use(answers, this.#needsEvent);
       } catch (error) {
-        const wrong = concerned(error).filter((name) => askable.has(name));
+        const wrong = concerned(error, this.#texts).filter((name) => askable.has(name));
         if (wrong.length === 0) throw error;
         console.log(`\n${describeError(error)}\nThe other answers are kept. Ctrl-C ends.`);
         if (wrong.includes('emit') && !wrong.includes('login')) {
@@ -226,16 +229,20 @@ export class Interview {
     const post = { url, [login === 'cookie' ? 'form' : 'json']: JSON.parse(fields) };
     const capture = { json, as: 'token' };
     if (login === 'cookie') return { ...all, login: JSON.stringify({ post }) };
+    const inQuery = (text?: string) => ({ url: withQuery(String(all.url ?? this.#given.url), text) });
+    const token = '{"token": "{{ token }}"}';
     if (login === 'jwt') {
-      const carried =
-        tokenPlace === 'header'
-          ? { headers: '{"Authorization": "Bearer {{ token }}"}' }
-          : { auth: '{"token": "{{ token }}"}' };
+      const places = {
+        auth: () => ({ auth: token }),
+        header: () => ({ headers: '{"Authorization": "Bearer {{ token }}"}' }),
+        query: () => inQuery(token),
+      };
+      const carried = places[(tokenPlace ?? 'auth') as (typeof PLACES)[number]]();
       return { ...all, login: JSON.stringify({ post: { ...post, capture } }), ...carried };
     }
     if (login === 'token') return { ...all, auth: values };
     if (login === 'header') return { ...all, headers: values };
-    return login === 'query' ? { ...all, url: withQuery(String(all.url ?? this.#given.url), values) } : all;
+    return login === 'query' ? { ...all, ...inQuery(values) } : all;
   }
 }
 
@@ -246,13 +253,14 @@ function withQuery(url: string, values = '{}'): string {
 }
 
 /** @returns the questions whose answers can be the cause of a failure */
-function concerned(error: unknown): Name[] {
+function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
   if (!(error instanceof CapacityError) || error instanceof Unsupported) return [];
   if (error.code === 'EVENT_NOT_FOUND') return ['emit', 'publish'];
   if (error.code === 'PUBLISHER_CLOSED') return ['publish'];
   if (error instanceof NotAdmitted) {
     if (error.step === 'failed_capture') return ['tokenPath'];
-    return error.step === 'failed_request' ? ['loginPath', 'fields'] : LOGIN_NAMES;
+    if (error.step === 'failed_request') return ['loginPath', 'fields'];
+    return login === 'jwt' && error.step === undefined && tokenPlace === undefined ? ['tokenPlace'] : LOGIN_NAMES;
   }
   return error.code === 'TARGET_UNREACHABLE' ? ['url', 'path'] : [];
 }

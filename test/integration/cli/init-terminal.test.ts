@@ -102,7 +102,6 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [/Path of the login.*\/auth\/login/, ''],
       [/What the login sends/, '{"username": "ann"}'],
       [/Where its answer has the token/, ''],
-      [/Where the handshake carries it/, ''],
       [EMIT, ''],
       [PUBLISH, '["say", {"id": "$id"}]'],
       [/the answer has: accessToken, user \(id\)[\s\S]*Where its answer has the token/, '$.accessToken'],
@@ -115,14 +114,12 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
   });
 
-  it('asks where the token of a login goes, again if the server refuses it', async (t) => {
+  it('asks where the token of a login goes if the server refuses it, and then for all of the login', async (t) => {
     const chat = (io: Server) => {
       io.httpServer.prependListener('request', (request, response) => {
         if (request.url === '/login') response.end(JSON.stringify({ token: 'j-1' }));
       });
-      const isAllowed = ({ headers }: { headers: { authorization?: string } }) =>
-        headers.authorization === 'Bearer j-1';
-      io.use(({ handshake }, next) => next(isAllowed(handshake) ? undefined : new Error('no token')));
+      io.use(({ handshake: { query } }, next) => next(query.token === 'j-1' ? undefined : new Error('no token')));
       io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
     };
     const answers: Answer[] = [
@@ -131,22 +128,19 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [/Path of the login/, `${CLEAR_LINE}/login`],
       [/What the login sends/, '{"username": "ann"}'],
       [/Where its answer has the token/, ''],
-      [/Where the handshake carries it/, ''],
       [EMIT, '["say", "$id"]'],
       [/"\$id" belongs to what makes the server send/, CLEAR_LINE],
       [PUBLISH, '["say", {"id": "$id"}]'],
+      [/no token[\s\S]*Where the handshake carries it/, 'header'],
       [/no token[\s\S]*How a client logs in/, ''],
       [/Path of the login/, ''],
       [/What the login sends/, ''],
       [/Where its answer has the token/, ''],
-      [/Where the handshake carries it/, 'header'],
+      [/Where the handshake carries it/, `${CLEAR_LINE}query`],
     ];
     const { code, shown, left, flow } = await initOnTerminal(t, chat, answers);
     assert.deepEqual([code, left], [0, []], shown);
-    assert.deepEqual(flow?.slice(1), [
-      { connect: { headers: { Authorization: 'Bearer {{ token }}' } } },
-      { hold: true },
-    ]);
+    assert.deepEqual(flow?.slice(1), [{ connect: { query: { token: '{{ token }}' } } }, { hold: true }]);
   });
 
   it('asks for the path where the usual one has no Socket.IO server', async (t) => {

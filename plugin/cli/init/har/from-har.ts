@@ -10,7 +10,7 @@ import type { Answers } from '../options.ts';
 import type { Starter } from '../starter-scenario.ts';
 import { type Echo, echoesIn } from './echoes.ts';
 import { type HarEntry, literal, readHar } from './har-file.ts';
-import { connectionsIn, type RecordedConnection, type RecordedPacket } from './recorded-connections.ts';
+import { connectionsIn, DEFAULT_PATH, type RecordedConnection, type RecordedPacket } from './recorded-connections.ts';
 import {
   CLOCK_MS,
   cookieOrigins,
@@ -43,7 +43,6 @@ export interface Recording {
 const MAX_REPEATED = 10;
 const MAX_STEPS = 30;
 const MAX_NOTE_LENGTH = 500;
-const DEFAULT_PATH = '/socket.io/';
 const JWT = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]*$/;
 
 /**

@@ -31,7 +31,8 @@ export interface RecordedConnection {
   undecodable: number;
 }
 
-const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
+export const DEFAULT_PATH = '/socket.io/';
+export const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
 const MESSAGE = '4';
 const SEPARATOR = '\x1e';
 const KINDS: Partial<Record<PacketType, RecordedPacket['kind']>> = {
