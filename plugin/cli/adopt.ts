@@ -26,7 +26,7 @@ export function addAdopt(program: Command): void {
   const command = program
     .command('adopt')
     .description(
-      'Writes a scenario that is measured, from one for artillery-engine-socketio-v3 or Artillery’s own engine, and explains each change.',
+      'Writes a scenario that is measured, from one for artillery-engine-socketio-v3 or Artillery’s own engines, also frames such as 42["join"], and explains each change.',
     )
     .argument('<scenario>', 'an Artillery scenario, as YAML or JSON')
     .option('--out <file>', 'the file to write (default: chat.capacity.yml beside chat.yml)')

@@ -6,6 +6,7 @@ import { connectionShape } from '../../script/options/connect-options.ts';
 import { ENGINE_PATH } from '../../script/options/rewrites.ts';
 import { ENGINE, PLUGIN, type Scenario } from '../../script/script.ts';
 import type { Draft } from './draft.ts';
+import { readFrames } from './websocket-frames.ts';
 
 /** Artillery's own engine, and `artillery-engine-socketio-v3`. */
 const OTHER_ENGINES = ['socketio', 'socketio-v3'];
@@ -16,6 +17,7 @@ const MILLISECONDS_FROM = 1000;
 
 /** @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
 export function changeEngine(draft: Draft): void {
+  const spoken = readFrames(draft);
   const { config, scenarios } = draft.scenario();
   const engines = Object(config.engines) as Record<string, unknown>;
   const isOther = (engine: unknown) => OTHER_ENGINES.includes(String(engine));
@@ -23,12 +25,13 @@ export function changeEngine(draft: Draft): void {
     ...(isOther(config.engine) ? [['config', 'engine']] : []),
     ...scenarios.flatMap((scenario, index) => {
       const { engine = config.engine } = scenario;
-      const isOwn = isOther(scenario.engine) || (engine === undefined && hasSocketSteps(scenario));
+      const isOwn =
+        spoken.includes(index) || isOther(scenario.engine) || (engine === undefined && hasSocketSteps(scenario));
       return isOwn ? [['scenarios', index, 'engine']] : [];
     }),
   ];
   for (const [index, scenario] of scenarios.entries()) {
-    if ((scenario.engine ?? config.engine) !== undefined || hasSocketSteps(scenario)) continue;
+    if ((scenario.engine ?? config.engine) !== undefined || places.some(([, place]) => place === index)) continue;
     draft.set(['scenarios', index, 'engine'], 'http', 'Artillery sends HTTP requests without an engine');
   }
   for (const place of places)
@@ -38,7 +41,7 @@ export function changeEngine(draft: Draft): void {
   const before = Object.assign({}, ...old.map((engine) => engines[engine]).map(Object), Object(config['socketio-v3']));
   const options = { ...before, ...Object(engines[ENGINE]) };
   const known = { ...Object(config.socketio), ...options };
-  if (places.length > 0 && !('transports' in known || 'upgrade' in known))
+  if (places.length > spoken.length && !('transports' in known || 'upgrade' in known))
     options.transports = ['polling', 'websocket'];
   // In the options of `socket.io-client`, it is the time to connect.
   if (typeof known.timeout === 'number' && known.timeout >= MILLISECONDS_FROM) {
@@ -55,7 +58,10 @@ export function changeEngine(draft: Draft): void {
   if (!isDeepStrictEqual(engines[ENGINE], options)) {
     const line = draft.document.lineOf(ENGINE_PATH);
     if (!first || !isDeepStrictEqual(Object(engines[first]), options)) draft.document.set(ENGINE_PATH, options);
-    const why = 'the clients connect as before: polling first, unless the options say otherwise';
+    const why =
+      places.length > spoken.length
+        ? 'the clients connect as before: polling first, unless the options say otherwise'
+        : 'Artillery loads the engines that stand here';
     draft.changes.push({ line, before: first ? { [first]: engines[first] } : {}, after: { [ENGINE]: options }, why });
   }
   if (!(PLUGIN in Object(config.plugins))) draft.set(['config', 'plugins', PLUGIN], {}, 'the plugin measures the run');

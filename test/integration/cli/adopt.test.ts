@@ -100,6 +100,28 @@ scenarios:
   assert.match(said, /line {3}8 .*without quotes, YAML takes a template for a map/);
 });
 
+it('turns frames of Socket.IO’s protocol into steps', async (t) => {
+  const flow = [
+    { connect: { url: 'ws://127.0.0.1:1/socket.io/?EIO=4&transport=websocket&room=a' } },
+    { send: '40/chat,{"token":"x"}' },
+    { send: '42/chat,["join",{"room":8}]' },
+    { loop: [{ send: { payload: '421["say", {{ word }}]' } }, { send: 2 }, { think: 1 }], count: 2 },
+    { send: 'hello' },
+    { send: 41 },
+  ];
+  const config = { ...V3, target: 'ws://127.0.0.1:1/live?EIO=4&transport=websocket', variables: { word: ['a'] } };
+  const { said, script } = await accepted(t, { config, scenarios: [{ engine: 'ws', flow }] }, '--leave');
+  assert.deepEqual(script.scenarios[0].flow, [
+    { connect: { query: { room: 'a' }, namespace: '/chat', auth: { token: 'x' } } },
+    { emit: ['join', { room: 8 }], namespace: '/chat' },
+    { loop: [{ emit: ['say', '{{ word }}'], acknowledge: true }, { think: 1 }], count: 2 },
+    { disconnect: true },
+  ]);
+  const { target, engines } = script.config;
+  assert.deepEqual([target, engines['socketio-capacity']], ['http://127.0.0.1:1', { path: '/live' }]);
+  assert.match(said, /left out \{"send":"hello"\}/);
+});
+
 it('does not let users stay behind a loop that never ends', async (t) => {
   const scenarios = [{ engine: 'socketio-v3', flow: [{ loop: [{ emit: ['move'] }, { think: 1 }] }] }];
   const { said, script } = await adopt(t, { config: V3, scenarios }, '--hold');
@@ -167,6 +189,7 @@ it('never overwrites, and refuses what is no such scenario', async (t) => {
     [scenario, ['--out', '/tmp/other.yml'], /a file in the folder of the scenario/],
     [scenario, ['--hold', '--leave'], /exclude each other/],
     [{ config: V3, scenarios: [{ engine: 'ws', flow: [] }] }, [], /no scenario has the engine socketio or socketio-v3/],
+    [{ config: V3, scenarios: [{ flow: [{ connect: '/?EIO=3' }, { send: '42["a"]' }] }] }, [], /is Socket\.IO 2/],
     ['a: [1', [], /cannot be read/],
     ['- 1', [], /cannot be read/],
     ['a: &a [1]\nb: *c', [], /cannot be read/],
