@@ -10,7 +10,7 @@ const USERS = 60;
 const PHASES = [{ duration: 3, arrivalRate: USERS / 3 }];
 const DELIVERY = { event: 'said', id: '$.0.id', join: 'enter' };
 const BATCHES = { every: { seconds: 0.5, emit: { channel: 'event_batch', data: { type: 'a' } }, acknowledge: true } };
-/** Of each user. */
+/** Variables of each user. */
 const VARIABLES = Array.from({ length: USERS }, (_, index) => ({ me: `user-${index}` }));
 const FLOW = [
   { emit: ['enter', 'hall'], acknowledge: {} },
@@ -86,7 +86,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.ok(lost > 0.3 * counts.skipped && lost <= counts.skipped, `${lost} of ${counts.skipped}\n${output}`);
   });
 
-  it('sends its own broadcasts to whoever is in the room, and counts the messages of the users', async (t) => {
+  it('sends its own broadcasts to the current members of the room, and counts their messages', async (t) => {
     const { url, control } = await startApp(t);
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, BATCHES, { think: 3 }];
     const options = { control, broadcasts: { count: 8, interval: 0.2 } };
