@@ -42,7 +42,7 @@ export class RecordingSink implements ClientSink {
   onFailed: ClientSink['onFailed'] = ({ cause, message }) => this.#add({ on: 'failed', cause, message });
   onCopy: ClientSink['onCopy'] = (id, receivedAtUs, copy) =>
     this.#add({ on: 'copy', id, sentAt: copy.sentAt(), receivedAtUs });
-  onUnreadable: ClientSink['onUnreadable'] = (example) => this.#add({ on: 'unreadable', example });
+  onUnreadable: ClientSink['onUnreadable'] = (json) => this.#add({ on: 'unreadable', example: json?.() });
   onEvent: ClientSink['onEvent'] = (namespace, event, args) => this.#add({ on: 'event', namespace, event, args });
   onAck: ClientSink['onAck'] = (namespace, ackId, args) => this.#add({ on: 'ack', namespace, ackId, args });
   onUnknownAck: ClientSink['onUnknownAck'] = () => this.#add({ on: 'unknown ack' });

@@ -74,8 +74,8 @@ export interface ClientSink {
   onUpgradeFailed(failure: Failure): void;
   /** A copy of the counted event. @param id a number, if it is the wire contract's broadcast */
   onCopy(id: string | number, receivedAtUs: number, copy: Copy): void;
-  /** The counted event without an id. @param example what arrived; undefined if that is no JSON */
-  onUnreadable(example?: string): void;
+  /** The counted event without an id. @param json what arrived, during the report; undefined if that is no JSON */
+  onUnreadable(json?: () => string): void;
   /** An event whose name is in `client.interest`. */
   onEvent(namespace: string, event: string, args: unknown[]): void;
   /** The server's id: the client may have sent no message with it. */

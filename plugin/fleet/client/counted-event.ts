@@ -1,6 +1,7 @@
 /** The event whose copies the ledger counts: the wire contract's broadcast, or one of the server's own. */
 import { crc32 } from 'node:zlib';
 import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
+import { printable } from '../../../protocol/base/printable.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import { AUDIENCE, countedAs } from '../../../protocol/wire/rooms.ts';
 import type { ClientSink, Copy } from './client.ts';
@@ -61,6 +62,7 @@ export const BROADCAST: EventPlan = {
 /** Longer ids would fill the memory: all of them are kept. */
 const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
+const NO_ID = [undefined];
 
 /** Reports a copy that was decoded whole: every copy of the official client, and copies that cannot be read in place. */
 export function reportCopy(
@@ -68,15 +70,19 @@ export function reportCopy(
   sink: ClientSink,
   { namespace, args, atUs }: { namespace: string; args: unknown[]; atUs: number },
 ): void {
-  const ids = valuesAt(args, plan.id);
-  const rooms = plan.room && valuesAt(args, plan.room);
-  if (ids.length === 0) sink.onUnreadable(exampleOf(plan.event, args));
-  for (const [index, value] of ids.entries()) {
-    // Each of several ids can have its own room, or all share one.
-    const id = idIn(plan, { namespace, id: value, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] });
-    if (id === undefined) sink.onUnreadable(exampleOf(plan.event, args));
+  for (const [index, id] of idsIn(plan, namespace, args).entries()) {
+    if (id === undefined) sink.onUnreadable(() => jsonOf(plan, args));
     else sink.onCopy(id, atUs, new DecodedCopy(plan, args, index));
   }
+}
+
+/** @returns the ids of a copy, as of `idIn`; one that is undefined for a copy without any */
+export function idsIn(plan: EventPlan, namespace: string, args: unknown[]): (string | number | undefined)[] {
+  const ids = valuesAt(args, plan.id);
+  const rooms = plan.room && valuesAt(args, plan.room);
+  if (ids.length === 0) return NO_ID;
+  // Each of several ids can have its own room, or all share one.
+  return ids.map((id, index) => idIn(plan, { namespace, id, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] }));
 }
 
 /**
@@ -124,28 +130,32 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_ID_LENGTH ? value : undefined;
 }
 
-/** The received event, for an error message. */
-export function exampleOf(event: string, args: unknown[]): string {
-  const json = JSON.stringify([event, ...args], (_key, value) => (ArrayBuffer.isView(value) ? '(binary)' : value));
-  // A terminal must not obey what a server sends.
-  const text = json.replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd');
-  return text.length > MAX_EXAMPLE_LENGTH ? `${text.slice(0, MAX_EXAMPLE_LENGTH)}…` : text;
+/** @param json of a received event @returns its beginning, for an error message */
+export function exampleOf(json: string): string {
+  return printable(json, MAX_EXAMPLE_LENGTH);
 }
 
-class DecodedCopy implements Copy {
+/** The event as JSON, without binary data. */
+export function jsonOf({ event }: Pick<EventPlan, 'event'>, args: unknown[]): string {
+  return JSON.stringify([event, ...args], (_key, value) => (ArrayBuffer.isView(value) ? '(binary)' : value));
+}
+
+export class DecodedCopy implements Copy {
   readonly #plan: EventPlan;
   readonly #args: unknown[];
   readonly #index: number;
+  readonly #bytes: number | undefined;
 
-  /** @param index among the ids that it has */
-  constructor(plan: EventPlan, args: unknown[], index: number) {
+  /** @param index among the ids that it has @param bytes undefined if the length of the event's JSON is unknown */
+  constructor(plan: EventPlan, args: unknown[], index: number, bytes?: number) {
     this.#plan = plan;
     this.#args = args;
     this.#index = index;
+    this.#bytes = bytes;
   }
 
   bytes(): number {
-    return Buffer.byteLength(JSON.stringify([this.#plan.event, ...this.#args]));
+    return this.#bytes ?? Buffer.byteLength(JSON.stringify([this.#plan.event, ...this.#args]));
   }
 
   hasSize(size: number): boolean {

@@ -18,6 +18,8 @@ export class SeenEvent {
   receiver: object | undefined = undefined;
   readonly #text = Buffer.alloc(MAX_TEXT_BYTES);
   #length = 0;
+  /** What `#text` was kept for; undefined for a single event. */
+  #source: object | undefined = undefined;
 
   constructor(name: string) {
     this.name = name;
@@ -25,8 +27,14 @@ export class SeenEvent {
   }
 
   /** @param end of the packet `["name",…]`; what follows the name is kept */
-  keep(bytes: Buffer, start: number, end: number): void {
+  keep(bytes: Buffer, start: number, end: number, source?: object): void {
+    this.#source = source;
     this.#length = bytes.copy(this.#text, 0, Math.min(start, end), Math.max(start, end - 1));
+  }
+
+  /** Keeps the same bytes once. @param source of all of them */
+  keepOnce(source: object, bytes: Buffer, start: number, end: number): void {
+    if (this.#source !== source) this.keep(bytes, start, end, source);
   }
 
   /** @returns the beginning of the arguments as JSON, if the receiver got the last event of this name; else empty */
@@ -43,10 +51,15 @@ export class SeenEvents {
 
   /** @param json start of the packet's JSON */
   inPlace(bytes: Buffer, json: number, end: number): SeenEvent {
-    const event = this.#find(bytes, json, end) ?? this.named(nameIn(bytes, json, end));
+    const event = this.of(bytes, json, end);
     event.keep(bytes, json + event.head.length, end);
-    this.#last = event;
     return event;
+  }
+
+  /** @returns the entry of the event's name, which keeps its text */
+  of(bytes: Buffer, json: number, end: number): SeenEvent {
+    this.#last = this.#find(bytes, json, end) ?? this.named(nameIn(bytes, json, end));
+    return this.#last;
   }
 
   decoded(name: string, args: unknown[]): SeenEvent {

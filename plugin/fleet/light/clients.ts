@@ -1,11 +1,11 @@
 import type { Client, ClientOptions, ClientSink, RecoverableSession } from '../client/client.ts';
-import { BROADCAST, type EventPlan } from '../client/counted-event.ts';
-import { type SeenEvent, SeenEvents } from '../client/seen-events.ts';
+import type { EventPlan } from '../client/counted-event.ts';
+import { SeenEvents } from '../client/seen-events.ts';
 import { EventReader } from './in-place/event-reader.ts';
-import { PayloadCheck } from './in-place/payload-check.ts';
+import { KnownEvent } from './in-place/known-event.ts';
+import { isName, PayloadCheck } from './in-place/payload-check.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
-import { OffsetReader } from './socket-io/offset.ts';
 import type { SocketIoShared } from './socket-io/reader.ts';
 import { SocketIoConnection } from './socket-io/socket-io.ts';
 
@@ -13,20 +13,25 @@ import { SocketIoConnection } from './socket-io/socket-io.ts';
 export class LightClients extends ConnectionPool implements SocketIoShared {
   /** The server's parser. */
   readonly codec: PacketCodec;
-  /** The event that the ledger counts. */
-  readonly counted: EventPlan;
-  readonly inPlace: EventReader;
-  readonly checks = { events: PayloadCheck.ofEvents(), acknowledgements: PayloadCheck.ofAcknowledgements() };
-  readonly offsets = new OffsetReader();
+  readonly counted: EventPlan | undefined;
+  readonly inPlace: EventReader | undefined;
   readonly events = new SeenEvents();
-  readonly countedEvent: SeenEvent;
+  readonly checks = {
+    events: new PayloadCheck(([name, ...args], bytes, start, end) =>
+      isName(name)
+        ? new KnownEvent(name, args, end - start, this.events.of(bytes, start, end), this.counted)
+        : undefined,
+    ),
+    acknowledgements: new PayloadCheck((payload) => payload),
+  };
 
-  constructor(openWire?: ConnectionPool['dial'], codec: PacketCodec = officialCodec, counted: EventPlan = BROADCAST) {
+  /** @param counted the event that the ledger counts; undefined if there is no ledger */
+  constructor(openWire?: ConnectionPool['dial'], codec: PacketCodec = officialCodec, counted?: EventPlan) {
     super(openWire);
     this.codec = codec;
     this.counted = counted;
-    this.inPlace = new EventReader(counted);
-    this.countedEvent = this.events.named(counted.event);
+    this.inPlace = counted && new EventReader(counted);
+    if (counted) this.events.named(counted.event);
   }
 
   create(options: ClientOptions, sink: ClientSink, sessions?: readonly RecoverableSession[]): Client {

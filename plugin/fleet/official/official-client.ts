@@ -17,7 +17,7 @@ import {
   type RecoverableSession,
   type TransportState,
 } from '../client/client.ts';
-import { BROADCAST, type EventPlan, reportCopy } from '../client/counted-event.ts';
+import { type EventPlan, reportCopy } from '../client/counted-event.ts';
 import { type Failure, NO_UPGRADE, networkFailure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
 import { requireShallow } from '../client/nesting.ts';
 import type { RepeatedMessage } from '../client/repeated-message.ts';
@@ -49,7 +49,7 @@ export class OfficialClient implements Client {
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
-  readonly #counted: EventPlan;
+  readonly #counted: EventPlan | undefined;
   /** Sessions of the client before. */
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
@@ -70,7 +70,7 @@ export class OfficialClient implements Client {
   constructor(
     options: ClientOptions,
     sink: ClientSink,
-    counted: EventPlan = BROADCAST,
+    counted: EventPlan | undefined,
     former: readonly RecoverableSession[] = NO_SESSIONS,
   ) {
     this.#former = former;
@@ -268,7 +268,7 @@ export class OfficialClient implements Client {
     // First: the probe sends it back at once.
     if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
-    if (event === this.#counted.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });
+    if (event === this.#counted?.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });
     const { acknowledge } = this.#options;
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }

@@ -1,5 +1,6 @@
 /** Runs the commands of a fleet on the connections that it holds, in a fleet process or in that of the run. */
 import type { CreateClient } from '../client/client.ts';
+import { BROADCAST } from '../client/counted-event.ts';
 import { loadParser } from '../client/parser.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../fleet-messages.ts';
 import { ProcessState } from './process-state.ts';
@@ -67,19 +68,21 @@ export class Holder {
 /** Loads the official client only if it is used: it costs the memory that the light client saves. */
 async function loadClients({
   client,
+  ledger,
   ownEvent,
   countedEvents = [],
   defaults: { parser },
 }: FleetSettings): Promise<Clients> {
+  const counted = ledger ? (ownEvent ?? BROADCAST) : undefined;
   if (client === 'official') {
     const { OfficialClient } = await import('../official/official-client.ts');
-    const create: CreateClient = (options, sink, sessions) => new OfficialClient(options, sink, ownEvent, sessions);
+    const create: CreateClient = (options, sink, sessions) => new OfficialClient(options, sink, counted, sessions);
     return { create, close: () => {} };
   }
   const { LightClients } = await import('../light/clients.ts');
   const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
-  const light = new LightClients(undefined, codec, ownEvent);
+  const light = new LightClients(undefined, codec, counted);
   // Before the server sends so many names that further ones are not told apart.
   for (const { event } of countedEvents) light.events.named(event);
   return { create: light.create.bind(light), close: () => light.close() };

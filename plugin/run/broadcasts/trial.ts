@@ -3,7 +3,7 @@
 import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
-import { exampleOf, idOf, roomNames } from '../../fleet/client/counted-event.ts';
+import { exampleOf, idOf, jsonOf, roomNames } from '../../fleet/client/counted-event.ts';
 import { ANY } from '../../fleet/fleet-messages.ts';
 import type { Delivery } from '../../script/settings.ts';
 import { connectClient } from '../receivers/connect-client.ts';
@@ -81,7 +81,7 @@ async function listen(
       return;
     }
     const ids = valuesAt(args, path).map(idOf);
-    const example = exampleOf(event, args);
+    const example = exampleOf(jsonOf(delivery, args));
     if (ids.length === 0 || ids.includes(undefined)) arrived.reject(pathUnmatched(event, [path], example));
     else if (attempt?.publishers.givesIds && !ids.some((id) => publishedIds.has(id as string)))
       replaced = [example, findId(args, publishedIds)];

@@ -155,11 +155,12 @@ test('a report has the rooms at the start of the count, and ids beside the first
   assert.deepEqual(idsBeside(), []);
 });
 
-test('the first copy without an id is the example', () => {
+test('the first copy without an id is the example, and the only one that is described', () => {
   const { sightings } = processWith(1);
-  sightings.unmatched('first');
-  sightings.unmatched('second');
-  assert.equal(sightings.report().example, 'first');
+  sightings.unmatched(undefined);
+  sightings.unmatched(() => 'first\u001b');
+  sightings.unmatched(() => assert.fail());
+  assert.equal(sightings.report().example, 'first\\u{1b}');
 });
 
 test('the send time is that of the first copy, if it is a number or a text of bounded length', () => {

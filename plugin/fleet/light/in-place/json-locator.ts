@@ -28,6 +28,8 @@ export class JsonLocator {
   /** The value found last is `bytes[start, end)`. */
   start = 0;
   end = 0;
+  /** There is no value: `find` did not fail for a key with escapes. */
+  isMissing = false;
   readonly #steps: Step[];
 
   constructor(path: JsonPath) {
@@ -36,11 +38,15 @@ export class JsonLocator {
 
   /** @param at start of the JSON @returns false if there is no such value, or if its key is written with escapes */
   find(bytes: Buffer, at: number, end: number): boolean {
+    this.isMissing = false;
     let value = skipSpace(bytes, at, end);
     for (const step of this.#steps) {
       value =
         bytes[value] === OPEN_BRACE ? member(bytes, value, end, step.key) : element(bytes, value, end, step.index);
-      if (value < 0) return false;
+      if (value < 0) {
+        this.isMissing = value === NONE;
+        return false;
+      }
     }
     this.start = value;
     this.end = skipValue(bytes, value, end);
@@ -48,20 +54,25 @@ export class JsonLocator {
   }
 }
 
-/** Returns the start of the key's value, or -1. */
+const NONE = -1;
+const UNSURE = -2;
+
+/** Returns the start of the key's value; NONE, or UNSURE if a key has escapes. */
 function member(bytes: Buffer, open: number, end: number, key: Uint8Array): number {
+  let hasEscapes = false;
   let at = skipSpace(bytes, open + 1, end);
   while (at < end && bytes[at] === QUOTE) {
     const keyEnd = skipString(bytes, at, end);
     if (keyEnd < 0) return -1;
     const isMatch = isSame(bytes, at + 1, keyEnd - 1, key);
+    for (let letter = at; letter < keyEnd && !isMatch; letter++) if (bytes[letter] === BACKSLASH) hasEscapes = true;
     at = skipSpace(bytes, keyEnd, end);
     if (at >= end || bytes[at] !== COLON) return -1;
     at = skipSpace(bytes, at + 1, end);
-    if (isMatch) return at < end ? at : -1;
+    if (isMatch) return at < end ? at : UNSURE;
     at = next(bytes, at, end);
   }
-  return -1;
+  return hasEscapes ? UNSURE : NONE;
 }
 
 /** Returns the start of the element, or -1. */
@@ -107,7 +118,7 @@ function skipValue(bytes: Buffer, start: number, end: number): number {
 }
 
 /** Returns the end of the string, after its quote, or -1. */
-export function skipString(bytes: Buffer, open: number, end: number): number {
+function skipString(bytes: Buffer, open: number, end: number): number {
   let at = open + 1;
   const near = Math.min(end, at + SHORT_BYTES);
   for (; at < near; at++) {

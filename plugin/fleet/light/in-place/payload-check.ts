@@ -1,7 +1,7 @@
 /**
- * Checks payloads that are not decoded, as socket.io-parser does: a JSON list that, for an event, begins with a name. Only the first copy
- * of a broadcast is parsed; copies with the same bytes are compared natively. If all copies differ, parsing would use too much of the
- * generator's CPU, so above a rate only the brackets at both ends are checked.
+ * Checks payloads as socket.io-parser does: a JSON list that, for an event, begins with a name. Only the first copy of a broadcast is
+ * parsed; copies with the same bytes are compared natively. If all copies differ, parsing would use too much of the generator's CPU, so
+ * above a rate only the brackets at both ends are checked.
  */
 
 /** Number of payloads kept, because copies of concurrent broadcasts arrive interleaved. */
@@ -16,43 +16,52 @@ const CLOSING = ']'.charCodeAt(0);
 /** Names that socket.io-client itself emits. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
-interface KnownPayload {
+interface KnownPayload<Reading> {
   bytes: Buffer;
   /** Length of the payload in `bytes`. */
   length: number;
+  /** Undefined before the first payload. */
+  reading: Reading | undefined;
 }
 
-export class PayloadCheck {
-  readonly #isValid: (payload: unknown) => boolean;
-  readonly #known = Array.from({ length: MAX_KNOWN }, (): KnownPayload => ({ bytes: Buffer.alloc(0), length: 0 }));
+/** @param bytes of the payload: `bytes[start, end)` @returns what is kept of it; undefined if it is invalid */
+type Read<Reading> = (payload: unknown[], bytes: Buffer, start: number, end: number) => Reading | undefined;
+
+export class PayloadCheck<Reading extends object> {
+  readonly #read: Read<Reading>;
+  readonly #known = Array.from(
+    { length: MAX_KNOWN },
+    (): KnownPayload<Reading> => ({ bytes: Buffer.alloc(0), length: 0, reading: undefined }),
+  );
   #last = 0;
   #second = 0;
   #parsedBytes = 0;
 
-  private constructor(isValid: (payload: unknown) => boolean) {
-    this.#isValid = isValid;
+  constructor(read: Read<Reading>) {
+    this.#read = read;
   }
 
-  static ofEvents(): PayloadCheck {
-    return new PayloadCheck((payload) => Array.isArray(payload) && isName(payload[0]));
-  }
-
-  static ofAcknowledgements(): PayloadCheck {
-    return new PayloadCheck(Array.isArray);
-  }
-
-  /** @param start start of the JSON; a packet without JSON passes, as in socket.io-parser */
-  passes(bytes: Buffer, start: number, end: number): boolean {
-    if (start >= end || this.#isKnown(bytes, start, end)) return true;
-    if (this.#isOverRate(end - start)) return isEnd(bytes[start], OPENING) && isEnd(bytes[end - 1], CLOSING);
-    let isValid = false;
+  /**
+   * @param start start of the JSON; a packet without JSON is valid, as in socket.io-parser
+   * @returns what was read of these bytes; `unread` if they were not parsed
+   */
+  check(bytes: Buffer, start: number, end: number): Reading | 'unread' | 'invalid' {
+    if (start >= end) return 'unread';
+    const known = this.#find(bytes, start, end);
+    if (known !== undefined) return known;
+    if (this.#isOverRate(end - start)) {
+      return isEnd(bytes[start], OPENING) && isEnd(bytes[end - 1], CLOSING) ? 'unread' : 'invalid';
+    }
+    let reading: Reading | undefined;
     try {
-      isValid = this.#isValid(JSON.parse(bytes.toString('utf8', start, end)));
+      const payload = JSON.parse(bytes.toString('utf8', start, end));
+      if (Array.isArray(payload)) reading = this.#read(payload, bytes, start, end);
     } catch {
       // Not JSON.
     }
-    if (isValid) this.#keep(bytes, start, end);
-    return isValid;
+    if (reading === undefined) return 'invalid';
+    this.#keep(bytes, start, end, reading);
+    return reading;
   }
 
   #isOverRate(sizeBytes: number): boolean {
@@ -63,30 +72,32 @@ export class PayloadCheck {
     return this.#parsedBytes > MAX_PARSED_BYTES_PER_SEC;
   }
 
-  #isKnown(bytes: Buffer, start: number, end: number): boolean {
+  #find(bytes: Buffer, start: number, end: number): Reading | undefined {
     const length = end - start;
     for (let offset = 0; offset < MAX_KNOWN; offset++) {
       const at = (this.#last + offset) % MAX_KNOWN;
-      const known = this.#known[at] as KnownPayload;
+      const known = this.#known[at] as KnownPayload<Reading>;
       if (known.length !== length || bytes.compare(known.bytes, 0, length, start, end) !== 0) continue;
       this.#last = at;
-      return true;
+      return known.reading;
     }
-    return false;
+    return undefined;
   }
 
-  #keep(bytes: Buffer, start: number, end: number): void {
+  #keep(bytes: Buffer, start: number, end: number, reading: Reading): void {
     const length = end - start;
     if (length > MAX_KNOWN_BYTES) return;
     this.#last = (this.#last + 1) % MAX_KNOWN;
-    const known = this.#known[this.#last] as KnownPayload;
+    const known = this.#known[this.#last] as KnownPayload<Reading>;
     if (known.bytes.length < length) known.bytes = Buffer.allocUnsafeSlow(length);
     bytes.copy(known.bytes, 0, start, end);
     known.length = length;
+    known.reading = reading;
   }
 }
 
-function isName(name: unknown): boolean {
+/** @returns whether the value can be the name of an event */
+export function isName(name: unknown): boolean {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.includes(name));
 }
 

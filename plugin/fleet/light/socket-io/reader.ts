@@ -13,26 +13,25 @@ import {
 } from '../../client/client.ts';
 import type { EventPlan } from '../../client/counted-event.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
-import type { SeenEvent, SeenEvents } from '../../client/seen-events.ts';
+import type { SeenEvents } from '../../client/seen-events.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/engine-io-handshake.ts';
-import type { AttachedCopy, EventReader } from '../in-place/event-reader.ts';
+import type { AttachedCopy } from '../in-place/attached-copy.ts';
+import type { EventReader } from '../in-place/event-reader.ts';
+import type { KnownEvent } from '../in-place/known-event.ts';
 import type { PayloadCheck } from '../in-place/payload-check.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { socketIoError } from '../protocol-error.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
-import type { OffsetReader } from './offset.ts';
-import { ackRequest, eventName, matches, mayHaveHead, namespaceOf, skipHead } from './packet-head.ts';
+import { ackRequest, eventName, matches, namespaceOf, offsetIn, skipHead } from './packet-head.ts';
 
 export interface SocketIoShared extends ConnectionPool {
-  readonly counted: EventPlan;
-  readonly inPlace: EventReader;
-  readonly checks: { readonly events: PayloadCheck; readonly acknowledgements: PayloadCheck };
+  /** The event that the ledger counts, and its reader; undefined if there is no ledger. */
+  readonly counted: EventPlan | undefined;
+  readonly inPlace: EventReader | undefined;
+  readonly checks: { readonly events: PayloadCheck<KnownEvent>; readonly acknowledgements: PayloadCheck<unknown[]> };
   readonly codec: PacketCodec;
-  readonly offsets: OffsetReader;
   readonly events: SeenEvents;
-  /** Entry of the event `counted`. */
-  readonly countedEvent: SeenEvent;
 }
 
 /** A packet that waits for attachments. */
@@ -77,53 +76,59 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   protected abstract acknowledge(request: { namespace: string; id: number } | undefined): void;
 
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
-    const isEvent = start < end && bytes[start] === EVENT && this.#unfinished === undefined;
-    const { codec, counted, inPlace, receivedAtUs } = this.shared;
+    const { hasPlainEvents } = this.shared.codec;
     if (this.#awaited !== undefined) throw socketIoError('text in place of an attachment');
-    if (start >= end && codec.hasPlainEvents) throw socketIoError('an empty message');
-    if (this.#isPlainAck(bytes, start, end)) return;
-    if (!isEvent || !codec.hasPlainEvents) {
-      if (!this.#awaitsAttachment(bytes, start, end)) this.#decode(decodeText(bytes, start, end));
-      return;
+    if (start >= end && hasPlainEvents) throw socketIoError('an empty message');
+    if (hasPlainEvents && bytes[start] === EVENT && this.#unfinished === undefined)
+      this.#onPlainEvent(bytes, start, end);
+    else if (!this.#isPlainAck(bytes, start, end) && !this.#awaitsAttachment(bytes, start, end)) {
+      this.#decode(decodeText(bytes, start, end));
     }
-    if (!this.#isReadable(bytes, start + 1, end)) this.#decodeUnreadable(bytes, start, end);
-    else if (inPlace.report(this.sink, bytes, start + 1, end, receivedAtUs)) {
-      this.traffic.receives(this.shared.countedEvent);
-      const isWanted = this.interest?.has(counted.event) === true && this.isReading;
-      if (isWanted) this.#decode(decodeText(bytes, start, end), true);
-      else this.#handleUndecoded(bytes, start + 1, end);
-    } else this.#onOtherEvent(bytes, start, end);
   }
 
-  #isReadable(bytes: Buffer, start: number, end: number): boolean {
-    return this.shared.checks.events.passes(bytes, skipHead(bytes, start, end), end);
+  #onPlainEvent(bytes: Buffer, start: number, end: number): void {
+    const json = skipHead(bytes, start + 1, end);
+    const event = this.shared.checks.events.check(bytes, json, end);
+    if (event === 'invalid') this.#decodeInvalid(bytes, start, json, end);
+    else if (event === 'unread') this.#onUnread(bytes, start, json, end);
+    else {
+      if (event.isCounted) event.report(this.sink, namespaceOf(bytes, start + 1, end), this.shared.receivedAtUs);
+      this.traffic.receives(event.seen);
+      event.remember(bytes, json, end);
+      const isWanted = this.interest?.has(event.name) === true && this.isReading;
+      if (isWanted) this.#decode(decodeText(bytes, start, end), true);
+      else this.#handleUndecoded(bytes, start + 1, json, end, event);
+    }
   }
 
   /** Decodes an event that failed the check; if socket.io-client could not parse it either, the error closes the connection. */
-  #decodeUnreadable(bytes: Buffer, start: number, end: number): void {
+  #decodeInvalid(bytes: Buffer, start: number, json: number, end: number): void {
     try {
       this.#decode(decodeText(bytes, start, end));
     } catch (error) {
-      if (mayHaveHead(this.shared.inPlace.head, bytes, start + 1, end)) this.sink.onUnreadable();
+      if (this.shared.inPlace?.mayCount(bytes, json, end)) this.sink.onUnreadable();
       throw error;
     }
   }
 
-  #onOtherEvent(bytes: Buffer, start: number, end: number): void {
-    const { events, inPlace } = this.shared;
-    this.traffic.receives(events.inPlace(bytes, skipHead(bytes, start + 1, end), end));
-    if (mayHaveHead(inPlace.head, bytes, start + 1, end) || this.#isWanted(bytes, start + 1, end))
-      this.#decode(decodeText(bytes, start, end));
-    else this.#handleUndecoded(bytes, start + 1, end);
+  /** Reads an event that differs from those before, at a rate at which decoding takes too long. */
+  #onUnread(bytes: Buffer, start: number, json: number, end: number): void {
+    const { events, inPlace, receivedAtUs } = this.shared;
+    const isReported = inPlace?.report(this.sink, bytes, start + 1, json, end, receivedAtUs) === true;
+    this.traffic.receives(events.inPlace(bytes, json, end));
+    if (!this.isReading) return;
+    const mustDecode = !isReported && inPlace?.mayCount(bytes, json, end);
+    if (mustDecode || this.#isWanted(bytes, start + 1, end)) this.#decode(decodeText(bytes, start, end), isReported);
+    else this.#handleUndecoded(bytes, start + 1, json, end);
   }
 
   /** Handles an event that is not decoded: acknowledges it, or keeps its offset. */
-  #handleUndecoded(bytes: Buffer, start: number, end: number): void {
-    const request = ackRequest(bytes, start, end);
+  #handleUndecoded(bytes: Buffer, start: number, json: number, end: number, event?: KnownEvent): void {
+    const request = json === start ? undefined : ackRequest(bytes, start, end);
     if (request !== undefined) this.acknowledge(request);
     else if (this.sessions.length > 0) {
       const session = this.sessionOf(this.sessions.length === 1 ? undefined : namespaceOf(bytes, start, end));
-      if (session) session.offset = this.shared.offsets.read(bytes, start, end) ?? session.offset;
+      if (session) session.offset = (event ? event.offset : offsetIn(bytes, json, end)) ?? session.offset;
     }
   }
 
@@ -140,7 +145,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const answered = ackRequest(bytes, start + 1, end);
     if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID) return false;
     const json = skipHead(bytes, start + 1, end);
-    if (json >= end || !this.shared.checks.acknowledgements.passes(bytes, json, end)) return false;
+    if (json >= end || this.shared.checks.acknowledgements.check(bytes, json, end) === 'invalid') return false;
     if (mayCarryError(bytes, json, end)) return false;
     this.sink.onAck(answered.namespace, answered.id, NO_ARGUMENTS);
     return true;
@@ -148,11 +153,14 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
 
   /** Handles a counted event whose payload is in the next message, if only its copy is needed. */
   #awaitsAttachment(bytes: Buffer, start: number, end: number): boolean {
-    const { codec, counted, inPlace } = this.shared;
-    if (!matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
+    const { codec, counted, checks } = this.shared;
+    if (counted === undefined || !matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
-    if (!this.#isReadable(bytes, start + ONE_ATTACHMENT.length, end)) return false;
-    this.#awaited = inPlace.awaited(bytes, start + ONE_ATTACHMENT.length, end);
+    const head = start + ONE_ATTACHMENT.length;
+    // A packet with an acknowledgement id is left to the decoder, which knows when the packet is complete.
+    if (ackRequest(bytes, head, end) !== undefined) return false;
+    const event = checks.events.check(bytes, skipHead(bytes, head, end), end);
+    this.#awaited = typeof event === 'string' ? undefined : event.attached(namespaceOf(bytes, head, end));
     return this.#awaited !== undefined;
   }
 
@@ -160,7 +168,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const awaited = this.#awaited;
     if (awaited !== undefined) {
       this.#awaited = undefined;
-      this.traffic.receives(this.shared.countedEvent);
+      this.traffic.receives(awaited.seen);
       awaited.report(this.sink, bytes.subarray(start, end), this.shared.receivedAtUs);
       return;
     }

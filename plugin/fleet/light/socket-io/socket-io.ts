@@ -124,8 +124,8 @@ export class SocketIoConnection extends SocketIoReader {
   #onEvent(namespace: string, event: string, args: unknown[], isReported: boolean): void {
     const isWanted = this.interest?.has(event) === true;
     const { counted, receivedAtUs } = this.shared;
-    if (event === counted.event) {
-      if (!isReported) reportCopy(counted, this.sink, { namespace, args, atUs: receivedAtUs });
+    if (event === counted?.event && !isReported) {
+      reportCopy(counted, this.sink, { namespace, args, atUs: receivedAtUs });
     }
     if (isWanted && this.isReading) this.sink.onEvent(namespace, event, args);
   }

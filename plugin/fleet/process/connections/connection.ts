@@ -251,9 +251,9 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     }
   }
 
-  onUnreadable(example?: string): void {
+  onUnreadable(json?: () => string): void {
     this.#parts.ledger.receiveUnreadable();
-    this.#parts.sightings.unmatched(example);
+    this.#parts.sightings.unmatched(json);
   }
 
   onEvent(namespace: string, event: string, args: unknown[]): void {

@@ -5,6 +5,7 @@
  */
 import type { Sightings as Report, Sighting } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
+import { exampleOf } from '../../client/counted-event.ts';
 import type { Ledger } from './ledger.ts';
 
 /** In place of a number: the copy is late. */
@@ -84,9 +85,9 @@ export class Sightings {
     return seen.number;
   }
 
-  /** A copy whose id cannot be found. @param example what arrived */
-  unmatched(example: string | undefined): void {
-    this.#example ??= example;
+  /** A copy whose id cannot be found. @param json what arrived; read once */
+  unmatched(json: (() => string) | undefined): void {
+    if (this.#example === undefined && json !== undefined) this.#example = exampleOf(json());
   }
 
   /**

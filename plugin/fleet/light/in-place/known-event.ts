@@ -1,0 +1,77 @@
+/**
+ * An event whose copies have the same bytes: decoded once, from the first copy. What the ledger needs of a copy does not depend on the
+ * connection, so further copies are reported without reading them.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { valueAt } from '../../../../protocol/base/json-path.ts';
+import type { ClientSink } from '../../client/client.ts';
+import { DecodedCopy, type EventPlan, idsIn, jsonOf } from '../../client/counted-event.ts';
+import type { SeenEvent } from '../../client/seen-events.ts';
+import { offsetOf } from '../socket-io/packet-head.ts';
+import { AttachedCopy } from './attached-copy.ts';
+
+const PLACEHOLDER = { _placeholder: true, num: 0 };
+
+export class KnownEvent {
+  readonly name: string;
+  readonly seen: SeenEvent;
+  /** Offset that a server with connection state recovery appends to every event. */
+  readonly offset: string | undefined;
+  /** Undefined for an event that is not counted. */
+  readonly #plan: EventPlan | undefined;
+  readonly #args: unknown[];
+  readonly #sizeBytes: number;
+  #namespace: string | undefined = undefined;
+  /** Copies with their ids in `#namespace`. */
+  #copies: [id: string | number | undefined, copy: DecodedCopy][] = [];
+
+  /**
+   * @param sizeBytes length of its JSON
+   * @param seen entry of its name
+   * @param counted the event that the ledger counts
+   */
+  constructor(name: unknown, args: unknown[], sizeBytes: number, seen: SeenEvent, counted: EventPlan | undefined) {
+    this.name = String(name);
+    this.seen = seen;
+    this.offset = offsetOf([name, ...args]);
+    this.#plan = counted?.event === this.name ? counted : undefined;
+    this.#args = this.#plan ? args : [];
+    this.#sizeBytes = sizeBytes;
+  }
+
+  /** Keeps the beginning of the event, unless another of its name has not come since. Not of a counted event, which is no reason to close. */
+  remember(bytes: Buffer, json: number, end: number): void {
+    if (this.#plan === undefined) this.seen.keepOnce(this, bytes, json + this.seen.head.length, end);
+  }
+
+  get isCounted(): boolean {
+    return this.#plan !== undefined;
+  }
+
+  report(sink: ClientSink, namespace: string, receivedAtUs: number): void {
+    if (namespace !== this.#namespace) this.#identify(namespace);
+    for (const [id, copy] of this.#copies) {
+      if (id === undefined) sink.onUnreadable(this.#json);
+      else sink.onCopy(id, receivedAtUs, copy);
+    }
+  }
+
+  /** Returns the copy that waits for its payload; undefined if the payload is not a single attachment. */
+  attached(namespace: string): AttachedCopy | undefined {
+    const { payload } = this.#plan ?? {};
+    if (!payload || !isDeepStrictEqual(valueAt(this.#args, payload), PLACEHOLDER)) return undefined;
+    if (namespace !== this.#namespace) this.#identify(namespace);
+    const [[id] = []] = this.#copies;
+    return id === undefined ? undefined : new AttachedCopy(id, this.seen);
+  }
+
+  #identify(namespace: string): void {
+    const plan = this.#plan;
+    if (plan === undefined) return;
+    const copyAt = (index: number) => new DecodedCopy(plan, this.#args, index, this.#sizeBytes);
+    this.#copies = idsIn(plan, namespace, this.#args).map((id, index) => [id, copyAt(index)]);
+    this.#namespace = namespace;
+  }
+
+  readonly #json = () => jsonOf({ event: this.name }, this.#args);
+}
