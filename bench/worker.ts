@@ -27,6 +27,8 @@ export interface Worker {
   controlUrl: string;
   stats(): Promise<WorkerStats>;
   gc(): Promise<void>;
+  /** Sends a message to the modules that `execArgv` preloads. */
+  tell(message: string): void;
   /**
    * Publishes broadcasts on an absolute schedule, spread over a window as long as the idle one; resolves shortly before its end.
    * @throws Error if fewer than `connections` have joined the room
@@ -69,6 +71,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
     controlUrl,
     stats: async () => (await control.stats())[0] as WorkerStats,
     gc: () => control.gc(),
+    tell: (message) => child.send(message),
     async publish({ count, bytes }, connections, signal) {
       const startMs = performance.now();
       const until = (atMs: number) => delay(Math.max(0, startMs + atMs - performance.now()), undefined, { signal });

@@ -26,12 +26,11 @@ export const GENERATORS: Generator[] = [
   { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity },
   { name: 'engine', label: 'socketio-capacity in Artillery, without its plugin', start: startExternal(ENGINE) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
-  {
-    name: 'own-event',
-    label: 'socketio-capacity, light client alone, as an own event',
-    onRequest: true,
-    start: startScript('fleet-program', ['own']),
-  },
+  { name: 'own-event', label: 'own event', onRequest: true, start: startScript('fleet-program', ['own']) },
+  ownEvent('deep', 'own event, id behind the text'),
+  ownEvent('list', 'own event, two ids in a list'),
+  ownEvent('unreadable', 'own event without an id'),
+  ownEvent('uncounted', 'event that nothing counts'),
   {
     name: 'light-default',
     label: 'socketio-capacity, light client alone, polling first',
@@ -100,6 +99,20 @@ function startScript(name: string, options: string[] = []) {
 function pollingFirst(name: string) {
   const start = startScript(name);
   return (load: Load) => start({ ...load, transports: ['polling', 'websocket'] });
+}
+
+/** @param name mode of the program, and shape of the messages */
+function ownEvent(name: string, label: string): Generator {
+  const start = startScript('fleet-program', [name]);
+  return {
+    name,
+    label,
+    onRequest: true,
+    start: (load, worker) => {
+      worker.tell(name);
+      return start(load);
+    },
+  };
 }
 
 async function startProgram(program: Program): Promise<Started> {

@@ -48,7 +48,7 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
     ),
   );
   const scratch = mkdtempSync(join(tmpdir(), 'bench-client-'));
-  const worker = await startWorker();
+  const worker = await startWorker({}, ['--import', new URL('programs/message-shapes.ts', import.meta.url).href]);
   let proxy: Awaited<ReturnType<typeof startTlsProxy>> | undefined;
   try {
     proxy = tls ? await startTlsProxy(worker.url, connections, join(scratch, 'nginx')) : undefined;

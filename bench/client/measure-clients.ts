@@ -42,6 +42,7 @@ export async function measure(
     'earlier connections to close',
     signal,
   );
+  worker.tell('plain');
   const started = await generator.start(load, worker, folder);
   try {
     return await measureStarted(started, worker, load, plan, signal);

@@ -1,12 +1,28 @@
 /**
- * Our fleet without Artillery: light clients in a fleet process, with ledger. With `own`, it treats the same messages as those of the
- * user's own event.
+ * Our fleet without Artillery: light clients in a fleet process, with ledger. An argument selects how the messages are counted as those of
+ * the user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 
 const load = loadFromArguments();
-const [event, room] = JOIN;
+const [join, room] = JOIN;
+/** Paths of the ids in the messages of message-shapes.ts; undefined for another event. */
+const ID_PATHS: Record<string, string[] | undefined> = {
+  own: ['0', 'seq'],
+  deep: ['0', 'nested', 'message', 'seq'],
+  list: ['0', 'items', '*', 'seq'],
+  unreadable: ['0', 'nothing'],
+  uncounted: undefined,
+};
+const mode = process.argv[3];
+const plan = {
+  event: mode === 'uncounted' ? 'other' : 'broadcast',
+  id: ID_PATHS[mode ?? ''] ?? ['0'],
+  sentAt: ['0', 'sentAtUs'],
+  bytes: undefined,
+  join,
+};
 const fleet = await Fleet.start(
   {
     client: 'light',
@@ -23,9 +39,7 @@ const fleet = await Fleet.start(
     },
     localAddresses: [],
     ledger: true,
-    ...(process.argv[3] === 'own' && {
-      ownEvent: { event: 'broadcast', id: ['0', 'seq'], sentAt: ['0', 'sentAtUs'], bytes: undefined, join: event },
-    }),
+    ...(mode && { ownEvent: plan }),
     disconnectRatePerSec: 10_000,
     fleet: { index: 0, of: 1 },
   },
@@ -34,14 +48,15 @@ const fleet = await Fleet.start(
 
 /** Opens a connection as the engine does: the join is part of the open command, and the fleet requests its acknowledgement. */
 async function connectOne(): Promise<void> {
-  await fleet.connection().open('/', { emit: { event, args: [room] } });
+  await fleet.connection().open('/', { emit: { event: join, args: [room] } });
 }
 
 async function counts() {
-  const { received } = (await fleet.snapshot()).receipts;
+  const { received, unreadable } = (await fleet.snapshot()).receipts;
   const { joined } = fleet.status();
   await fleet.close();
-  return { joined, received };
+  if (mode === 'uncounted') return { joined };
+  return { joined, received: (received + unreadable) / (mode === 'list' ? 2 : 1) };
 }
 
 await runProgram(load, connectOne, counts);

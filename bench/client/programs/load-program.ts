@@ -17,7 +17,8 @@ export interface Load {
 
 export interface Counts {
   joined: number;
-  received: number;
+  /** Undefined if the program does not count messages. */
+  received?: number;
 }
 
 /** Event and argument with which a connection joins the room. */
