@@ -1,4 +1,4 @@
-/** Reads the result document of a run, perhaps written by another version. */
+/** Reads the result document of a run, possibly of another version. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -7,7 +7,7 @@ import { readJson } from '../protocol/base/readable-size.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
 
-/** A document of a different kind would have every problem. */
+/** Checks the kind first, because any other document would have every problem. */
 const PROBLEMS_SHOWN = 5;
 
 /**
@@ -30,7 +30,7 @@ export function readResult(path: string): Result {
   }
 }
 
-/** @param name of the document, for readers */
+/** @param name name of the document in messages */
 function parseResult(document: unknown, name: string): Result {
   const parsed = resultSchema.safeParse(document);
   if (parsed.success) return parsed.data;

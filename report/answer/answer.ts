@@ -54,8 +54,8 @@ export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
 }
 
 /**
- * @returns findings that no other one explains: what makes a run INVALID first, then what fails it; then what was
- *   found about the deployment, before what only casts doubt on its figures; of these, the one that explains most
+ * Returns the findings that no other finding explains. Findings that make a run INVALID come first, then findings that fail it. Findings
+ * about the deployment come before findings that only cast doubt on figures. Findings with more consequences come first.
  */
 export function leadingFindings(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
@@ -66,7 +66,7 @@ export function leadingFindings(findings: readonly Finding[]): Finding[] {
   return roots.toSorted(difference);
 }
 
-/** @returns the leading findings that fail the run or, with their consequences, invalidate a figure */
+/** Returns the leading findings that fail the run or, with their consequences, invalidate a figure. */
 export function decisiveFindings(findings: readonly Finding[]): Finding[] {
   return leadingFindings(findings).filter((cause) => {
     const { fails, doubts } = effectsOf(cause, findings);
@@ -74,7 +74,7 @@ export function decisiveFindings(findings: readonly Finding[]): Finding[] {
   });
 }
 
-/** @returns each leading finding with its consequences; a consequence of several stands below the first of them */
+/** Returns each leading finding with its consequences. A consequence of several findings stands below the first of them. */
 export function foldedFindings(all: readonly Finding[]): { cause: Finding; consequences: Finding[] }[] {
   const shown = new Set<Finding>();
   return leadingFindings(all).map((cause) => {
@@ -84,17 +84,17 @@ export function foldedFindings(all: readonly Finding[]): { cause: Finding; conse
   });
 }
 
-/** Returns what a finding explains, directly or by another consequence, in the order of the list. */
+/** Returns the direct and indirect consequences of a finding, in the order of the list. */
 function consequencesOf(cause: Finding, all: readonly Finding[]): Finding[] {
   const codes = new Set(cause.explains);
-  // Codes that are added meanwhile are visited, too.
+  // A Set's iteration includes codes added during the loop.
   for (const code of codes) {
     for (const one of all) if (one.code === code) for (const next of one.explains) codes.add(next);
   }
   return all.filter((one) => one !== cause && codes.has(one.code));
 }
 
-/** A cause decides as much as its consequences. @returns numbers to compare, the most important first */
+/** Ranks a cause by its own effects and those of its consequences. @returns numbers to compare, the most important first */
 function rankOf(cause: Finding, all: readonly Finding[]): number[] {
   const { invalidatesRun, fails, doubts } = effectsOf(cause, all);
   const isOfDeployment = cause.about === 'deployment' || cause.about === 'application';
@@ -102,7 +102,7 @@ function rankOf(cause: Finding, all: readonly Finding[]): number[] {
   return [decisive, Number(isOfDeployment), consequencesOf(cause, all).length, Number(doubts)];
 }
 
-/** Returns what the finding and its consequences do together. */
+/** Combines the effects of a finding and its consequences. */
 function effectsOf(cause: Finding, all: readonly Finding[]) {
   const together = [cause, ...consequencesOf(cause, all)];
   return {
@@ -113,8 +113,8 @@ function effectsOf(cause: Finding, all: readonly Finding[]) {
 }
 
 /**
- * Returns what follows the title: `because`: the first cause is why the outcome and the verdict are what they are. `thresholds`:
- * the missed ones are why. `beside`: the first cause is not why, and comes first all the same.
+ * Returns the text after the title. `because`: the first cause explains the outcome or the verdict. `thresholds`: missed thresholds explain
+ * it. `beside`: the first cause explains neither, but comes first.
  */
 export function leadOf({ findings, outcome, verdict }: Omit<Result, 'answer'>) {
   const [first] = leadingFindings(findings);
@@ -130,7 +130,7 @@ function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {
   return doubts.length === 0 || line.text === null ? line : { ...line, doubts: doubts.map(({ code }) => code) };
 }
 
-/** Questions without an answer, one line for each reason. */
+/** Lists the questions without an answer, one line for each reason. */
 function notMeasured(result: Result): AnswerLine[] {
   const { absent, memory } = result;
   if (memory.overTime && !hasLeavingUsers(result)) return [];

@@ -15,7 +15,7 @@ export function connectionLines(result: Result): Line[] {
   const server = [serverName(result), embeddedName(result)].filter(Boolean).join(', ');
   const clients = clientsOf(result);
   const seconds = absent.delivery === undefined || passing !== null ? null : heldSeconds(result);
-  // A user can open several.
+  // A virtual user can open several connections.
   const kept = held < target ? `${integer(held)} of ${counted(target, 'connection')}` : counted(held, 'connection');
   const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : `${kept} held`;
   const who = [server, clients].filter(Boolean).join('; ');
@@ -25,7 +25,7 @@ export function connectionLines(result: Result): Line[] {
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const key = made.held === null ? 'connections.peak' : 'connections.held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
-  // For lost connections, the cause’s name says it all; failed calls of `on` fail no user, and have a line of their own.
+  // The cause's name explains lost connections. Failed calls of `on` fail no virtual user and have their own line.
   const examples = Object.entries(failureExamples)
     .filter(([cause]) => !cause.startsWith('disconnected_') && (!cause.startsWith('function_') || cause in failures))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));

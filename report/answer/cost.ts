@@ -1,4 +1,4 @@
-/** The headline of a run in words: what a connection keeps of this deployment's memory. */
+/** The headline of a run in words: the deployment's memory per connection. */
 import { RUNTIMES, type Runtime } from '../../protocol/documents/server-runtimes.ts';
 import type { PerConnection } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -17,9 +17,9 @@ type Measured = Pick<Result, 'processes' | 'memory'>;
 const MORE = 'more connections would narrow it';
 const COLLECTS = 'collects it before each reading';
 const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
-/** Garbage of worker threads, whose heaps V8 counts apart, or native memory. No number of connections narrows it. */
+/** Garbage of worker threads, whose heaps V8 counts separately, or native memory. More connections do not narrow it. */
 const BESIDE_V8 = "memory beside V8's main heap hides it (worker threads, native memory)";
-/** What would narrow the interval of memory with garbage. */
+/** Ways to narrow an interval that includes garbage, by runtime. */
 const NEXT = {
   node: INSPECTS,
   jvm: INSPECTS,
@@ -29,7 +29,7 @@ const NEXT = {
   other: `${MORE}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,
 } satisfies Record<Runtime, string>;
 
-/** @returns the runtime of the workers that says most about what would help; of a shell and the server that it starts, the server's */
+/** Returns the workers' runtime whose advice is the most specific. A server takes precedence over the shell that started it. */
 function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
   const found = new Set(
     measured.map(({ layer, runtime, holds }) => (layer === 'worker' && holds !== false ? runtime : undefined)),
@@ -37,23 +37,20 @@ function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
   return RUNTIMES.find((runtime) => found.has(runtime)) ?? 'other';
 }
 
-/** @returns what would narrow the interval of memory with garbage */
+/** Returns how to narrow an interval that includes garbage. */
 function withoutGarbage(result: Measured): string {
   if (hasLeavingUsers(result))
     return 'end the flow with `hold: true`: garbage is collected before a reading only while no connection opens or closes';
   return NEXT[result.processes ? workersRuntime(result.processes) : 'other'];
 }
 
-/**
- * @param result in which it was found, if that is known
- * @returns the figure; its interval where that is wide, with what would narrow it; a bound where a part of it is not known
- */
+/** Returns the figure, or its wide interval with the way to narrow it, or a lower bound. @param result the figure's result, if available */
 export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
   const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
-  // The missing part is added to it, so there is no upper end.
+  // The missing part adds to the figure, so there is no upper end.
   if (isAtLeast) return { ...amountOf(COST, isTold(cost) ? bytes : low95), isAtLeast: true };
   if (isTold(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
   const between = amountOf(COST, null, interval);
@@ -67,10 +64,10 @@ export function costAmount(cost: PerConnection, result?: Measured): Amount {
   return { ...between, why: 'too few connections to tell', next };
 }
 
-/** @returns what belongs beside the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`; empty where nothing does */
+/** Returns the note of the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`. Empty without a note. */
 export function costNote(cost: PerConnection, collected: boolean): string {
   const { bytes, low95, parts, without, unread } = cost;
-  // If the sum is not known, its parts are not either.
+  // The parts of an unknown sum are unknown, too.
   const known = isTold(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = [
@@ -87,7 +84,7 @@ export function costNote(cost: PerConnection, collected: boolean): string {
     .join('; ');
 }
 
-/** @returns `memory per connection: 33.2 KB ± 2 % (workers 8.5, proxy 13.7, kernel 10.9)` */
+/** Returns, for example, `memory per connection: 33.2 KB ± 2 % (workers 8.5, proxy 13.7, kernel 10.9)`. */
 export function costText(cost: PerConnection, collected: boolean, result?: Measured): string {
   const note = costNote(cost, collected);
   return `memory per connection: ${amountText(costAmount(cost, result))}${note === '' ? '' : ` (${note})`}`;

@@ -7,7 +7,7 @@ import { amountOf, type Line } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
-/** Layers without a figure that is more than its error have none here. */
+/** Returns the line on the CPU of workers and proxy; nothing if no figure exceeds its error. */
 export function cpuLines(result: Result): Line[] {
   const { cpu: layers, absent } = result;
   if (absent.cpu !== undefined) return [];
@@ -30,10 +30,10 @@ export function cpuLines(result: Result): Line[] {
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowing(result)}` }];
 }
 
-/** A wider interval, as a share of the figure, is worth a word; and the width that more connects should reach. */
+/** Relative margin from which it is reported, and the margin that more connects should reach. */
 const [WIDE, WANTED] = [0.5, 0.25];
 
-/** Returns the margin of the CPU of connects where it is wide, or only a bound, and what would narrow it. */
+/** Returns the margin of the CPU per connect if it is wide or only a bound, and how to narrow it. */
 function narrowing({ cpu: { worker }, connections: { failed, opened } }: Result): string {
   const value = worker?.rampSecondsPerThousandConnects;
   const interval = worker?.intervals?.rampSecondsPerThousandConnects;
@@ -42,20 +42,20 @@ function narrowing({ cpu: { worker }, connections: { failed, opened } }: Result)
   if (value === null) return `; ${failures ?? 'more connects, or a longer `hold`,'} would narrow it`;
   const share = (interval.high95 - value) / value;
   if (value <= 0 || share <= WIDE) return '';
-  // Noise of independent parts: an error that is the same for any number of connects shrinks faster.
+  // Assumes independent noise. An error that is constant for any number of connects shrinks faster.
   const enough = roundUp(opened * (share / WANTED) ** 2);
   const how = failures ?? `${integer(enough)} connects in place of ${integer(opened)}`;
   return `; that of connects is known to ± ${integer(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
 }
 
-/** Messages of clients come first. What cannot be told from the idle CPU is said as that. */
+/** Reports messages of clients first. A figure within the margin of error of the idle CPU is reported as such. */
 function isInLine(key: Cost, { cpu, messages }: Result): boolean {
   if (!messages) return key !== 'idlePercent';
   if (key === 'broadcastMicrosecondsPerMessage') return false;
   return key !== 'idlePercent' || cpu.worker?.clientMicrosecondsPerMessage == null;
 }
 
-/** The title of a column, which begins with its unit; its figure, and what that is. */
+/** Returns the title, which begins with the unit, the key and the quantity of each column. */
 export function cpuColumns(result: Result): [string, Cost, QuantityName][] {
   const { messages, cpu } = result;
   const hasIdle = !messages || Object.values(cpu).some(({ idlePercent }) => idlePercent !== null);

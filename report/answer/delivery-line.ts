@@ -27,7 +27,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   const complete = batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
-  // In long runs, a row covers several broadcasts, and is incomplete if one of them is.
+  // In long runs, a row covers several broadcasts. It counts as incomplete if one of them is incomplete.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
   const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
   const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${whereLost(found)}`;
@@ -45,7 +45,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   ];
 }
 
-/** Names the room if copies are missing in only one of several: then the rest of the deployment works. */
+/** Names the room if only one of several rooms lost copies, because the others work then. */
 function whereLost({ batches }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.received < batch.expected);
   const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
@@ -53,7 +53,7 @@ function whereLost({ batches }: Delivery): string {
   return isOne ? `, all losses in room \`${room}\`` : '';
 }
 
-/** Connections that missed several broadcasts, if the cause is known. The finding reports the others. */
+/** Connections that lost several broadcasts, if the cause is known. The finding reports the other connections. */
 function sameMissed({ leftOut }: Delivery): Line[] {
   if (!leftOut) return [];
   const { broadcasts, connections, workers, isLasting } = leftOut;

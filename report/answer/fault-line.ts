@@ -15,13 +15,13 @@ const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
   'drop-connections': 'all connections dropped at once',
 };
 
-/** @returns such as "pm2 reload", or "command `systemctl`" with the program of the user's command */
+/** Returns, for example, "pm2 reload", or "command `systemctl`" with the program of the user's command. */
 function nameOf({ kind, command }: Fault): string {
   if (kind === 'command') return command === null ? kind : `command \`${command}\``;
   return NAMES[kind];
 }
 
-/** @returns such as "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed" */
+/** Returns, for example, "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed". */
 export function faultHeadline(fault: Fault): string {
   const { connections, dropped, back, backMs, broadcasts } = fault;
   const after = backMs.all === null ? `${percentOf(back, dropped)} back` : `all back after ${seconds(backMs.all)}`;

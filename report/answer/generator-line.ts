@@ -19,7 +19,7 @@ export function generatorLines(result: Result): Line[] {
     ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
   ];
   if (texts.length === 0) return [];
-  // The finding reports it already.
+  // The finding already reports it.
   const isReason = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
   const taken = isReason ? undefined : takenByOthers(result);
   return [

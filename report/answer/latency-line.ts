@@ -26,7 +26,7 @@ export function latencyLines(result: Result): Line[] {
   return [...finding(result, times), ...acrossWorkers(times)];
 }
 
-/** Removes percentiles of copies for which there are too few broadcasts: all copies of a broadcast are late together. */
+/** Removes percentiles with too few broadcasts. All copies of a broadcast are late together. */
 export function carriedLatency({ latency: times, delivery }: Result): Latency {
   const keys = ['oneWayMs', 'localMs', 'crossWorkerMs', 'completionMs'] as const;
   const carriedTimes = keys.map((key) => [key, times[key] && carriedBy(delivery?.broadcasts ?? 0, times[key])]);
@@ -52,7 +52,7 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Lin
   ];
 }
 
-/** The publisher's worker sends its own copies first. Shorter delays of the other workers are not the adapter's. */
+/** The publisher's worker sends its own copies first. Shorter delays of the other workers are not caused by the adapter. */
 const MIN_ACROSS_MS = 20;
 
 function acrossWorkers({ localMs, crossWorkerMs }: Latency): Line[] {

@@ -1,4 +1,4 @@
-/** The limit that comes first. */
+/** The lowest limit of the deployment. */
 import type { Result } from '../../protocol/result/result.ts';
 import { limitName, nextLimit } from '../figures/limits.ts';
 import { integer } from '../text/format.ts';

@@ -8,15 +8,12 @@ import { amount } from '../model/amount.ts';
 
 export type Line = Pick<AnswerLine, 'text' | 'figure'>;
 
-/** @returns the amount of a figure, in the quantity that its key declares */
+/** Returns the figure's amount in the quantity that its key declares. */
 export function amountOf(key: string, value: number | null | undefined, interval?: Interval): Amount {
   return amount(declared(key).quantity, value, interval);
 }
 
-/**
- * @param value an amount of the figure, its number, or a word in its place
- * @param name the title of the key if it has none of its own
- */
+/** @param value amount or number of the figure, or a text in its place @param name the figure's name; default: the title of its key */
 export function figureOf(
   key: string,
   value: number | null | undefined | Amount | string,
@@ -27,7 +24,7 @@ export function figureOf(
   return { key, name, value: typeof value === 'object' && value !== null ? value : amountOf(key, value), note };
 }
 
-/** @throws for a key that declares no figure: a typing error */
+/** Returns the declared figure. @throws Error for a key that declares no figure, which is a typing error */
 function declared(key: string) {
   const figure = figureOfPath(key);
   if (!figure) throw new Error(`no figure ${key}`);

@@ -1,4 +1,4 @@
-/** The machines of a run: CPU model, cores, memory and kernel; the generator’s and the server’s apart where they differ. */
+/** Describes the machines of a run: CPU model, cores, memory and kernel. Generator and server are separate if they differ. */
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/place.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
@@ -9,14 +9,14 @@ interface Machine {
   system?: string | undefined;
   cores: number;
   memoryBytes: number;
-  /** Cores and bytes that limits allow, if fewer. */
+  /** Cores and bytes allowed by limits, if below the machine's. */
   usable: { cores: number; memoryBytes: number; by?: string };
 }
 
-/** Hosts that one line names; the table of hosts has the others. */
+/** Number of hosts in a line. The table of hosts lists all. */
 const MOST_NAMES = 4;
 
-/** @returns `AMD EPYC, 2 cores, 23.5 GiB, Linux 6.18`, or `generator: …; server: …` */
+/** Returns, for example, `AMD EPYC, 2 cores, 23.5 GiB, Linux 6.18`, or `generator: …; server: …`. */
 export function machineLine(result: Omit<Result, 'answer'>): string {
   const { environment, generators } = result;
   const own = describe({

@@ -8,7 +8,7 @@ import { memoryPlacesLine } from './places-line.ts';
 
 const TOO_FEW = 'that takes readings at two or more numbers of connections';
 
-/** After a planned fault, it is not the question, and there are too few plateaus to tell. */
+/** Omitted after a planned fault, because such a run has too few plateaus. */
 export function memoryLines(result: Result): Line[] {
   const { memory: found, absent, fault, run } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;

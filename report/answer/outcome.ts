@@ -3,7 +3,7 @@ import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Outcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Never rounded to a limit that it misses. */
+/** Never rounds a missed value to its limit. */
 export function shortened(value: number, limits: number[]): number {
   const short = Number(value.toPrecision(6));
   return limits.includes(short) ? value : short;
@@ -11,7 +11,7 @@ export function shortened(value: number, limits: number[]): number {
 
 const TITLES = { PASSED: 'Passed', FAILED: 'Failed', UNKNOWN: 'No result: this measurement cannot be trusted' };
 
-/** @returns in a word; a doubt about the measurement comes before what it seems to show */
+/** Returns the verdict or outcome in a word. Doubts about the measurement take precedence over the outcome. */
 export function outcomeTitle(
   { verdict, outcome }: Pick<Result, 'verdict' | 'outcome'>,
   { status }: Outcome = outcome,
@@ -21,18 +21,18 @@ export function outcomeTitle(
     : TITLES[status];
 }
 
-/** @returns `Failed: 50.00 % of the copies delivered, threshold 100 %` */
+/** Returns, for example, `Failed: 50.00 % of the copies delivered, threshold 100 %`. */
 export function outcomeText(result: Result, outcome = result.outcome): string {
   return [outcomeTitle(result, outcome), missedText(outcome)].filter(Boolean).join(': ');
 }
 
-/** @returns the missed thresholds; undefined if none is missed */
+/** Returns the missed thresholds; undefined without any. */
 export function missedText({ thresholds }: Outcome): string | undefined {
   const missed = thresholds.filter(isMissed).map(({ text }) => text);
   return missed.length > 0 ? missed.join('; ') : undefined;
 }
 
-/** @returns `connections.rate > 900, found 740 connections/s` of each that is missed and fails nothing */
+/** Returns `connections.rate > 900, found 740 connections/s` for each missed threshold that does not fail the run. */
 export function missedOptional({ thresholds }: Outcome): string[] {
   return thresholds.filter(({ met, strict }) => !met && !strict).map(({ text }) => text);
 }
@@ -42,7 +42,7 @@ export function isMissed({ met, strict }: Outcome['thresholds'][number]): boolea
   return strict && !met;
 }
 
-/** Returns the exit code of a run with this result. INVALID precedes a missed threshold, and that precedes SUSPECT. */
+/** Returns the exit code of a run. INVALID takes precedence over a missed threshold, which takes precedence over SUSPECT. */
 export function exitCodeOfResult(result: Result, outcome = result.outcome): number {
   return exitCodeOf({ verdict: result.verdict.status, outcome: outcome.status });
 }

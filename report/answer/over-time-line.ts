@@ -1,4 +1,4 @@
-/** Memory that connections leave behind, in a sentence for each layer. */
+/** Describes the memory that remains after connections close, in a sentence for each layer. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
@@ -43,27 +43,27 @@ export function overTimeLines(result: Result): Line[] {
   const name = drift.leaks || provenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
     { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
-    // Without a leak, it is what the sampling cannot tell from nothing.
+    // Without a leak, the profile shows only the sampling's own error.
     ...(drift.leaks ? memoryPlacesLine(result) : []),
     ...otherLines(result),
   ];
 }
 
-/** @returns `; Workers RSS cannot tell below …`, of a figure with more of the workers' memory than the one that answers */
+/** Returns `; Workers RSS cannot tell below …` for the figure with the most of the workers' memory; empty if `answering` is that figure. */
 function unseenBy(result: Result, { drift }: OverTimeResult, answering: string): string {
   const whole = ANSWERING.find((id) => drift[id]);
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
-/** Ids of what only the server itself counts. */
+/** Ids of counts that only the server knows. */
 const OF_SERVER = ['workerRooms', 'workerNamespaces'];
 
-/** Makes the line about what the layers still count when all connections have closed. */
+/** Returns the line of objects that layers still count after all connections have closed. */
 function countLines({ memory, workers }: Result): Line[] {
   const counts = memory.overTime?.counts ?? [];
   const areCounted = workers.length > 0 || counts.some(({ id }) => OF_SERVER.includes(id));
   const kept = counts.filter(({ isKept }) => isKept);
-  // A resolution below one per connection is fine enough.
+  // A resolution below one object per connection is sufficient.
   const [less, unclear] = [true, false].map((isLess) =>
     counts.filter(({ isKept, high95 }) => !isKept && high95 < 1 === isLess),
   ) as [typeof counts, typeof counts];
@@ -79,7 +79,7 @@ function countLines({ memory, workers }: Result): Line[] {
   return texts.length > 0 ? [{ text: texts.join('; ') }] : [];
 }
 
-/** A line for each other layer that leaks, then one for all that do not, and one for all that cannot tell. */
+/** Returns a line for each other layer that leaks, a line for all layers without a leak, and a line for all undecided layers. */
 function otherLines(result: Result): Line[] {
   const all = otherDrifts(result);
   const leaking = all.filter(({ drift }) => drift.leaks);
@@ -107,9 +107,11 @@ function otherLines(result: Result): Line[] {
 }
 
 /**
- * Nobody collects the garbage of the generator, nor, in some runs, that of the workers: what grows may be garbage, and no leak.
- * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s), whoever connects`, `no leak
- * above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280 connections would show 11.7 KB`
+ * Describes the drift of a layer. Growth may be garbage where no collection precedes the readings: always in the generator, in some runs
+ * also in the workers.
+ *
+ * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s) regardless of connections`, `no
+ *   leak above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280 connections would show 11.7 KB`
  */
 export function driftText(result: Described, layer: string, each = 'per connection'): string {
   const { overTime: found } = result.memory;
@@ -150,7 +152,7 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since(drift)}`;
 }
 
-/** @param leastBytes lower end of what the pages show per connection */
+/** @param leastBytes lower end of the pages' growth per connection */
 function pagesText(kept: NonNullable<Causes['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
   if ('excluded' in kept) return 'heap and external memory do not, so it may be free pages: a longer run would show';
   const needed = whatTells(found, { connections: kept.connections, bytes: leastBytes });

@@ -1,15 +1,15 @@
-/** Lines with the functions that allocate a connection's memory, and that use CPU for connects and copies. */
+/** Lines with the functions that allocate a connection's memory and use CPU for connects and copies. */
 import type { Result } from '../../protocol/result/result.ts';
 import { type Places, placesOf } from '../figures/places.ts';
 import { numberText, withUnit } from '../model/amount.ts';
 import type { Line } from './line.ts';
 
-/** Packages that are shown by name. */
+/** Number of packages listed by name. */
 const MAX_PACKAGES = 5;
-/** Share of the whole; less is the error of the sampling. */
+/** Smallest unattributed share that is listed; less is within the sampling error. */
 const LEAST_UNATTRIBUTED = 0.05;
 
-/** @returns `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, engine.io 3.1, others 3.2` */
+/** Returns, for example, `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, others 3.2`. */
 export function memoryPlacesLine({ memory }: Pick<Result, 'memory'>): Line[] {
   const by = memory.places?.leftBehind ? 'of each connection that came and went' : 'per connection';
   return placesOf({ memory }).map((places) => ({
@@ -17,14 +17,14 @@ export function memoryPlacesLine({ memory }: Pick<Result, 'memory'>): Line[] {
   }));
 }
 
-/** @returns `worker CPU by place, with the profiler's: of 1.90 ms per connect: engine.io 0.51, …; of 14.1 µs per copy: …` */
+/** Returns, for example, `worker CPU by place, with the profiler's: of 1.90 ms per connect: engine.io 0.51, …; of 14.1 µs per copy: …`. */
 export function cpuPlacesLine({ cpuByPlace, ...result }: Pick<Result, 'memory' | 'cpuByPlace'>): Line[] {
   const all = placesOf({ memory: { ...result.memory, places: undefined }, cpuByPlace });
   const texts = all.map((one) => `of ${withUnit(one.quantity, one.together)} per ${one.unit}: ${parts(one)}`);
   return texts.length === 0 ? [] : [{ text: `worker CPU by place, profiled: ${texts.join('; ')}` }];
 }
 
-/** Parts that add up to the whole. What the profile does not attribute is no package's. */
+/** Lists parts that add up to the whole. The profile's unattributed part belongs to no package. */
 function parts({ packages, functions, together, unattributed, quantity }: Places): string {
   const text = (value: number) => numberText(quantity, value);
   const shown = packages.slice(0, MAX_PACKAGES).filter(({ value }) => value > 0);

@@ -1,4 +1,4 @@
-/** What virtual users did beside their connections: HTTP requests, other engines and functions, a line each. */
+/** Lines about the HTTP requests, other engines and functions of virtual users. */
 import type { Result } from '../../protocol/result/result.ts';
 import { breakdown, counted, integer, total } from '../text/format.ts';
 import type { Line } from './line.ts';

@@ -1,9 +1,9 @@
-/** Axes as all charts have them. */
+/** Axes that all charts share. */
 import { COLORS } from './palette.ts';
 
 const LABEL = { color: COLORS.muted, fontSize: 12 };
 
-/** @param name its unit, at the top of the axis */
+/** @param name unit, shown at the top of the axis */
 export function valueAxis(name: string) {
   return {
     type: 'value',
@@ -12,14 +12,14 @@ export function valueAxis(name: string) {
     nameGap: 10,
     splitNumber: 4,
     axisLabel: { ...LABEL, formatter: short },
-    // At the left, also where the scale along the bottom begins below zero.
+    // Stays on the left if the scale along the bottom begins below zero.
     axisLine: { show: false, onZero: false },
     axisTick: { show: false },
     splitLine: { lineStyle: { color: COLORS.line } },
   };
 }
 
-/** A scale of numbers along the bottom. @param name in its middle, empty for none */
+/** Returns a scale of numbers along the bottom. @param name shown below its middle; empty for none */
 export function bottomAxis(name: string, format: (value: number) => string) {
   return {
     type: 'value',
@@ -34,7 +34,7 @@ export function bottomAxis(name: string, format: (value: number) => string) {
   };
 }
 
-/** `0:30`, `12:05`, `1:00:00`. */
+/** Formats seconds as `0:30`, `12:05` or `1:00:00`. */
 export function clock(seconds: number): string {
   const whole = Math.round(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -42,7 +42,7 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-/** Steps of a clock, since 250 s is no round number. @returns times for labels on so many pixels */
+/** Returns times for labels on this many pixels. Uses steps of a clock, because 250 s is not a round number. */
 export function clockTicks(from: number, to: number, width: number): number[] {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
   const least = ((to - from) * 60) / width;
@@ -51,7 +51,7 @@ export function clockTicks(from: number, to: number, width: number): number[] {
   return Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, index) => first + index * step);
 }
 
-/** 12,500 as `12.5k`: axes have little room. */
+/** Formats 12,500 as `12.5k`, because axes have little room. */
 export function short(value: number): string {
   return Math.abs(value) >= 10_000
     ? `${(value / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })}k`

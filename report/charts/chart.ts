@@ -11,7 +11,7 @@ export interface LegendEntry {
   dash?: Dash;
 }
 
-/** The values of a chart, for readers who point at it or step through it with the keyboard. */
+/** Values of a chart, for readers who point at it or step through it with the keyboard. */
 export interface Readout {
   /** Pixels left and right of the plot, in the wide and in the narrow drawing. */
   left: number;
@@ -25,14 +25,14 @@ export interface Readout {
 }
 
 export interface Chart {
-  /** The heading, which is also the accessible name. */
+  /** Heading, and accessible name. */
   title: string;
-  /** Empty for a single series, which needs no name. */
+  /** Empty for a single series. */
   legend: LegendEntry[];
-  /** Missing where the drawing itself has all its values. */
+  /** Missing if the drawing itself shows all values. */
   readout?: Readout;
   /** Pixels. */
   height: number;
-  /** For ECharts, for a drawing of that many pixels. */
+  /** Options of ECharts for a drawing of this many pixels. */
   option(width: number): EChartsCoreOption;
 }

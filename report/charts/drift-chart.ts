@@ -1,4 +1,4 @@
-/** Chart of memory over time, with the readings that tell what connections leave behind. */
+/** Chart of memory over time, with the readings from which the remaining memory is computed. */
 import type { OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { MB } from '../text/format.ts';
@@ -8,10 +8,10 @@ import { type Curve, type Point, pointsOf, timeline } from './plot.ts';
 
 type Moment = OverTimeResult['readings'][number];
 
-/** More of them would be a line anyway, and take a megabyte. */
+/** Limit of drawn points: more would look like a line and take a megabyte. */
 const MAX_MARKS = 200;
 
-/** @returns null for other runs */
+/** Returns null for runs without `overTime`. */
 export function readingsOverTime({ memory: { overTime }, samples, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { kind, peaks, readings } = overTime;

@@ -4,13 +4,13 @@ import type { Chart } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { type Point, pointsOf, timeline } from './plot.ts';
 
-/** @returns null where no connection dropped */
+/** Returns null if no connection dropped. */
 export function connectionsBack({ fault }: Result): Chart | null {
   if (!fault || fault.dropped === 0) return null;
   const { curve, connections } = fault;
   const over = (key: 'connected' | 'attempts' | 'returns', scale = 1) =>
     pointsOf(curve, (step) => [step.ms / 1000, step[key]], scale);
-  // Until it was over, so that the line does not end with the last return.
+  // Extends the line beyond the last reconnect to the end of the fault.
   const last = curve.at(-1)?.connected ?? connections;
   const end: Point[] = fault.overMs === null ? [] : [[fault.overMs / 1000, last]];
   const connected: Point[] = [[0, connections], ...over('connected'), ...end];

@@ -1,4 +1,4 @@
-/** When copies arrived: by percentile of all of them, and broadcast by broadcast. */
+/** Charts of receipt times: by percentile over all copies, and by broadcast. */
 import { decodeHistogram, type Histogram, isEncodedHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -11,9 +11,9 @@ import { type Curve, plot } from './plot.ts';
 
 /** Resolution of a curve by percentile, in powers of ten of the share above it. */
 const STEP = 0.02;
-/** Percentiles to read off. */
+/** Percentiles of the readout. */
 const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
-/** 0 %, 50 %, 90 %, 99 %, … */
+/** Labels of the axis: 0 %, 50 %, 90 %, 99 %, … */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
 /** Pixels of the longest label, with a gap. */
 const TICK_WIDTH = 58;
@@ -49,13 +49,13 @@ export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'
   return percentileChart('How long until messages were acknowledged, by percentile', [curve]);
 }
 
-/** @returns null if nothing was recorded, or the value, which a stranger can have written, is not a histogram */
+/** Returns null without values, or if the text is not a histogram: results can come from other programs. */
 function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
   const encoded = histograms[key];
   return encoded !== undefined && isEncodedHistogram(encoded) ? decodeHistogram(encoded) : null;
 }
 
-/** On a scale where 99 % to 99.9 % takes as much room as 0 % to 90 %. */
+/** Draws 99 % to 99.9 % as wide as 0 % to 90 %. */
 function percentileChart(title: string, curves: (LegendEntry & { histogram: Histogram })[]): Chart | null {
   const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
   const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
@@ -76,13 +76,13 @@ function percentileChart(title: string, curves: (LegendEntry & { histogram: Hist
   });
 }
 
-/** On a phone, every second one: `99.9 %` and `99.99 %` would touch. */
+/** Every second label on a phone: `99.9 %` and `99.99 %` would touch. */
 function ticksOn(pixelsPerStep: number): number[] {
   const every = Math.ceil(TICK_WIDTH / pixelsPerStep);
   return TICKS.filter((tick) => tick < 1 || tick % every === 0);
 }
 
-/** Up to the percentile that a single copy exceeds. */
+/** Ends at the percentile that a single copy exceeds. */
 function quantiles(histogram: Histogram): [number, number][] {
   const last = Math.log10(histogram.totalCount);
   const steps = Math.max(1, Math.ceil(last / STEP));
@@ -107,7 +107,7 @@ const MARKS: { name: string; value: (batch: Batch) => number | null; color: stri
   { name: 'First', value: ({ firstMs }) => firstMs, color: COLORS.green, symbol: 'triangle' },
 ];
 
-/** From the first receiver to the last, with the median and the 99th percentile between; over time where that is known. */
+/** Latency from the first to the last receiver, with p50 and p99 between; over time if the times are known. */
 export function broadcastTimes({ delivery }: Result): Chart | null {
   const batches = (delivery?.batches ?? []).filter(({ firstMs, lastMs }) => firstMs !== null && lastMs !== null);
   const known = batches.flatMap(({ t }) => t ?? []);

@@ -1,4 +1,4 @@
-/** Charts of a run over its time: connections, connect time, memory and CPU of each layer. */
+/** Charts over the time of a run: connections, connect time, memory and CPU of each layer. */
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { coreCount, usableCores } from '../figures/usable-resources.ts';
@@ -22,7 +22,7 @@ export function connectionsOverTime({ samples, stages, connections }: Result): C
   ]);
 }
 
-/** Increase between neighbouring samples; a decrease counts as 0. */
+/** Returns the increase between neighbouring samples; a decrease counts as 0. */
 function rates(points: Point[]): Point[] {
   return pointsOf(points.slice(1), ([t, count], index) => {
     const [before, countBefore] = points[index] as Point;
@@ -30,11 +30,11 @@ function rates(points: Point[]): Point[] {
   });
 }
 
-/** Connect time, and what failed; null in results that do not have it. */
+/** Connect time and failures; null in results without them. */
 export function connectTimeOverTime({ connections: { overTime }, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
-  // A line must not cross the plateaus, in which no client connects.
+  // Gaps keep the line from crossing plateaus, in which no client connects.
   const times = (values: (number | null)[], scale = 1) =>
     pointsOf(values, (value, index) => [t[index] as number, value ?? Number.NaN], scale);
   const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
@@ -56,7 +56,7 @@ export function connectTimeOverTime({ connections: { overTime }, stages }: Resul
 
 export function memoryOverTime(result: Result): Chart | null {
   const { samples, stages } = result;
-  // In results that derive none, a short run on a busy machine may have PSS only once, which makes no curve.
+  // Older results of a short run on a busy machine can have a single PSS value, which makes no curve.
   const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
   const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
   const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
@@ -66,7 +66,7 @@ export function memoryOverTime(result: Result): Chart | null {
       .map(({ id }) => curve(result, id, key, 1 / MB));
   return timeline(`Memory (${kind}) by layer over time`, stages, [
     { unit: 'MB', curves: curves(false) },
-    // It is not part of the deployment.
+    // The generator is not part of the deployment.
     { unit: 'MB, load generator', curves: curves(true) },
   ]);
 }
@@ -84,10 +84,10 @@ export function cpuOverTime(result: Result): Chart | null {
   ]);
 }
 
-/** Percent of one core: less, on any machine, is no line worth drawing. */
+/** Smallest drawn use, in percent of one core. */
 const LEAST_TAKEN = 1;
 
-/** Other CPU use, which slows all layers and belongs to none. */
+/** Other CPU use, which slows all layers and belongs to none of them. */
 function takenByOthers({ samples }: Result): Curve[] {
   const of = (key: string) => pointsOf(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
   const all: Curve[] = [

@@ -1,10 +1,8 @@
-/**
- * Colours of charts, by what they stand for. They are CSS variables, which `report/render/style.ts` sets for light and dark.
- */
+/** Colours of charts by meaning, as CSS variables, which `report/render/style.ts` sets for light and dark. */
 import type { LayerDescription } from '../../protocol/result/memory-schema.ts';
 import { type Described, familyOf } from '../figures/layers.ts';
 
-/** After Okabe and Ito: distinguishable with any colour vision. */
+/** Palette of Okabe and Ito, distinguishable with any colour vision. */
 export const COLORS = {
   blue: 'var(--blue)',
   orange: 'var(--orange)',
@@ -23,7 +21,7 @@ export const COLORS = {
 
 export type Dash = 'solid' | 'dashed' | 'dotted';
 
-/** The deployment's layers have colours; the generator, which is not part of it, is grey. */
+/** The deployment's layers have colours. The generator is grey. */
 const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: Dash[] }> = {
   deployment: {
     colors: [COLORS.blue, COLORS.orange, COLORS.purple, COLORS.gold, COLORS.red],
@@ -34,8 +32,8 @@ const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: 
 };
 
 /**
- * @param id of a memory (`workerPss`) or CPU layer (`worker`); layers of one process share a style
- * @returns each colour in turn, then the same ones with a different dash
+ * Returns each colour in turn, then the same colours with a different dash.
+ * @param id of a memory layer (`workerPss`) or a CPU layer (`worker`); layers of the same process share a style
  */
 export function layerStyle(result: Described, id: string): { color: string; dash: Dash } {
   const layers = result.memory.layers;

@@ -1,4 +1,4 @@
-/** Bars: what each package takes, the application in another colour. */
+/** Bar chart of the share of each package, with the application in another colour. */
 import type { Places } from '../figures/places.ts';
 import { numberText, quantityOf } from '../model/amount.ts';
 import type { Chart } from './chart.ts';
@@ -9,7 +9,7 @@ const ROW = 26;
 const [LEFT, RIGHT, SHARE_LEFT] = [150, 60, 0.35];
 const MAX_ROWS = 12;
 
-/** @returns null where no package takes anything */
+/** Returns null if all shares are zero. */
 export function placesChart({ subject, quantity, packages, unattributed }: Places): Chart | null {
   const all = [...packages, { name: 'not attributed', value: unattributed }].filter(({ value }) => value > 0);
   const rows = all.slice(0, MAX_ROWS);

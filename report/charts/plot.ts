@@ -1,4 +1,4 @@
-/** Curves over one axis, in panels below each other: what all charts are, except for bars. */
+/** Curves in panels below each other, over one shared axis. All charts except bars use it. */
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, clock, clockTicks, valueAxis } from './axes.ts';
 import type { Chart, LegendEntry, Readout } from './chart.ts';
@@ -10,13 +10,10 @@ export type Point = [x: number, value: number];
 export interface Curve extends LegendEntry {
   /** In the order of x. */
   points: Point[];
-  /**
-   * A line, unless it is one of these; `area` is filled down to zero. A `range` is lines with gaps between them: the curves
-   * around it have its values.
-   */
+  /** Draws a line by default; `area` is filled down to zero. A `range` draws lines with gaps, and the curves around it have its values. */
   style?: 'area' | 'points' | 'steps' | 'range';
   symbol?: string;
-  /** Pixels; none if not given. */
+  /** Pixels; without it, points have no symbol. */
   symbolSize?: number | [number, number];
 }
 
@@ -24,12 +21,12 @@ export interface Panel {
   /** Unit of the values, above their axis. */
   unit: string;
   curves: Curve[];
-  /** A line to compare with. */
+  /** Line for comparison. */
   mark?: { value: number; text: string };
 }
 
 interface Axis {
-  /** Below it; empty for none. */
+  /** Title below the axis; empty for none. */
   name: string;
   from: number;
   to: number;
@@ -44,9 +41,9 @@ interface Plot {
   title: string;
   x: Axis;
   panels: Panel[];
-  /** Stages of the run, in the background. */
+  /** Stages of the run, drawn in the background. */
   stages?: Result['stages'];
-  /** Points that a reader can step to; those of the curve with the most by default. */
+  /** Points of the readout; default: those of the longest curve. */
   readAt?: number[];
 }
 
@@ -55,15 +52,15 @@ const PANEL_HEIGHT = 190;
 const SIDES = { left: 56, right: 24 };
 /** Room above for a unit, between panels, and below for labels. */
 const [HEAD, GAP, FOOT] = [34, 58, 30];
-/** More room: for the names of stages above, and of the axis below. */
+/** Room for the names of stages above, and of the axis below. */
 const [STAGE_NAMES, AXIS_NAME] = [22, 16];
 /** Average width of a letter in a stage's name. */
 const LETTER_WIDTH = 6.2;
-/** Between two names. */
+/** Gap between two names. */
 const NAME_GAP = 8;
-/** Points of a readout: more would be too close for a pointer. */
+/** Limit of readout points: more would be too close for a pointer. */
 const MAX_READ = 300;
-/** Significant digits of a readout: what the text of a report has, too. */
+/** Significant digits of a readout, as in the text of a report. */
 const DIGITS = 4;
 const BANDS: Record<string, string> = {
   plateau: COLORS.band,
@@ -73,7 +70,7 @@ const BANDS: Record<string, string> = {
   broadcasts: COLORS.strongBand,
 };
 
-/** @returns null where no curve has a point, or only lines of a single one */
+/** Returns null if no curve has a point, or only lines of a single point. */
 export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | null {
   const drawn = panels
     .map((panel) => ({ ...panel, curves: panel.curves.filter(isDrawn) }))
@@ -118,7 +115,7 @@ export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | n
   };
 }
 
-/** @returns the points that have a value */
+/** Returns the points with a value. */
 export function pointsOf<T>(
   all: readonly T[],
   of: (one: T, index: number) => [x: number, value: number | null | undefined],
@@ -146,7 +143,7 @@ function isDrawn({ points, style }: Curve): boolean {
   return points.length > (style === 'points' ? 0 : 1);
 }
 
-/** Curves that several panels share have one name. */
+/** Several panels share the name of a curve. */
 function legendOf(curves: LegendEntry[]): LegendEntry[] {
   const named = curves.filter(({ name }) => name !== '');
   return [...new Map(named.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
@@ -168,7 +165,7 @@ function seriesOf({ color, dash = 'solid', points, style, symbol = 'circle', sym
   };
 }
 
-/** @param room pixels; a stage without enough of them for its name gets none */
+/** @param room pixels; a stage shorter than its name has no label */
 function bands(stages: Result['stages'], end: number, room: number) {
   const data = stages.flatMap(({ name, t }, index) => {
     const until = Math.min(stages[index + 1]?.t ?? end, end);
@@ -191,8 +188,8 @@ function markLine({ value, text }: { value: number; text: string }) {
 }
 
 /**
- * The values behind a chart. Curves have their nearest value at each point, if it is no further away than half of a step.
- * @param readAt points on the axis; those of the curve with the most if not given
+ * Returns the values behind a chart. Each curve contributes its nearest value within half a step.
+ * @param readAt points on the axis; default: those of the longest curve
  */
 export function readoutOf(
   { from, to, label }: Pick<Axis, 'from' | 'to' | 'label'>,

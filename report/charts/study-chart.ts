@@ -1,4 +1,4 @@
-/** Chart of a study's answer: the figure that a setting's levels change most, as a multiple of the first level's. */
+/** Chart of a study's answer: the figure that changes most between a setting's levels, as a multiple of the first level's. */
 import { isCounted } from '../figures/figures.ts';
 import { levelName } from '../study/study-answers.ts';
 import type { Context, Question } from '../study/summarize.ts';
@@ -7,10 +7,10 @@ import { COLORS } from './palette.ts';
 import { type Curve, plot } from './plot.ts';
 
 const LEVEL_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple, COLORS.gold, COLORS.red];
-/** Between two levels, where the settings of the other names are 1 apart. */
+/** Distance between two levels; settings of the other names are 1 apart. */
 const STEP = 0.1;
 
-/** A point for each level at each setting of the other names, with its interval. @returns null where nothing was seen to change */
+/** Draws a point with its interval for each level at each setting of the other names. @returns null if no figure changed */
 export function changeOf({ name, levels, contexts }: Question): Chart | null {
   const changes = contexts.flatMap(({ comparison }) =>
     comparison.figures.flatMap((figure) =>

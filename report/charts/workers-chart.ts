@@ -1,4 +1,4 @@
-/** The workers one by one over time: one that does more than its share is in no sum. */
+/** Chart of each worker over time, because sums hide an overloaded worker. */
 import type { Result } from '../../protocol/result/result.ts';
 import { median } from '../statistics/statistics.ts';
 import { MB } from '../text/format.ts';
@@ -8,12 +8,12 @@ import { type Curve, pointsOf, timeline } from './plot.ts';
 
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
-/** More workers than this are drawn as the extremes and the middle. */
+/** Limit of drawn workers; of more, only the extremes and the middle are drawn. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
 type Values = (number | null)[];
 
-/** CPU, memory and event loop of each worker; null in results that do not have them. */
+/** CPU, memory and event loop of each worker; null in results without them. */
 export function workersOverTime({ workersOverTime: workers, stages, environment }: Result): Chart | null {
   const of = (read: (worker: Result['workersOverTime'][number]) => [t?: number[], values?: Values], scale = 1) =>
     curvesOf(
@@ -33,7 +33,7 @@ export function workersOverTime({ workersOverTime: workers, stages, environment 
   ]);
 }
 
-/** A worker without a curve does not change the styles of the rest. */
+/** Keeps the styles of the other workers if one has no curve. */
 function curvesOf(workers: Pick<Curve, 'name' | 'points'>[]): Curve[] {
   if (workers.length <= MAX_CURVES) {
     return workers.map((worker, index) => {

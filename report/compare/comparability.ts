@@ -1,4 +1,4 @@
-/** The conditions in which results differ besides their figures, since they may explain a difference. */
+/** Finds different conditions of results, because they may explain a difference of figures. */
 import type { Result } from '../../protocol/result/result.ts';
 import { serverName, serverProperties } from '../figures/measured-server.ts';
 import { settingLines, settingText } from '../figures/setting-lines.ts';
@@ -6,8 +6,8 @@ import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimals } from '../text/format.ts';
 
 /**
- * `load`: a different load was applied. `machine`: different hardware. `system`: its kernel and limits. `deployment`: versions and settings
- * of the deployment, which may be the change under study.
+ * `load`: applied load. `machine`: hardware. `system`: kernel and its limits. `deployment`: versions and settings of the deployment, which
+ * may be the change under study.
  */
 export type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
@@ -31,15 +31,15 @@ const OF_DEPLOYMENT = new Set([
   'workerSources',
   'layers',
 ]);
-/** A count of the run beside the limits: it is a result. */
+/** Counted during the run, so it is a result and no condition. */
 const COUNTED = 'serverOpenFiles';
-/** Processes that were started for the run: each has others. */
+/** Processes started for the run, whose ids always differ. */
 const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
 
-/** @param sets results of each set; a set without results is ignored */
+/** @param sets results of each set; sets without results are ignored */
 export function mismatches(sets: Result[][]): Mismatch[] {
-  // A result that does not know its server would differ in every one of its properties.
+  // Ignores a result without a server description, which would differ in each property.
   const known = sets.flat().every(({ environment }) => environment.server !== null);
   const properties = sets.map((results) => results.map((result) => propertiesOf(result, known)));
   const names = new Set(properties.flat().flatMap((found) => [...found.keys()]));
@@ -67,7 +67,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
     ['system', 'memory per connection without', unreadOf(result)],
     ['load', 'garbage collected before memory is read', memory.collected],
-    // A file's name is no load: what it asks for is in the settings.
+    // The file's name is not part of the load; the settings describe it.
     ['deployment', 'scenario', run.scenario],
     ['deployment', 'target', run.target],
     ['deployment', 'profile', run.profile],
@@ -90,7 +90,7 @@ export function unreadOf({ memory: { perConnection } }: Result): string {
   return perConnection?.unread.join(', ') || 'nothing';
 }
 
-/** Which host is which says nothing about the load. */
+/** The assignment of hosts does not affect the load. */
 function sharesOf({ generators }: Result): string {
   if (generators.length < 2) return 'all from one host';
   const shares = generators.map(({ share }) => decimals(100 * share, 1)).sort((a, b) => Number(b) - Number(a));

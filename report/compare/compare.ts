@@ -1,6 +1,6 @@
 /**
- * Compares sets of runs: which figures differ by more than the noise. A set is one run, or repeats of one; the first is
- * the reference. docs/method/comparing.md explains the method.
+ * Compares sets of runs and finds the figures that differ by more than the noise. A set is one run, or repeats of one. The first set is the
+ * reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
@@ -21,50 +21,49 @@ export interface RunSet {
   /** For readers. */
   name: string;
   results: Result[];
-  /** Further runs, which ended without a result. */
+  /** Number of further runs, which ended without a result. */
   lost?: number;
-  /** In a study, for each of its levels, the noise of each figure over all combinations with that level. */
+  /** Noise of each figure for each level in a study, over all combinations with that level. */
   levelNoise?: ReadonlyMap<string, PooledNoise>[];
 }
 
 export interface ComparedSet extends Runs {
   name: string;
-  /** Status of each run that left a result; INVALID ones contribute no figures. */
+  /** Verdict of each run with a result; INVALID runs contribute no figures. */
   statuses: Result['verdict']['status'][];
   /** First lines of the answer of each failed run. */
   failed: string[];
-  /** Disturbance of each usable run whose times, rates and CPU do not count because of it. */
+  /** Disturbance of each usable run whose times, rates and CPU are ignored because of it. */
   disturbed: string[];
 }
 
 export interface ComparedFigure extends Described {
-  /** Empty of counts and shares. */
+  /** Empty for counts and shares. */
   unit: string;
   /** Spread per set; null if it is unknown. */
   spreads: (Spread | null)[];
-  /** Per set, codes of the findings that invalidate it in some of the set's runs. */
+  /** Codes of the findings that invalidate the figure in some runs, per set. */
   invalidated: string[][];
-  /** A difference per set after the first. */
+  /** A difference for each set after the first. */
   differences: Difference[];
 }
 
 export interface Comparison {
   sets: ComparedSet[];
-  /** Share of the reference within which a difference does not matter. */
+  /** Margin: smaller differences do not matter, as a share of the reference. */
   margin: number;
   mismatches: Mismatch[];
   figures: ComparedFigure[];
-  /** Per set after the first, functions of the workers that need more or less. */
+  /** Functions of the workers with a changed cost, per set after the first. */
   places: string[][];
 }
 
-/** Default margin: a difference within this share of the reference does not matter. */
+/** Default margin, as a share of the reference. */
 export const MARGIN = 0.1;
 
 export interface Options {
-  /** Share of the reference within which a difference does not matter. */
   margin?: number;
-  /** Whether the sets are those of a study, whose levels may ask for different loads. */
+  /** Whether the sets belong to a study, whose levels may set different loads. */
   isStudy?: boolean;
 }
 
@@ -80,15 +79,12 @@ export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   };
 }
 
-/** @param sets the reference, and the sets to compare with it */
+/** @param sets the reference, then the sets to compare with it */
 export function compare(sets: RunSet[], options: Options = {}): Comparison {
   return compareAll([sets], options)[0] as Comparison;
 }
 
-/**
- * @param groups the sets of each comparison, the reference first
- * @returns a comparison for each group; one error budget covers them all
- */
+/** Compares several groups with a common error budget. @param groups sets of each comparison, the reference first */
 export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = false }: Options = {}): Comparison[] {
   const measured = groups.map((sets) => comparablePairs(sets, isStudy));
   const decided = decide(
@@ -118,7 +114,7 @@ function placesOfSets(sets: RunSet[]): string[][] {
   return others.map((runs) => placeDifferences(reference, runs));
 }
 
-/** @returns each figure with a pair for each set after the first */
+/** Returns each figure with a pair for each set after the first. */
 function comparablePairs(sets: RunSet[], isStudy: boolean) {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   return comparableFigures(usable, isStudy).map(({ figure, spreads, invalidatedBy }) => {
@@ -143,7 +139,7 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
   });
 }
 
-/** A run that could not read a part of the deployment costs less. */
+/** A run that could not read a part of the deployment reports a lower cost. */
 function countsAlike(runs: Result[]): boolean {
   return new Set(runs.map(unreadOf)).size < 2;
 }
@@ -152,10 +148,10 @@ function faultsIn(figure: Figure, runs: Result[]): number[] {
   return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (faultsOf(run, figure) ?? [])));
 }
 
-/** In place of a key of the result document. */
+/** Path of the share of usable runs. The result document has no such key. */
 export const USABLE_RUNS = 'runs.usable';
 
-/** The first figure, where it is not the same everywhere: a version that mostly dies can be as quick as before when it does not. */
+/** Share of usable runs, first in the list if it differs between sets. A version that mostly crashes can be fast in its other runs. */
 function usableFigure(all: ComparedSet[]): ComparedFigure[] {
   const [reference, ...others] = all;
   if (!reference || all.every(({ usable, made }) => usable === made) || all.some(({ made }) => made === 0)) return [];
@@ -179,8 +175,8 @@ function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): D
 }
 
 /**
- * With different numbers of connections, only costs and losses per connection are compared. A study compares the rest, too, except the
- * number of connections. A higher requested rate makes no side faster.
+ * Compares only costs and losses per connection if the numbers of connections differ. A study compares everything except the number of
+ * connections. A higher requested rate does not count as a faster side.
  */
 function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {
   const isOne = (key: 'target' | 'configuredRatePerSec') =>

@@ -1,16 +1,16 @@
-/** In which functions of the workers two sets of runs differ: in what a connection keeps, and in the CPU of connects and copies. */
+/** Compares functions of the workers between two sets of runs: memory per connection, and CPU of connects and copies. */
 import { MOST_FUNCTIONS } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type FunctionPlace, type Places, placesOf } from '../figures/places.ts';
 import { withUnit } from '../model/amount.ts';
 
-/** 99.9 % of differences by chance are below so many half-widths of 95 % intervals: there are many functions. */
+/** Threshold in half-widths of a 95 % interval. 99.9 % of random differences are smaller. Strict, because many functions are compared. */
 const CERTAIN = 1.68;
-/** Share of the reference's sum below which a difference is not shown. */
+/** Smallest shown difference, as a share of the reference's sum. */
 const LEAST_SHARE = 0.02;
 const MOST_TEXTS = 5;
 
-/** @returns for each kind of places that both have, such as `per connection: +3.1 KB in session.ts:88 (keep)` */
+/** Returns a text for each kind of places in both sets, such as `per connection: +3.1 KB in session.ts:88 (keep)`. */
 export function placeDifferences(reference: Result[], other: Result[]): string[] {
   const [before, after] = [reference, other].map((runs) => Map.groupBy(runs.flatMap(placesOf), ({ key }) => key));
   return [...(before ?? [])].flatMap(([key, a]) => {
@@ -27,7 +27,7 @@ export function placeDifferences(reference: Result[], other: Result[]): string[]
   });
 }
 
-/** @returns those that are more than chance, the largest first */
+/** Returns the significant differences, the largest first. */
 function differencesOf(a: Places[], b: Places[]) {
   const [before, after] = [means(a), means(b)];
   const keys = [...new Set([...after.keys(), ...before.keys()])];
@@ -40,7 +40,7 @@ function differencesOf(a: Places[], b: Places[]) {
   return all.filter(({ isCertain }) => isCertain).toSorted((one, two) => Math.abs(two.by) - Math.abs(one.by));
 }
 
-/** A function is the same one in another version, where its line is another. */
+/** Identifies a function without its line, which differs between versions. */
 function means(runs: Places[]): Map<string, FunctionPlace> {
   const keyOf = (one: FunctionPlace) => JSON.stringify([one.package, one.name, one.place.replace(/:\d+$/, '')]);
   const sum = (all: number[]) => all.reduce((total, one) => total + one, 0);
@@ -57,7 +57,7 @@ function means(runs: Places[]): Map<string, FunctionPlace> {
   );
 }
 
-/** The list has only the largest: one that is not in it can have as much as its last. */
+/** The list contains only the largest functions, so a missing one can be as large as the last one. */
 function least(runs: Places[]): { value: number; halfWidth95: number } {
   const last = runs.map(({ functions }) => (functions.length < MOST_FUNCTIONS ? undefined : functions.at(-1)));
   return last.find((one) => one !== undefined) ?? { value: 0, halfWidth95: 0 };

@@ -1,6 +1,6 @@
 /**
- * Decides about a figure of two sets of runs: better, worse, no difference, or inconclusive. One error budget of 5 % covers all figures of
- * all comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
+ * Decides a figure of two sets of runs: better, worse, no difference, or inconclusive. One error budget of 5 % covers all figures of all
+ * comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
@@ -13,7 +13,7 @@ import type { Apart } from './estimates.ts';
 
 export type Answer = Difference['answer'];
 
-/** A figure of two sets, before the decision. */
+/** A pair of sets for a figure, before the decision. */
 export interface Pair {
   figure: Figure;
   a: Spread | null;
@@ -26,23 +26,23 @@ export interface Pair {
 }
 
 export interface Rules {
-  /** A share of the reference: a smaller difference does not matter. */
+  /** Margin, as a share of the reference. */
   margin: number;
-  /** Whether sides may have single runs, in whose faults nothing shows how often they happen. */
+  /** Whether sides can have single runs, which do not show how often faults occur. */
   countsSingleRuns: boolean;
 }
 
-/** How likely one of the figures of a kind may be called different, if none is. */
+/** Probability that any figure of a kind is called different if none is. */
 const ERRORS = { primary: 0.03, counted: 0.01, other: 0.01 };
 const CONFIDENCE = 0.95;
 /**
- * Intervals within a run do not include the variation between runs. Three runs under equal conditions differed by 10 %
- * (docs/method/comparing.md), although the interval of each fitted line is below 2 %; medians of latencies deviated by 18 %, so
- * two of them may be 65 % apart.
+ * Deviation between runs, assumed for single runs, because intervals within a run do not include it. Three runs under equal conditions
+ * differed by 10 % (docs/method/comparing.md), although the interval of each fitted line is below 2 %. Medians of latencies deviated by 18
+ * %, so two of them can be 65 % apart.
  */
 const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
 
-/** @returns the difference of each pair, decided together */
+/** Returns the difference of each pair, decided together. */
 export function decide(pairs: Pair[], rules: Rules): Difference[] {
   const families = Map.groupBy(pairs.filter(isTested), kindOf);
   const confidences = new Map<string, number>();
@@ -64,7 +64,7 @@ function kindOf({ figure, faults }: Pair): keyof typeof ERRORS {
   return faults ? 'counted' : figure.primary ? 'primary' : 'other';
 }
 
-/** Counts without any fault on either side cannot differ. */
+/** Counts cannot differ if neither side has a fault. */
 function isTested({ apart, faults }: Pair): boolean {
   return apart !== null || (faults?.flat().some((count) => count > 0) ?? false);
 }
@@ -75,8 +75,8 @@ function pOf({ apart, faults }: Pair): number {
 }
 
 /**
- * Few runs cannot pass an exact test. They are enough if every run of a side has more faults than the other side allows for, unless
- * other runs that were decided with them show that this fault comes and goes.
+ * Few runs cannot pass an exact test. They are sufficient if every run of a side exceeds the allowance of the other side, unless other runs
+ * decided together show that this fault is intermittent.
  */
 function isSeparated(pair: Pair, pairs: Pair[], { countsSingleRuns }: Rules): boolean {
   const { faults, figure } = pair;
@@ -104,7 +104,7 @@ function countedDifference(
   return { ...UNKNOWN, ...apartness(a, b), answer, noise: 'none', invalidatedBy };
 }
 
-/** No fault on either side, or as many in all runs, within the margin. */
+/** Neither side has a fault, or all runs have the same number within the margin. */
 function isSame(faults: [number[], number[]], margin: number): boolean {
   const [a, b] = faults.map(spreadOf);
   if (!a || !b) return false;
@@ -123,20 +123,20 @@ function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number
   const { estimate, noise } = apart;
   const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
   const within = intervalOf(estimate, CONFIDENCE);
-  // The interval that decides is the one that is shown.
+  // Decides by the same interval that is shown.
   const [low, high] = [within.low - betweenRuns, within.high + betweenRuns];
   const accuracy = accuracyOf(figure, a.mean);
   const threshold = Math.max(accuracy, betweenRuns);
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) <= allowed;
   const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
-  // A cost or a time below zero is noise.
+  // A negative cost or time is noise.
   const isNegative = Math.min(a.mean, b.mean) < 0;
   if (!isSame && isDifferent && Math.abs(value) > threshold && !isNegative) {
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
     return { ...known, answer, runsNeeded: null, invalidatedBy };
   }
-  // A difference as large as the observed one, if it is real, takes fewer runs than one as large as the margin.
+  // Fewer runs are needed for the observed difference, if it is real, than for one as large as the margin.
   const size = Math.max(allowed, Math.abs(value));
   const needed = betweenRuns > 0 || isSame ? null : runsNeeded(estimate, Math.min(a.runs, b.runs), confidence, size);
   return { ...known, answer: isSame ? 'no-difference' : 'inconclusive', runsNeeded: needed, invalidatedBy };

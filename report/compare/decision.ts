@@ -1,12 +1,11 @@
-/** How a comparison ends as a whole: `compare` and `study` take their exit code from it. */
+/** Overall decision of a comparison, which determines the exit code of `compare` and `study`. */
 import type { Ended } from '../../protocol/codes/exit-codes.ts';
 import type { Comparison } from './compare.ts';
 import { headlineOf } from './text.ts';
 
 /**
- * A worse figure decides first. Then come a set without a usable run, an inconclusive deciding figure, and better; otherwise there is no
- * difference.
- * @returns the decision, for which `exitCodeOf` has the exit code
+ * Returns the decision. A worse figure takes precedence, then a set without a usable run, an inconclusive deciding figure, and a better
+ * figure. Otherwise there is no difference. `exitCodeOf` has the exit codes.
  */
 export function endOf(comparison: Comparison): Extract<Ended, object> {
   const answers = comparison.sets.slice(1).map((_, index) => headlineOf(comparison, index + 1).answer);

@@ -1,20 +1,20 @@
-/** Changes that a comparison would have detected, for each deciding figure, by the noise of its own runs. */
+/** Smallest changes that a comparison would have detected in each deciding figure, by the noise of its own runs. */
 import { accuracyOf } from '../figures/figures.ts';
 import { shareText } from '../text/relative.ts';
 import type { Comparison } from './compare.ts';
 
-/** The deviation of fewer runs may be small by chance. */
+/** Minimum number of runs: the deviation of fewer can be small by chance. */
 const LEAST_RUNS = 4;
 
 export interface Detectable {
   title: string;
-  /** Share of the reference that four of five such comparisons would detect. */
+  /** Share of the reference that 80 % of such comparisons would detect. */
   share: number;
-  /** The accuracy of the measurement itself, which more runs do not improve. */
+  /** Accuracy of the measurement itself, which more runs do not improve. */
   accuracy: number;
 }
 
-/** @returns of the primary figures that both sides have, least first; infinite where nothing tells the noise */
+/** Returns the detectable changes of the primary figures that both sides have, smallest first; infinite if the noise is unknown. */
 export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
   return figures
     .flatMap((figure): Detectable[] => {
@@ -28,14 +28,14 @@ export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: nu
     .sort((a, b) => a.share - b.share);
 }
 
-/** Whether runs were enough to see a change of that share in all of them that can be measured so finely. */
+/** Returns whether the runs were enough to detect a change of that share in all figures that are accurate enough for it. */
 export function wouldSee({ sets, figures }: Comparison, index: number, share: number): boolean {
   const found = detectableOf({ figures }, index).filter(({ accuracy }) => accuracy <= share);
   const runs = Math.min(...[0, index].map((set) => sets[set]?.usable ?? 0));
   return runs >= LEAST_RUNS && found.length > 0 && found.every((one) => one.share <= share);
 }
 
-/** @returns `would have shown a change of 9 % in Connect p99, 22 % in One way p99`; undefined where nothing tells the noise */
+/** Returns, for example, `would have shown a change of 9 % in Connect p99, 22 % in One way p99`; undefined if the noise is unknown. */
 export function detectableText(comparison: Comparison, index: number): string | undefined {
   const known = detectableOf(comparison, index).filter(({ share }) => Number.isFinite(share));
   if (known.length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** How far two sets of runs are apart in a measured figure, and where the noise of that difference is known from. */
+/** Estimates the difference of a measured figure between two sets of runs, and its noise. */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -7,11 +7,11 @@ import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNois
 import { isNarrow } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
-/** Usable runs of a set, with the spread of the figure over those that have it. */
+/** Usable runs of a set, with the spread of the figure. */
 export interface Side {
   runs: Result[];
   spread: Spread | null;
-  /** The noise of the figure at each level of this set in a study. */
+  /** Noise of the figure at each level of this set in a study. */
   levels: PooledNoise[];
 }
 
@@ -20,7 +20,7 @@ export interface Apart {
   noise: Exclude<Difference['noise'], 'none' | null>;
 }
 
-/** @returns null of counts, where one side has no value, and where nothing shows the noise */
+/** Returns null for counts, if a side has no value, and if the noise is unknown. */
 export function apart(figure: Figure, a: Side, b: Side): Apart | null {
   if (!a.spread || !b.spread || isCounted(figure)) return null;
   const hasLevels = a.levels.length > 0 && b.levels.length > 0;
@@ -28,15 +28,15 @@ export function apart(figure: Figure, a: Side, b: Side): Apart | null {
   if (ofLevels) return withBias(figure, a, b, ofLevels.estimate, ofLevels.isPooled ? 'study' : 'repeats');
   const [inA, inB] = [a, b].map(({ runs }) => withinRun(runs, figure));
   const { noise = 'fit' } = figure.declared;
-  // The spread of the other side's runs already includes how much broadcasts vary.
+  // The spread of the other side's runs already includes the variation between broadcasts.
   const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
   if (means) return withBias(figure, a, b, means, 'repeats');
   return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
 }
 
 /**
- * Adds the error of intervals too wide to quote, such as those of garbage, worker threads or native memory. Every run of a side has
- * the same bias, which the deviation between its runs does not show.
+ * Adds the error of intervals that are too wide to quote, such as those of garbage, worker threads or native memory. Every run of a side
+ * has the same bias, so the deviation between its runs does not show it.
  */
 function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: Apart['noise']): Apart {
   const errors = [a, b].flatMap(({ runs }) => widestError(runs, figure) ?? []);
@@ -46,7 +46,7 @@ function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: A
   return { estimate: { value: estimate.value, error, degrees }, noise: 'fit' };
 }
 
-/** @returns the largest error within a run whose interval is too wide to quote; undefined if all may be quoted */
+/** Returns the largest error within a run whose interval is too wide to quote; undefined if all can be quoted. */
 function widestError(runs: Result[], figure: Figure): Estimate | undefined {
   if (figure.declared.noise !== 'fit') return undefined;
   return runs
@@ -56,7 +56,7 @@ function widestError(runs: Result[], figure: Figure): Estimate | undefined {
 }
 
 /**
- * The figure of a single run with its standard error. The interval of a latency counts each broadcast once, because its copies are
+ * Returns the figure of a single run with its standard error. The interval of a latency counts each broadcast once, because its copies are
  * late together. The interval of a cost per connection follows from the number of plateaus.
  */
 function withinRun(runs: Result[], figure: Figure): Estimate | null {
@@ -69,7 +69,7 @@ function withinRun(runs: Result[], figure: Figure): Estimate | null {
   if (interval === null || degrees < 1) return null;
   const { low95, high95 } = interval;
   const value = valueAt(result, path) as number;
-  // The wider side: the interval of a cost that cannot be negative ends at zero.
+  // Uses the wider side, because the interval of a non-negative cost is cut at zero.
   const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }

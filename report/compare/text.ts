@@ -37,7 +37,7 @@ export function describeSet({ name, statuses, usable, made, disturbed }: Compare
   return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 
-/** @returns figures of the set beside those of the reference: differences first, and unknown figures last */
+/** Returns the set's figures beside the reference's: differences first, unknown figures last. */
 export function comparedTable(
   title: string,
   figures: ComparedFigure[],
@@ -56,7 +56,7 @@ export function comparedTable(
   return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
-/** An inconclusive figure has the codes that leave it without values. */
+/** Lists the codes that invalidate an inconclusive figure. */
 function answerCell({ answer, value, invalidatedBy }: Difference): Cell {
   if (answer !== 'inconclusive') return ANSWERS[answer];
   if (invalidatedBy.length > 0) return `inconclusive: ${invalidatedBy.join(', ')}`;
@@ -69,7 +69,7 @@ function rankOf({ differences }: ComparedFigure, index: number): number {
   return { better: 3, worse: 3, 'no-difference': 2, inconclusive: 1 }[answer];
 }
 
-/** Relative, except for counts and where the reference is near zero; with half of its interval. */
+/** Relative except for counts and for references near zero; with half of its interval. */
 function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
@@ -80,7 +80,7 @@ function differenceText(figure: ComparedFigure, { value, share, low, high }: Dif
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${inPercent ? ' %' : ''}`;
 }
 
-/** For no difference, the smallest change that four of five such comparisons would detect. */
+/** Returns, for no difference, the smallest change that 80 % of such comparisons would detect. */
 function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Difference): string {
   const reference = Math.abs(spreads[0]?.mean ?? 0);
   if (answer === 'better' || answer === 'worse' || detectable === null || reference === 0) return '';
@@ -88,7 +88,7 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Dif
   return share < 1 ? `± ${shareText(share)}` : shareText(share);
 }
 
-/** A difference between shares is in percentage points, not in percent. */
+/** Differences between shares are in percentage points. */
 function plain({ quantity }: ComparedFigure, value: number): string {
   return quantity === 'share' ? `${exactDecimals(100 * value, 2)} pp` : numberText(quantity, value);
 }
@@ -104,9 +104,9 @@ const MOST = 0.5;
 export interface Headline {
   answer: Difference['answer'];
   text: string;
-  /** Why it is inconclusive, besides the open figures; in the text, too. */
+  /** Reason for an inconclusive answer besides the undecided figures. */
   unsure: string[];
-  /** Figures that decide and are inconclusive, although both sides have them. */
+  /** Deciding figures that both sides have, but are inconclusive. */
   open: OpenFigure[];
 }
 
@@ -114,14 +114,14 @@ export interface OpenFigure {
   title: string;
   /** Reason why it is undecided. */
   reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval' | 'reading';
-  /** Runs of each side that would tell; null if unknown, or above 1,000. */
+  /** Runs of each side needed to decide; null if unknown, or above 1,000. */
   runsNeeded: number | null;
 }
 
 /**
- * A figure that is worse outweighs all others. Without one, the answer is inconclusive if a figure that decides is: a primary or a
+ * Returns the answer. A worse figure outweighs all others. Otherwise, the answer is inconclusive if a deciding figure is: a primary or a
  * counted one, or the share of usable runs.
- * @param nameOf one of the sets
+ * @param nameOf returns the name of a set
  * @returns `worse in Connections failed, Delivered; better in …`
  */
 export function headlineOf(comparison: Comparison, index: number, nameOf = letter): Headline {
@@ -174,7 +174,7 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   };
 }
 
-/** @returns `B failed: 50.00 % of the copies …`, where most runs of that set failed, and fewer than half of the reference's */
+/** Returns `B failed: 50.00 % of the copies …` if most runs of that set failed, but less than half of the reference's. */
 function failuresText(a: ComparedSet, b: ComparedSet, index: number, nameOf: typeof letter): string | undefined {
   const share = ({ failed, statuses }: ComparedSet) => failed.length / Math.max(1, statuses.length);
   const [first = ''] = b.failed;
@@ -215,7 +215,7 @@ const MISSING = {
   runs: 'too few runs',
 };
 
-/** @returns for each reason, the inconclusive figures and what would tell */
+/** Returns the inconclusive figures for each reason, with the way to decide them. */
 export function openTexts(open: OpenFigure[]): string[] {
   return [...Map.groupBy(open, ({ reason }) => reason)].map(([reason, own]) => {
     const titles = [...Map.groupBy(own, ({ title }) => title)].map(([title, all]) => {
@@ -230,8 +230,8 @@ export function openTexts(open: OpenFigure[]): string[] {
 }
 
 /**
- * Deciding figures that fewer of one side's runs have, or none: a version that sends nothing has no late messages. Includes figures that
- * findings of their runs invalidate.
+ * Lists deciding figures that one side's runs lack, at least in part: a version that sends nothing has no late messages. Includes figures
+ * that findings of their runs invalidate.
  */
 function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof letter): string[] {
   return [0, index].flatMap((side) => {
@@ -256,7 +256,7 @@ function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof let
   });
 }
 
-/** Measured on both sides, without a conclusion. */
+/** Figures measured on both sides without a conclusion. */
 function isOpen(difference: Difference | undefined): boolean {
   return difference?.answer === 'inconclusive' && difference.value !== null;
 }
@@ -264,7 +264,7 @@ function isOpen(difference: Difference | undefined): boolean {
 const OTHER_LOAD =
   'The loads differ, so only what is per connection or per message can be compared: times, rates and counts follow the load.';
 
-/** @returns one line for each kind of conditions that differ, by their names: a table has their values */
+/** Returns a line for each kind of differing conditions, by name. A table has their values. */
 export function mismatchLines(mismatches: Mismatch[]): string[] {
   const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
     ([aspect, all]) => `${ASPECTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
@@ -273,7 +273,7 @@ export function mismatchLines(mismatches: Mismatch[]): string[] {
   return differs ? [OTHER_LOAD, ...lines] : lines;
 }
 
-/** How to read the table. */
+/** Explanation of the table. */
 export function notes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'>): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
   const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');

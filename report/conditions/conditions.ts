@@ -17,7 +17,7 @@ const TESTS: Record<Condition['comparison'], (value: number, limit: number) => b
   '!=': (value, limit) => value !== limit,
 };
 
-/** A condition, and the figure's value; null where it was not measured, or may not be quoted. */
+/** A condition with the figure's value; null if it was not measured or cannot be quoted. */
 export interface Checked {
   condition: Condition;
   value: number | null;
@@ -31,7 +31,7 @@ export function checkConditions(conditions: Condition[], result: Result): Checke
   });
 }
 
-/** Counts by name that have none of a name have counted zero of it. */
+/** Counts by name omit zeros. */
 const COUNTS = /^(connections|sampling)\./;
 
 function numberAt(result: Result, key: string): number | null {
@@ -41,12 +41,12 @@ function numberAt(result: Result, key: string): number | null {
   return found === undefined && COUNTS.test(key) && typeof parent === 'object' && parent !== null ? 0 : null;
 }
 
-/** @returns `latency.oneWayMs.p99 > 500` */
+/** Formats a condition: `latency.oneWayMs.p99 > 500`. */
 export function conditionText({ key, comparison, value }: Condition): string {
   return `${key} ${comparison} ${value}`;
 }
 
-/** @returns why there is no value to check: `the run did not measure it`, `it may not be quoted: not a straight line` */
+/** Returns why there is no value to check: `the run did not measure it`, `it may not be quoted: not a straight line`. */
 export function whyUnknown({ key }: Condition, result: Result): string {
   const doubt = whyNotQuoted(result, key);
   if (doubt !== undefined) return `it may not be quoted: ${doubt}`;
@@ -59,7 +59,7 @@ export function whyUnknown({ key }: Condition, result: Result): string {
 
 const FAR: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
 
-/** @returns what a condition that is met means: `the p99 of the one-way latency exceeded 500 ms (it was 733 ms)` */
+/** Describes a met condition: `the p99 of the one-way latency exceeded 500 ms (it was 733 ms)`. */
 export function metText({ condition, value }: Checked, { delivery }: Result): string {
   const { key, comparison, value: limit } = condition;
   if (key === 'connections.failed' && comparison === '>' && limit === 0) {
@@ -71,10 +71,10 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
   const figure = figureOfPath(key);
   const format = (number: number) =>
     figure ? withUnit(figure.quantity, number) : decimals(number, Number.isInteger(number) ? 0 : 2);
-  // Such as `one way p99`.
+  // Returns, for example, `one way p99`.
   const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
   const was = value ?? 0;
-  // Rounded to the same text, they would contradict the sentence.
+  // More digits, because equal rounded values would contradict the sentence.
   const isClose = limit !== 0 && was !== limit && format(was) === format(limit);
   const shown = isClose
     ? `${decimals(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`

@@ -1,4 +1,4 @@
-/** How many connections would fit: into a memory budget, by the CPU of idle connections, and by each other known limit. */
+/** Computes the connections that would fit: into a memory budget, by the CPU of idle connections, and by each other known limit. */
 import type { Result } from '../../protocol/result/result.ts';
 import { fitLine, whereReaches } from '../statistics/statistics.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
@@ -12,10 +12,10 @@ import { coresOfDeployment } from './usable-resources.ts';
 type Capacity = Result['capacity'];
 type Measured = Omit<Result, 'capacity' | 'answer' | 'outcome' | 'verdict' | 'findings'>;
 
-/** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need more on top */
+/** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need additional memory */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory, connections } = result;
-  // Null if the layer's line may not be quoted, at rest or in service.
+  // Null if the layer's slope cannot be quoted, at rest or in service.
   const lineReaches = (layer: string, bytes: number) => {
     const atRest = memory.perConnectionBytes[layer];
     return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
@@ -45,7 +45,7 @@ function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: st
   return line && whereReaches(line, bytes);
 }
 
-/** @returns why it is not known how many connections fit into a budget of the workers: as in the headline, what they keep decides */
+/** Returns why the number of connections for a memory budget of the workers is unknown. Their memory at rest decides. */
 export function whyNoBudget(result: CostSources): string | undefined {
   const { memory } = result;
   const cost = perConnectionOf(result);
@@ -63,7 +63,7 @@ function fitting(found: number | null, budgetBytes: number): Capacity['memoryLim
   return { budgetBytes, connections };
 }
 
-/** Number of idle connections that use all usable cores, with nothing left to connect or deliver. */
+/** Number of idle connections that use all usable cores, without reserve for connects or copies. */
 function pingLimit(result: Measured): Capacity['pings'] {
   const cost = idleCostOf(result);
   if (!cost.known) return null;

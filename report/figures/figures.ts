@@ -1,4 +1,4 @@
-/** The figures by which results are compared, as their declarations in the result's schema say. */
+/** Figures of comparisons, as declared in the result's schema. */
 import { titleOfLayer } from '../../protocol/documents/named-layers.ts';
 import {
   ANY,
@@ -14,14 +14,14 @@ import { invalidatedBy } from './invalidated.ts';
 import { disturbanceOf } from './others.ts';
 
 export interface Described {
-  /** Its key in the result document, with dots. */
+  /** Key in the result document, with dots. */
   path: string;
   title: string;
   quantity: QuantityName;
   better: 'lower' | 'higher';
-  /** Compared only where the figure at this path is missing. */
+  /** Path of an alternative: this figure is compared only if that one is missing. */
   insteadOf?: string;
-  /** One of the few deciding figures: they have most of a comparison's error budget, so their intervals are narrower. */
+  /** Whether it is one of the few deciding figures. They have most of a comparison's error budget, so their intervals are narrower. */
   primary?: true;
 }
 
@@ -30,8 +30,8 @@ export interface Figure extends Described {
 }
 
 /**
- * The deployment's figures, without the generator's own. Each additional figure widens all intervals (see compare.ts), so
- * there are few: no capacity, which follows from the slope; no maximum, the noisiest figure of all.
+ * Figures of the deployment, without the generator's own. Each additional figure widens all intervals (see compare.ts), so there are few.
+ * Excluded are the capacity, which follows from the slope, and maxima, the noisiest figures.
  */
 export const FIGURES: Figure[] = DECLARED.flatMap(comparedOf);
 
@@ -52,13 +52,13 @@ function described(declared: DeclaredFigure, name: string, path: string): Figure
   return { path, title: name === '' ? title : titled(declared, title, name), quantity, better, declared };
 }
 
-/** @returns `Workers CPU while idle`, `Connect time p99`, or `Idle CPU of the machine, ramp` */
+/** Returns, for example, `Workers CPU while idle`, `Connect time p99`, or `Idle CPU of the machine, ramp`. */
 function titled({ path, kind }: DeclaredFigure, title: string, name: string): string {
   if (path.includes(ANY)) return `${titleOfLayer(name)} ${title}`;
   return kind === 'distribution' ? `${title} ${name}` : `${title}, ${name}`;
 }
 
-/** @returns the declared figure at a key of the result, whether it is compared or not */
+/** Returns the declared figure at a key of the result, compared or not. */
 export function figureOfPath(path: string): Figure | undefined {
   const found = figureAt(path);
   return found && described(found.figure, found.name, path);
@@ -67,13 +67,13 @@ export function figureOfPath(path: string): Figure | undefined {
 /** Figures that other programs' CPU use changes. Counts and memory are not among them. */
 const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
 
-/** @returns null where it is unknown, not of the system alone, or invalidated by a finding of its own run */
+/** Returns null if the figure is unknown, affected by other programs, or invalidated by a finding of its own run. */
 export function figureOf(result: Result, figure: Figure): number | null {
   if (DISTURBED.includes(figure.quantity) && disturbanceOf(result)) return null;
   return invalidatedBy(result, figure.path).length > 0 ? null : measuredValue(result, figure);
 }
 
-/** @returns the codes of the run's findings that invalidate a figure it has measured */
+/** Returns the codes of the run's findings that invalidate a figure that it has measured. */
 export function invalidationsOf(result: Result, figure: Figure): string[] {
   return measuredValue(result, figure) === null ? [] : invalidatedBy(result, figure.path);
 }
@@ -85,7 +85,7 @@ function measuredValue(result: Result, { path, quantity }: Figure): number | nul
   return isCounts ? total(found as Record<string, number>) : knownAt(result, path);
 }
 
-/** @returns null where it was not measured, and of memory where a part is missing, or something spoils the line */
+/** Returns null if it was not measured; for memory, also if a part is missing or the slope is in doubt. */
 export function knownAt(result: Result, path: string): number | null {
   const value = valueAt(result, path);
   const cost = (valueAt(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<PerConnection & Slope>;
@@ -94,10 +94,7 @@ export function knownAt(result: Result, path: string): number | null {
   return typeof value !== 'number' || isSpoiled ? null : value;
 }
 
-/**
- * The 95 % interval of a figure: beside it, or under the same name among the `intervals` of its section.
- * @returns null where the run knows none
- */
+/** Returns the 95 % interval of a figure: beside it, or under its name among the `intervals` of its section. Null without one. */
 export function intervalAt(result: Result, path: string): { low95: number; high95: number } | null {
   const keys = path.split('.');
   const beside = keys.slice(0, -1).join('.');
@@ -116,7 +113,7 @@ export function valueAt(document: unknown, path: string): unknown {
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
 }
 
-/** @returns how many connections, copies or messages are missing, or too many; null of measured figures, and where they were not counted */
+/** Returns the number of missing or excess connections, copies or messages; null for measured figures, and if they were not counted. */
 export function faultsOf(result: Result, figure: Figure): number | null {
   const { path, declared } = figure;
   if (!isCounted(figure) || measuredValue(result, figure) === null) return null;
@@ -124,17 +121,14 @@ export function faultsOf(result: Result, figure: Figure): number | null {
   return faults ? faults(valueAt(result, path.replace(/\.[^.]*$/, '')) as never) : measuredValue(result, figure);
 }
 
-/** Counted rather than measured, so without a measurement error: a single run is enough to be worse than another. */
+/** Whether the figure is counted. Counts have no measurement error, so a single run is sufficient to be worse. */
 export function isCounted({ quantity }: Pick<Described, 'quantity'>): boolean {
   return quantity === 'count' || quantity === 'share';
 }
 
 /** Relative accuracy of a measured figure: the calibration's bound for memory and rates. */
 const ACCURACY_SHARE = 0.02;
-/**
- * Absolute accuracy in the result's units, for small figures: bytes and times by the calibration, CPU by the kernel's
- * ticks of 10 ms.
- */
+/** Absolute accuracy in the result's units, for small figures: bytes and times by the calibration, CPU by the kernel's ticks of 10 ms. */
 const ACCURACY: Partial<Record<QuantityName, number>> = {
   kilobytes: 128,
   megabytes: 128,
@@ -145,12 +139,12 @@ const ACCURACY: Partial<Record<QuantityName, number>> = {
   microseconds: 1,
 };
 
-/** @returns the accuracy of the measurement, in the figure's own unit; smaller differences mean nothing */
+/** Returns the accuracy of the measurement, in the figure's own unit. Smaller differences mean nothing. */
 export function accuracyOf(figure: Described, value: number): number {
   return isCounted(figure) ? 0 : Math.max(ACCURACY[figure.quantity] ?? 0, ACCURACY_SHARE * Math.abs(value));
 }
 
-/** @returns `Connect time p50, ms` */
+/** Returns, for example, `Connect time p50, ms`. */
 export function titleOf({ title, quantity }: Described): string {
   const { unit } = quantityOf(quantity);
   return unit === '' ? title : `${title}, ${unit}`;

@@ -1,31 +1,31 @@
-/** How many connections a run held, for how long, and how long they were gone. */
+/** Number of held connections, and how long they were held. */
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, integer } from '../text/format.ts';
 
-/** @returns those alive through the broadcasts; the peak where nobody was to stay, or nobody counts */
+/** Returns the connections that were open throughout the broadcasts; the peak if none had to stay open or they were not counted. */
 export function heldOf({ held, peak }: Result['connections']): number {
   return held ?? peak;
 }
 
-/** @returns from the end of the last ramp until the run released them; null where none was held until then, or nobody counts who stays */
+/** Returns the seconds from the end of the last ramp to the release. Null if no connection was held until then or they were not counted. */
 export function heldSeconds({ connections: { held }, stages }: Pick<Result, 'connections' | 'stages'>): number | null {
   const full = stages[stages.findLastIndex(({ name }) => name === 'ramp') + 1];
   const released = stages.find(({ name }) => name === 'disconnect');
   return !held || !full || !released ? null : released.t - full.t;
 }
 
-/** @returns whether some of those that should have been there got nothing because they were gone */
+/** Returns whether some connections missed broadcasts because they were closed. */
 export function missesSome(delivery: NonNullable<Result['delivery']>): boolean {
   const { coverage, coverageOfTarget } = delivery;
   return coverage !== null && coverageOfTarget !== null && coverageOfTarget < coverage;
 }
 
-/** @returns whether the run measured while its users came and went by themselves, without the option `overTime` */
+/** Returns whether users disconnected by themselves during the measurement, without the option `overTime`. */
 export function hasLeavingUsers({ memory: { overTime } }: Pick<Result, 'memory'>): boolean {
   return overTime?.kind === 'load';
 }
 
-/** Some of a wave may have left before its peak was read, and are counted as gone after it. */
+/** Connections of a wave that close before its peak is read are counted as closed after it. */
 function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']>): number[] {
   const isOfEach = peaks.length === readings.length;
   return peaks.map(({ connections }, index) => {
@@ -35,8 +35,8 @@ function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']
 }
 
 /**
- * @returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and
- * went, open for 6.0 s on average`; null for other runs
+ * Returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and went,
+ * open for 6.0 s on average`; null for other runs.
  */
 export function comesAndGoes({ memory: { overTime }, connections }: Result): string | null {
   const { peak, opened, meanStaySeconds } = connections;

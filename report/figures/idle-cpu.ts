@@ -1,4 +1,4 @@
-/** CPU of idle connections in the deployment: pings and their answers, above its CPU without connections. */
+/** CPU of idle connections in the deployment: pings and pongs, above its CPU without connections. */
 
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
@@ -6,19 +6,19 @@ import { decimals } from '../text/format.ts';
 import { heldOf } from './held.ts';
 import { sharesMachine } from './place.ts';
 
-/** A cost that is known, or why it is not. */
+/** A known cost, or the reason why it is unknown. */
 export type Known<T> = ({ known: true } & T) | { known: false; why: string };
 
 interface IdleCost {
-  /** Share of a core that one connection takes. */
+  /** Share of a core per connection. */
   cores: number;
   interval: NonNullable<Interval>;
   pingIntervalMs: number;
-  /** Some processes of the deployment could not be read. */
+  /** Whether some processes of the deployment could not be read. */
   isAtLeast: boolean;
 }
 
-/** Unknown unless each connection was pinged in the hold: pings come in waves, and a part of a cycle has any share of them. */
+/** Unknown unless each connection was pinged during the hold. Pings come in waves, so a part of a cycle can contain any share of them. */
 export function idleCostOf(
   result: Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings' | 'capacity'>,
 ): Known<IdleCost> {
@@ -29,7 +29,7 @@ export function idleCostOf(
   if (result.messages) return unknown('connections send messages all the time, so none of them is idle');
   const pingIntervalMs = pingIntervalOf(result);
   if (pingIntervalMs === null) return unknown('the server does not report its ping interval');
-  // How long connections were held before the broadcasts.
+  // Seconds for which connections were held before the broadcasts.
   const hold = result.stages.findIndex(({ name }) => name === 'hold');
   const [begin, end] = [result.stages[hold], result.stages[hold + 1]];
   const seconds = begin && end ? end.t - begin.t : 0;
@@ -58,14 +58,14 @@ export function idleCostOf(
   };
 }
 
-/** @returns CPU figures of the deployment's layers: workers, proxy, Redis and PM2 */
+/** Returns CPU figures of the deployment's layers: workers, proxy, Redis and PM2. */
 export function deploymentCpu(result: Pick<Result, 'memory' | 'cpu'>): Result['cpu'][string][] {
   return result.memory.layers
     .filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment')
     .flatMap(({ id }) => result.cpu[id] ?? []);
 }
 
-/** @returns null where the server does not describe itself, or its workers differ */
+/** Returns null if the server does not describe itself, or if its workers differ. */
 export function pingIntervalOf({ environment }: Pick<Result, 'environment'>): number | null {
   const intervalMs = Number(environment.server?.options.pingInterval);
   return intervalMs > 0 ? intervalMs : null;

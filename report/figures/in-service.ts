@@ -1,7 +1,7 @@
 /**
- * Memory in service: what the workers need while they work, garbage and buffers included. It is known in two ways: read at
- * each plateau before the ordered collection, and at the full target as the peak while connections waited and received
- * broadcasts. What the peak adds to the memory at rest is taken to be in proportion to the connections.
+ * Memory in service: memory of the working workers, with garbage and buffers. It has two sources. One is the reading at each plateau before
+ * the forced collection. The other is the peak at the full target, while connections waited and received broadcasts. The difference between
+ * the peak and the memory at rest is assumed to be proportional to the connections.
  */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Point } from '../statistics/statistics.ts';
@@ -9,11 +9,11 @@ import type { Point } from '../statistics/statistics.ts';
 export interface Readings {
   /** At rest. */
   plateaus: Result['memory']['plateaus'];
-  /** At the same plateaus. */
+  /** Memory at rest, at the same plateaus. */
   inService: Pick<NonNullable<Result['memory']['inService']>, 'plateaus' | 'peakBytes'>;
 }
 
-/** @returns bytes of the layer at each plateau that has it: the higher one of what was read and the share of the peak */
+/** Returns the layer's bytes at each plateau that has them: the higher one of the reading and the share of the peak. */
 export function inServicePoints({ plateaus, inService }: Readings, layer: string): Point[] {
   const read = plateaus.flatMap(({ connections: x, [layer]: atRest }, index) => {
     const before = inService.plateaus[index]?.[layer];

@@ -1,5 +1,5 @@
-/** How much of broadcasts or messages shows whether a deployment keeps up: a rate that is 5 % too high is half a second late then. */
+/** Shortest window that shows whether a deployment keeps up. A rate that is 5 % too high delays it by half a second. */
 
 export const LEAST_WINDOW_SECONDS = 10;
-/** Fewer do not show a trend. */
+/** Fewest broadcasts or messages that show a trend. */
 export const LEAST_BROADCASTS = 8;

@@ -1,14 +1,14 @@
-/** Which layers keep memory after connections have left, and why: what findings, answer and report share. */
+/** Layers whose memory remains after connections close, and the causes. Findings, answer and report share them. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type Described, familyOf, inOrder } from './layers.ts';
 
-/** All that a worker keeps, without the pages that its allocators hold in reserve; then its parts. */
+/** Memory that a worker uses, without free pages of its allocators; then its parts. */
 const WITHOUT_PAGES = 'workerKept';
 const KEPT = [WITHOUT_PAGES, 'workerHeapUsed', 'workerExternal'];
-/** Figures that answer for the workers, all of their memory first. */
+/** Figures for the workers' answer, in order of coverage. */
 export const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
 
-/** Figures of the workers themselves; processes that they have started are a layer of their own. */
+/** Figures of the workers themselves; their child processes are a separate layer. */
 const OF_WORKERS = /^worker(?!Children)/;
 
 export interface LayerDrift {
@@ -16,11 +16,11 @@ export interface LayerDrift {
   drift: Drift;
 }
 
-/** The cause of a rise; neither if the readings cannot distinguish them. */
+/** Causes of a rise; both false if the readings cannot distinguish them. */
 export interface Causes {
   perConnection: boolean;
   inTime: boolean;
-  /** Pages alone rise, which may be free ones: what heap and external memory show meanwhile; undefined where they rise, too. */
+  /** Set if pages rise, but heap and external memory do not: those pages can be free ones. */
   onlyPages?: { excluded: true } | { cannotTellBelow: number; connections: number };
 }
 
@@ -30,8 +30,8 @@ function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
 }
 
 /**
- * Pages of a worker also grow because V8 compiles, or because its allocators hold free ones: only what heap or external memory
- * show as well is a leak by this cause.
+ * Returns the causes of a rise. A worker's pages also grow when V8 compiles or its allocators keep free ones, so a cause needs a rise of
+ * heap or external memory, too.
  */
 export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   const drift = found.drift[layer] as Drift;
@@ -45,7 +45,7 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   return perConnection || inTime ? { perConnection, inTime } : own;
 }
 
-/** @returns whether the figures exclude even the lower end of what the pages show; else the waves of which they would */
+/** Returns whether heap and external memory exclude the lower end of the pages' rise; otherwise the size of waves that would decide. */
 function shownBy(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNullable<Causes['onlyPages']> {
   const bound = Math.max(...kept.map(({ noLeakAbove }) => noLeakAbove ?? 0));
   const least = low95 ?? 0;
@@ -56,18 +56,19 @@ function shownBy(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNul
   return { cannotTellBelow: bound, connections: roundedUp((perStep * bound) / least) };
 }
 
-/** @returns two digits, the others zero */
+/** Rounds up to two significant digits. */
 export function roundedUp(count: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
   return Math.ceil(count / unit - 1e-9) * unit;
 }
 
-/** Too small a part of a worker's memory to exclude a leak. */
+/** Figure of a part of a worker's memory, which is too small to exclude a leak. */
 const PART = 'workerExternal';
 
 /**
- * Pages come and go by the megabyte: where heap and external memory together may show the same leak, with a narrower interval, they answer.
- * @returns the workers’ leak if any of their figures shows one, else the first that excludes one, else all of their memory
+ * Chooses the figure of the workers' answer. Heap and external memory replace pages, which fluctuate by megabytes, if their interval is
+ * narrower and compatible.
+ * @returns the first leak of any figure, else the first figure that excludes a leak, else all of their memory
  */
 export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
@@ -79,17 +80,17 @@ export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   return leaking ?? excluding ?? found[0] ?? null;
 }
 
-/** Returns whether the 95 % interval for each connection is narrower, and may contain the same value. */
+/** Returns whether the 95 % interval per connection is narrower and overlaps the other one. */
 function isFiner(one: Drift, other: Drift): boolean {
   const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
   if (one.low95 === null || one.high95 === null) return false;
   return one.high95 - one.low95 <= high - low && one.high95 >= low && one.low95 <= high;
 }
 
-/** Moves with whatever runs on the machine, so no layer of it answers but shared memory and the sockets. */
+/** Layers of the machine that count. Its other layers change with every program. */
 const OF_MACHINE = ['kernelSlab', 'kernelTcp', 'systemShared'];
 
-/** @returns layers that keep memory of connections that have left, or grow in time, whole interval above 0 */
+/** Returns layers with a leak per connection or over time, whose whole interval is above 0. */
 export function leakingLayers(result: Described): LayerDrift[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
@@ -98,7 +99,7 @@ export function leakingLayers(result: Described): LayerDrift[] {
     .filter(({ layer, drift }) => drift.leaks && confirmedCauses(layer, found).onlyPages === undefined);
 }
 
-/** @returns layers and counts that leak; null where there are none, and the workers' readings cannot tell */
+/** Returns the number of layers and counts that leak; null if there are none and the workers' readings are inconclusive. */
 export function provenLeaks(result: Described): number | null {
   const { overTime: found } = result.memory;
   if (!found) return null;
@@ -106,7 +107,7 @@ export function provenLeaks(result: Described): number | null {
   return proven === 0 && workersDrift(found)?.drift.leaks !== false ? null : proven;
 }
 
-/** @returns the layers beside the workers, one figure of each, in the order of tables */
+/** Returns a figure for each layer besides the workers, in the order of tables. */
 export function otherDrifts(result: Described): LayerDrift[] {
   const { layers, overTime } = result.memory;
   const isOfOthers = (id: string) =>

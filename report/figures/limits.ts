@@ -1,8 +1,8 @@
-/** Limits on the number of connections, from the measured deployment's own reports and those of its machines. */
+/** Limits on the number of connections, as reported by the measured deployment and its machines. */
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 
-/** The words after the number: `40,000 open files in the workers`. */
+/** Words after the number: `40,000 open files in the workers`. */
 const LIMIT_NAMES = {
   workerFileDescriptors: 'open files in the workers',
   machineMemory: 'connections, by the memory of the machine',
@@ -21,12 +21,12 @@ export interface Limit {
   max: number;
 }
 
-/** @returns the words for a limit, also of one that only another version knows */
+/** Returns the words for a limit; its name if another version defined it. */
 export function limitName(name: string): string {
   return LIMIT_NAMES[name as LimitName] ?? name;
 }
 
-/** The limits that a run shows, the lowest first. A value below the connections held is no limit, and a memory budget is not one either. */
+/** Returns the limits of a run, the lowest first. Excludes values below the held connections, and memory budgets. */
 export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'connections'>): Limit[] {
   const held = connections.held ?? connections.peak;
   return capacity.limits
@@ -34,7 +34,7 @@ export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'c
     .toSorted((a, b) => a.max - b.max);
 }
 
-/** @returns the limit that comes first; null where one that is not known could be lower */
+/** Returns the lowest limit; null if an unknown limit could be lower. */
 export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Limit | null {
   return result.capacity.unknown.length > 0 ? null : (limitsOf(result)[0] ?? null);
 }
@@ -43,13 +43,13 @@ export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Lim
 const FULL_SHARE = 0.95;
 
 export interface FullProcess {
-  /** `worker w0`, or empty of a process without a name. */
+  /** `worker w0`; empty for a process without a name. */
   worker: string;
   open: number;
   limit: number;
 }
 
-/** @returns a process of the server that is at its limit of open files */
+/** Returns a server process that is at its limit of open files. */
 export function fullProcess({
   workers,
   environment: { limits },
@@ -67,13 +67,13 @@ export function fullProcess({
 }
 
 type Measured = Pick<Result, 'connections' | 'workers' | 'workerMachines' | 'environment'>;
-/** @returns connections at which a figure reaches that many bytes; null where it has no line */
+/** Returns the connections at which a figure reaches this many bytes; null if the figure has no slope. */
 type Crossing = (figure: string, bytes: number) => number | null;
 interface Limits {
   limits: Limit[];
   unknown: Result['capacity']['unknown'];
 }
-/** Its number, why that is not known, or null: there is no such limit. */
+/** The limit, or the reason why it is unknown; null without a limit. */
 type Check = [name: LimitName, max: number | string | null];
 
 const UNTOLD = 'the workers do not report it';
@@ -90,7 +90,7 @@ export function machineLimits({ connections, environment }: Measured, crossing: 
   ]);
 }
 
-/** Limits of a deployment that the run has not started: files, and memory of containers and machines. */
+/** Limits of a deployment that the run did not start: files, and memory of containers and machines. */
 export function workerLimits(result: Measured, crossing: Crossing): Limits {
   return sorted([files(result), containers(result, crossing), machines(result, crossing)]);
 }
@@ -108,7 +108,7 @@ function files({ workers }: Measured): Check {
   const name = 'workerFileDescriptors';
   if (workers.length === 0) return [name, UNTOLD];
   const limits = workers.flatMap(({ openFilesLimit }) => openFilesLimit ?? []);
-  // Connections are spread evenly: the first worker that is full refuses some.
+  // Connections are spread evenly, so the first full worker refuses some of them.
   return [name, limits.length === 0 ? null : workers.length * Math.min(...limits)];
 }
 
@@ -125,7 +125,7 @@ function containers({ workers }: Measured, crossing: Crossing): Check {
   return [name, crossing('workerWorkingSet', sum([...limits.values()])) ?? NO_LINE];
 }
 
-/** The generator knows its own machine, everything on it included. */
+/** The generator knows its own machine, including all programs on it. */
 function machines({ workers, workerMachines, environment }: Measured, crossing: Crossing): Check {
   if (workerMachines.length > 0 && workerMachines.every(({ isGenerators }) => isGenerators)) {
     return ['machineMemory', crossing('systemUsed', environment.memoryBytes) ?? NO_LINE];

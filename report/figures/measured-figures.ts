@@ -1,4 +1,4 @@
-/** The figures of runs that can be compared, as far as they were measured. An INVALID run has none. */
+/** Measured figures of runs that can be compared. INVALID runs have none. */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { spreadOf } from '../statistics/spread.ts';
@@ -8,7 +8,7 @@ export interface MeasuredFigure {
   figure: Figure;
   /** A spread per set of runs; null if it was not measured. */
   spreads: (Spread | null)[];
-  /** Per set of runs, the codes that invalidate it in some runs, which are left out. */
+  /** Codes that invalidate it in some runs, which are left out, per set of runs. */
   invalidatedBy: string[][];
 }
 
@@ -30,7 +30,7 @@ export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
   return measured.filter(({ figure }) => figure.insteadOf === undefined || !paths.has(figure.insteadOf));
 }
 
-/** @returns by the figure's path, over the runs that are not INVALID */
+/** Returns the spreads by the figure's path, over the runs that are not INVALID. */
 export function figureSpreads(results: Result[]): Record<string, Spread> {
   return Object.fromEntries(
     measuredFigures([results.filter(isUsable)]).flatMap(({ figure, spreads: [spread] }) =>

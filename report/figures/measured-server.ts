@@ -1,4 +1,4 @@
-/** Which server the figures are of: a connection to a tuned one costs less. */
+/** Describes the measured server, because tunings lower the cost of a connection. */
 import type { Result } from '../../protocol/result/result.ts';
 
 type Environment = Pick<Result, 'environment'>;
@@ -11,19 +11,19 @@ const KINDS = {
   own: 'your own server',
 };
 
-/** @returns for headlines; null if unknown, as in results of older versions */
+/** Returns the description for headlines; null if unknown, as in results of older versions. */
 export function serverName({ environment: { server } }: Environment): string | null {
   return server && KINDS[server.kind];
 }
 
-/** @returns `one worker, no proxy`, with the reason unless the user chose it; null for other deployments */
+/** Returns `one worker, no proxy`, with the reason unless the user chose it; null for other deployments. */
 export function embeddedName({ run: { profile, missing } }: Run): string | null {
   if (profile !== 'embedded') return null;
   const reason = missing.length === 0 ? '' : `: ${missing.join(' and ')} not installed`;
   return `one worker, no proxy${reason}`;
 }
 
-/** @returns what is known of it, by name: tunings first */
+/** Returns its known properties by name, tunings first. */
 export function serverProperties({ environment: { server } }: Environment): [name: string, value: string][] {
   if (!server) return [];
   const tunings = Object.entries(server.tunings).map(([name, value]): [string, string] => [`tuning ${name}`, value]);

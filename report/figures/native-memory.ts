@@ -1,22 +1,22 @@
 /**
- * Memory that a connection keeps in a worker, from several measurements. V8 counts its heap and external memory to the byte. Native memory
- * (addons, OpenSSL, libuv) is counted by `malloc`, or else shown by RSS alone, with the noise of pages.
+ * Memory per connection in a worker, combined from several measurements. V8 counts its heap and external memory exactly. `malloc` counts
+ * native memory (addons, OpenSSL, libuv). Without it, RSS shows native memory with the noise of pages.
  */
 import type { Slope } from '../../protocol/result/memory-schema.ts';
 
 /** Half a 95 % interval, in standard errors. */
 const STANDARD_ERRORS = 1.96;
-/** Share of what V8 counts: free room between objects of its pages, and in allocators. It grows with the connections. */
+/** Share of V8's count: free space between objects of its pages, and in allocators. It grows with the connections. */
 const SLACK = 0.1;
 /**
- * Pages that a process takes once, for its first thousand connections, and keeps. Measured with Node 24: RSS rises by 1.0 to 1.5 MB more
- * than V8's count and `malloc` (`npm run calibrate -- --only native-memory`).
+ * Pages that a process takes once for its first thousand connections and keeps. Measured with Node 24: RSS rises by 1.0 to 1.5 MB more than
+ * V8's count and `malloc` (`npm run calibrate -- --only native-memory`).
  */
 const ONCE_BYTES = 1.5 * 1024 ** 2;
 
 type Slopes = Record<string, Slope>;
 
-/** All memory of a worker per connection, from one measurement beside V8's count. No ends where it has no interval. */
+/** Total memory of a worker per connection, from V8's count and one other measurement. The ends are null without an interval. */
 interface Whole {
   bytes: number;
   low: number | null;
@@ -24,8 +24,8 @@ interface Whole {
 }
 
 /**
- * Returns whether RSS shows native memory that no interval can add to V8's count, as both slopes have two readings only.
- * @param kept V8's slope @param slopes of all layers @param connections how many they span
+ * Returns whether RSS shows native memory that no interval can add to V8's count, because both slopes have only two readings.
+ * @param kept V8's slope @param slopes of all layers @param connections range of the plateaus
  */
 export function isUncounted(kept: Slope, slopes: Slopes, connections: number): boolean {
   const { workerRss: pages } = slopes;
@@ -35,13 +35,13 @@ export function isUncounted(kept: Slope, slopes: Slopes, connections: number): b
 
 /**
  * Adds native memory to V8's count.
- * @param kept V8's slope @param slopes of all layers @param connections how many they span
- * @returns the slope with an interval over all, and the bytes of it that V8 does not count
+ * @param kept V8's slope @param slopes of all layers @param connections range of the plateaus
+ * @returns the slope with an interval, and the native bytes in it
  */
 export function withNative(kept: Slope, slopes: Slopes, connections: number): { slope: Slope; native: number } {
   const { slope, low95, high95 } = kept;
   const [malloc, pages] = [byMalloc(kept, slopes), byPages(kept, slopes, connections)];
-  // RSS also has the memory of other threads and of other allocators.
+  // RSS also includes memory of other threads and allocators.
   const isMore = !malloc || (pages && (pages.low ?? 0) > Math.max(malloc.high ?? malloc.bytes, high95 ?? slope));
   const best = isMore ? pages : malloc;
   if (!best) return { slope: kept, native: 0 };
@@ -53,7 +53,7 @@ export function withNative(kept: Slope, slopes: Slopes, connections: number): { 
   return { slope: { ...kept, slope: bytes, low95: low, high95: high }, native: bytes - slope };
 }
 
-/** V8's count, and what `malloc` has handed out without the external memory in it, of which large buffers are elsewhere. */
+/** Total by V8's count and `malloc`. External memory in `malloc` counts once; its large buffers are not in that heap. */
 function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external }: Slopes): Whole | undefined {
   if (!malloc || !external || !isUsable(malloc)) return undefined;
   const bytes = kept.slope + Math.max(0, malloc.slope - external.slope);
@@ -67,8 +67,8 @@ function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external 
 }
 
 /**
- * What RSS shows. The estimate shrinks towards V8's count where noise hides the rest (positive-part estimator of James and Stein, 1961):
- * pages of a server without native memory add no noise.
+ * Total by RSS. The estimate shrinks towards V8's count if noise hides the rest (positive-part estimator of James and Stein, 1961): pages
+ * of a server without native memory add no noise.
  */
 function byPages(kept: Slope, { workerRss: pages }: Slopes, connections: number): Whole | undefined {
   if (!pages || !isUsable(pages) || pages.low95 === null || pages.high95 === null || kept.low95 === null)
@@ -84,7 +84,7 @@ function isUsable({ doubt }: Slope): boolean {
   return doubt === undefined || doubt === 'curved';
 }
 
-/** Growth of RSS per connection that is no native memory. */
+/** Growth of RSS per connection that is not native memory. */
 function allowance(kept: Slope, connections: number): number {
   return SLACK * Math.max(0, kept.slope) + ONCE_BYTES / connections;
 }

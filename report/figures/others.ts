@@ -1,4 +1,4 @@
-/** Other users of the CPUs of a machine: other programs, and the hypervisor, which gave time to other machines. */
+/** Other users of a machine's CPUs: other programs, and the hypervisor, which runs other machines. */
 
 import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
@@ -6,30 +6,30 @@ import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
 import { sharesMachine } from './place.ts';
 
-/** Share of the machine’s CPUs: every system takes a little for itself. */
+/** Share of the machine’s CPUs that every system uses for itself. */
 const MIN_SHARE = 0.05;
 /**
- * Share of a machine's CPUs from which others distort times, rates and CPU too much to judge the system by. In
- * runs of 1,000 connections on two cores, the p99 of the latency was up to 1.5 times that of a quiet machine.
+ * Share of a machine's CPUs at which other programs distort times, rates and CPU too much. In runs of 1,000 connections on two cores, the
+ * p99 of the latency was up to 1.5 times that of a quiet machine.
  */
 const DISTURBING_SHARE = 0.25;
-/** Names of programs in a line. */
+/** Number of programs in a line. */
 const MAX_NAMES = 2;
-/** A program below it, in cores, explains nothing. */
+/** Programs that use fewer cores are not named. */
 const MIN_CORES = 0.05;
 
 export interface Taken {
   /** Share of the machine's CPUs. */
   share: number;
-  /** Idle share of the CPUs meanwhile. */
+  /** Idle share of the CPUs in the same window. */
   idleShare: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;
-  /** The numbers of `text`. */
+  /** Numbers in `text`. */
   values: FindingValue[];
-  /** The largest of the programs, by the names that they give themselves. */
+  /** Largest programs, by the names that they choose. */
   programs: string[];
-  /** All windows in which others took a quarter of the CPUs or more; the worst one first. */
+  /** Windows in which others used a quarter of the CPUs or more; the worst one first. */
   windows: string[];
 }
 
@@ -38,16 +38,16 @@ type Machines = Pick<Result, 'run' | 'machine' | 'generators' | 'workerMachines'
 type Known = 'cores' | 'busyCores' | 'othersCores' | 'stealCores' | 'errorCores' | 'programs' | 'pressure';
 
 interface Window extends Pick<MachineShares, Known> {
-  /** Empty of the generator's own machine. */
+  /** Empty for the generator's own machine. */
   where: string;
   window: string;
-  /** CPU of programs outside the container, none of which belongs to the run. */
+  /** CPU of programs outside the container, which do not belong to the run. */
   unseenCores: number;
 }
 
-/** @returns what others took where and when they took most; undefined where that is nothing beyond error, or not known */
+/** Returns the CPU used by others in the worst window; undefined if it is unknown or within the margin of error. */
 export function takenByOthers(result: Machines): Taken | undefined {
-  // While nothing is sent, no work waits for a CPU.
+  // Nothing is sent in the idle window, so no work waits for a CPU.
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
     ...one,
@@ -92,10 +92,7 @@ export function takenByOthers(result: Machines): Taken | undefined {
   };
 }
 
-/**
- * @returns what others took, if that was so much that times, rates and CPU are not those of the system alone: also where
- *   little was left, of which without them there would have been at least twice as much
- */
+/** Returns the CPU used by others if it distorts times, rates and CPU: a large share, or at least as much as was left idle. */
 export function disturbanceOf(result: Machines): Taken | undefined {
   const taken = takenByOthers(result);
   return taken && taken.share >= Math.min(DISTURBING_SHARE, taken.idleShare) ? taken : undefined;
@@ -103,11 +100,11 @@ export function disturbanceOf(result: Machines): Taken | undefined {
 
 export interface Waiting {
   share: number;
-  /** The window, such as "during the ramp", and the machine. */
+  /** Window and machine: "during the ramp on host a". */
   during: string;
 }
 
-/** @returns the longest that some process waited for memory, a CPU or a disk, of the windows; undefined where nobody knows */
+/** Returns the longest time in which a process waited for memory, a CPU or a disk, over all windows; undefined if unknown. */
 export function longestWait(result: Machines, what: keyof NonNullable<MachineShares['pressure']>): Waiting | undefined {
   const all = windowsOf(result).flatMap(({ where, window, pressure }) =>
     pressure ? [{ share: pressure[what], during: `during the ${window}${where && ` on ${where}`}` }] : [],
@@ -118,7 +115,7 @@ export function longestWait(result: Machines, what: keyof NonNullable<MachineSha
 type Shares = MachineShares & Pick<Window, 'window'>;
 
 function windowsOf({ run, machine, generators, workerMachines }: Machines): Window[] {
-  // The workers' own containers are no others.
+  // The workers' own containers do not count as others.
   const isShared = sharesMachine({ run }) || workerMachines.some(({ isGenerators }) => isGenerators);
   const at = (where: string) => (one: Shares) => ({ ...one, where, unseenCores: isShared ? 0 : unseenOf(one) });
   return [
@@ -138,7 +135,7 @@ function windowsOf({ run, machine, generators, workerMachines }: Machines): Wind
   ];
 }
 
-/** @returns what the kernel counts beyond all processes that can be seen from here */
+/** Returns the kernel's CPU count minus that of all visible processes. */
 function unseenOf({ busyCores, stealCores, oursCores, othersCores, kernelCores, errorCores }: MachineShares): number {
   if (oursCores === null) return 0;
   const seen = stealCores + oursCores + (othersCores ?? 0) + (kernelCores ?? 0);

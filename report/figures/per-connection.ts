@@ -1,7 +1,4 @@
-/**
- * The headline of a run: what a connection keeps of this deployment's memory, in its workers, its proxy, and the kernel's part of
- * their sockets. It is the sum of their slopes at rest.
- */
+/** The headline of a run: memory per connection at rest in the deployment's workers, proxy, and kernel sockets. */
 import { PROXIES } from '../../protocol/documents/named-layers.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -14,28 +11,28 @@ import { roundUp } from './round-up.ts';
 export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
 type Part = PerConnection['parts'][number];
 
-/** Sockets of a connection on a machine that has both ends, and how many of them are the deployment's. */
+/** Sockets per connection if a machine has both ends, and how many of them belong to the deployment. */
 const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDeployment: 1 } };
-/** Child processes that keep more than this share of a connection make the pages of all processes count. */
+/** Share of a connection: if child processes use more, the pages of all processes count. */
 const LEAST_OF_CHILDREN = 0.05;
 
-/** Uses RSS: PSS also changes when another process that shares pages starts or ends, such as another nginx. */
+/** RSS comes first: PSS also changes when another process that shares pages starts or ends, such as another nginx. */
 const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
-/** Cost of a connection to a lean server: the least that a larger run must be able to show. */
+/** Cost of a connection to a lean server, which a suggested larger run must be able to show. */
 const LEAST_COST_BYTES = 10 * 1024;
 
-/** Times as many, at least, where noise says that a connection costs nothing or less. */
+/** Smallest factor of suggested connections, for a slope of zero or below. */
 const MORE_CONNECTIONS = 2;
 
-/** @returns null where the workers' memory was not read at several numbers of connections */
+/** Returns null if the workers' memory was not read at several numbers of connections. */
 export function perConnectionOf(result: CostSources): PerConnection | null {
   const { memory, run, connections } = result;
   const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run.profile)].filter(
     (part) => part !== undefined,
   );
   if (all[0]?.title !== 'workers') return null;
-  // The intervals of parts with other doubts already allow for them.
+  // The intervals of parts with other doubts already include them.
   const miscounted = all.filter(({ doubt }) => doubt === 'miscounted');
   const { parts, noisy } = withoutNoise(all.filter((part) => !miscounted.includes(part)));
   const without: PerConnection['without'] = [
@@ -72,7 +69,7 @@ function hasUncounted(memory: Result['memory'], { layer }: Part, peak: number): 
   return isV8(memory) && layer === 'workerKept' && kept !== undefined && isUncounted(kept, perConnectionBytes, peak);
 }
 
-/** Returns false if RSS has garbage even after a collection: JVM and Go keep the pages of their heaps for later. */
+/** Returns false if RSS includes garbage even after a collection: JVM and Go keep the pages of their heaps. */
 function isV8({ inspector }: Result['memory']): boolean {
   return inspector === undefined || inspector.runtime === 'v8';
 }
@@ -91,7 +88,7 @@ function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources)
   ];
 }
 
-/** @returns whether it is a figure, if perhaps a lower bound: its interval is no wider than that of one */
+/** Returns whether the headline is a number, possibly a lower bound, instead of an interval. */
 export function isTold(cost: PerConnection): cost is PerConnection & { bytes: number } {
   const { bytes, low95, high95 } = cost;
   return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
@@ -115,7 +112,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   return partOf(memory, 'workers', layer, collected ? pages : withHeap(pages, perConnectionBytes.workerHeapUsed));
 }
 
-/** Without collections, RSS can grow by less than the heap, which uses free pages: the interval includes both. */
+/** Extends the interval to include both. Without collections, RSS can grow by less than the heap, which uses free pages. */
 function withHeap(pages: Slope, heap: Slope | undefined): Slope {
   if (!heap || pages.high95 === null || heap.high95 === null || heap.slope <= pages.slope) return pages;
   return { ...pages, high95: Math.max(pages.high95, heap.high95) };
@@ -128,7 +125,7 @@ function proxy(memory: Result['memory']): Part | undefined {
   return layer !== undefined && slope ? partOf(memory, 'proxy', layer, slope) : undefined;
 }
 
-/** Undefined if the run could not read the kernel: it reads its own machine's, if that has both ends of the connections. */
+/** Returns undefined if the kernel could not be read. It is read on the generator's machine, if that has both ends of the connections. */
 function kernel(memory: Result['memory'], profile: Result['run']['profile']): Part | undefined {
   const slope = memory.perConnectionBytes.kernelSlab;
   if (!slope) return undefined;
@@ -137,7 +134,7 @@ function kernel(memory: Result['memory'], profile: Result['run']['profile']): Pa
   return partOf(memory, 'kernel', 'kernelSlab', slope, { share: ofDeployment / all });
 }
 
-/** @param how share of the bytes that belongs to the deployment; and the layer in service: pages, with garbage and buffers */
+/** @param how `share`: share of the bytes that belongs to the deployment; `needed`: layer in service (pages, with garbage and buffers) */
 function partOf(
   { inService }: Result['memory'],
   title: Part['title'],
@@ -152,15 +149,12 @@ function partOf(
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
     ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
-    // A single observation with garbage, so at least the memory that is kept.
+    // A single observation with garbage, so at least the memory at rest.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };
 }
 
-/**
- * Other programs open files and sockets, too, which the kernel counts with the deployment's: that noise is no reason to keep back
- * what the workers' own memory tells.
- */
+/** Drops the kernel's part if only its noise makes the interval too wide. The kernel also counts files and sockets of other programs. */
 function withoutNoise(parts: Part[]): { parts: Part[]; noisy: Part[] } {
   const told = parts.filter(({ title }) => title !== 'kernel');
   const isNoisy = !isNarrowSum(parts) && told.length > 0 && isNarrowSum(told);
@@ -176,11 +170,11 @@ function isNarrowSum(parts: Part[]): boolean {
 interface CostInterval {
   low95: number;
   high95: number;
-  /** Before clipping at 0. */
+  /** Half the width before clipping at 0. */
   halfWidth: number;
 }
 
-/** The errors of the parts are independent of each other. Nothing costs less than nothing. */
+/** Combines the independent errors of the parts. Clips the interval at 0. */
 function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   if (parts.some(({ low95 }) => low95 === null)) return null;
   const below = Math.hypot(...parts.map((part) => part.bytes - (part.low95 ?? 0)));
@@ -188,13 +182,13 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
 }
 
-/** Returns whether memory beside V8's count, such as garbage of worker threads, makes the interval wide: more connections bring more. */
+/** Returns whether memory beside V8's count, such as garbage of worker threads, makes the interval wide. It grows with the connections. */
 function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boolean {
   if (layer !== 'workerKept' || low95 === null || high95 === null) return false;
   return ((high95 - low95) / 2) * peak > PAGE_NOISE_BYTES;
 }
 
-/** With constant noise, an interval shrinks as the number of connections grows. Noise of garbage grows with them. */
+/** Returns the connections that would narrow the interval. Assumes constant noise, so the interval shrinks as connections grow. */
 function wouldTell(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,

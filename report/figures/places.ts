@@ -4,7 +4,7 @@ import type { QuantityName } from '../../protocol/result/figure.ts';
 import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** In the unit of the quantity; memory in bytes. */
+/** Memory in bytes; otherwise in the unit of the quantity. */
 export interface PlaceSize {
   value: number;
   halfWidth95: number;
@@ -14,7 +14,7 @@ export type FunctionPlace = PlaceSize & { name: string; place: string; package: 
 
 export interface Places {
   key: 'memory' | 'connect' | 'copy';
-  /** `A connection keeps`, … */
+  /** Beginning of a sentence: `A connection keeps`, … */
   subject: string;
   /** `connection`, … */
   unit: string;
@@ -25,7 +25,7 @@ export interface Places {
   unattributed: number;
 }
 
-/** @returns those that the run knows */
+/** Returns the places that the run has measured. */
 export function placesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'cpuByPlace'>): Places[] {
   const { connect, copy } = cpuByPlace;
   return [
@@ -48,7 +48,7 @@ function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBeh
   };
 }
 
-/** @param usPerUnit of the quantity in which it is shown */
+/** @param usPerUnit microseconds in the shown unit */
 function ofCpu({ us, packages, functions, unattributedUs }: CpuPlaces, usPerUnit: number) {
   const sized = <T extends { us: number; halfWidth95: number }>({ us, halfWidth95, ...row }: T) => ({
     ...row,

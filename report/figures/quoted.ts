@@ -1,4 +1,4 @@
-/** Whether a figure of a result may be quoted: a slope with a doubt is in the result for the table, and for nothing else. */
+/** Decides whether a figure of a result can be quoted. A slope with a doubt is only for the table. */
 import type { Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
@@ -8,7 +8,7 @@ import { isTold } from './per-connection.ts';
 const HEADLINE = /^memory\.perConnection\.(bytes|high95)$/;
 const SLOPE = /^(memory\.(inService\.)?perConnectionBytes\.[^.]+)\.(?:slope|low95|high95)$/;
 
-/** @returns why not, such as `not a straight line`; undefined where there is no reason */
+/** Returns why it cannot be quoted, such as `not a straight line`; undefined if it can. */
 export function whyNotQuoted(result: Result, path: string): string | undefined {
   const cost = result.memory.perConnection;
   const [, key] = HEADLINE.exec(path) ?? [];
@@ -18,7 +18,7 @@ export function whyNotQuoted(result: Result, path: string): string | undefined {
   }
   const [, line, inService] = SLOPE.exec(path) ?? [];
   const slope = line === undefined ? undefined : (valueAt(result, line) as Slope | null | undefined);
-  // In service, there is no interval to judge by.
+  // In service, there is no interval to check.
   if (inService !== undefined) return slope?.doubt && DOUBT_TEXTS[slope.doubt];
   return slope ? whyNot(slope) : undefined;
 }

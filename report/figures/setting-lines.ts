@@ -1,9 +1,9 @@
-/** The settings of a run, one by one. */
+/** Lists the settings of a run. */
 
 /** Settings that follow from phases and flow, and named settings. */
 const SAID_ELSEWHERE = new Set(['load', 'target', 'profile', 'transports']);
 
-/** @returns each setting with its value; phases in one line */
+/** Returns each setting with its value; phases in one line. */
 export function settingLines(settings: Record<string, unknown>): [path: string, text: string][] {
   return Object.entries(settings)
     .filter(([name]) => !SAID_ELSEWHERE.has(name))
@@ -13,7 +13,7 @@ export function settingLines(settings: Record<string, unknown>): [path: string, 
     .map(([path, value]) => [path, settingText(value)]);
 }
 
-/** In one line, since each phase of another load differs: `2 s at 125/s, 4 s pause`. */
+/** In one line, because the phases of other loads differ: `2 s at 125/s, 4 s pause`. */
 function phasesText(phases: unknown): string {
   if (!Array.isArray(phases)) return settingText(phases);
   return phases
@@ -26,7 +26,7 @@ function phasesText(phases: unknown): string {
     .join(', ');
 }
 
-/** @returns `broadcasts.count`, `flow.0.emit`, … with their values */
+/** Returns `broadcasts.count`, `flow.0.emit`, … with their values. */
 function leaves(value: unknown, path = ''): [path: string, leaf: unknown][] {
   if (typeof value !== 'object' || value === null) return [[path, value]];
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));

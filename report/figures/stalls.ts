@@ -1,4 +1,4 @@
-/** A single stall of an event loop: the p99 of its delay does not show it, but many measured times can contain it. */
+/** Finds single stalls of an event loop. A stall does not show in the p99 of the delay, but many measured times can contain it. */
 import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
@@ -8,16 +8,16 @@ type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOv
 export type LoopWindow = Result['generator'][number]['window'];
 const LOOP_WINDOWS = ['ramp', 'messages', 'broadcasts'] as const;
 
-/** The same as for the p99 of the delay: less is noise on a busy machine. */
+/** Shortest stall, as for the p99 of the delay: less is noise on a busy machine. */
 const MIN_MS = 50;
-/** Share of a figure: if the stall explains that much, the figure may be the loop’s own. */
+/** Share of a figure above which a stall can explain it. */
 const MIN_SHARE = 0.5;
 /** A client that connects during a server's stall waits until the stall ends. */
 const MAX_SHARE = 1.25;
 
 /**
- * Values compared with their median: a stall makes some of them longer. For broadcasts, the times of their last receivers, because
- * receivers of one broadcast differ without any stall.
+ * Values compared with their median, because a stall makes some of them longer. For broadcasts, these are the latencies of the last
+ * receivers, because receivers of one broadcast differ without any stall.
  */
 const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summary | null | undefined }> = {
   ramp: { what: 'connect time', of: ({ connections }) => connections.connectMs },
@@ -25,22 +25,22 @@ const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summar
   broadcasts: { what: 'time to the last receiver', of: ({ latency }) => latency.completionMs },
 };
 
-/** @returns the figure that a stall in the window can explain; undefined if there is none */
+/** Returns the figure that a stall in the window can explain; undefined without one. */
 export function explainedBy(result: Measured, window: LoopWindow, stallMs: number) {
   const { what, of } = TIMES[window];
   const times = of(result);
   if (!times || stallMs <= MIN_MS) return undefined;
-  // A single one is all there is.
+  // With a single value, there is no median to compare with.
   const usualMs = times.count > 1 ? times.p50 : 0;
   const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;
-  // For example `the connect time of 2,003 ms (max; median 4 ms)`.
+  // Text such as `the connect time of 2,003 ms (max; median 4 ms)`.
   const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
   const values = valuesOf({ [`${what} (${figure.name})`]: figure.ms, [`${what} (median)`]: times.p50 }, 'ms');
   return { ms: figure.ms, text, values };
 }
 
-/** Name of the value that findings have: how long an event loop stood still, in seconds. */
+/** Name of a finding's value: longest stall of an event loop, in seconds. */
 export const STANDSTILL = 'longest standstill';
 
 export function standstill(seconds: number): FindingValue[] {
@@ -55,7 +55,7 @@ export interface Stall {
   values: FindingValue[];
 }
 
-/** @returns for each window, the longest stall of a worker that shows in a figure */
+/** Returns, for each window, the longest stall of a worker that shows in a figure. */
 export function stalledWorkers(result: Measured): Stall[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
     (eventLoop?.t ?? []).map((t, index) => {
@@ -76,7 +76,7 @@ export function stalledWorkers(result: Measured): Stall[] {
   });
 }
 
-/** The highest percentile that there is, and the maximum. */
+/** Returns the highest available percentile, and the maximum. */
 function quoted({ p90, p95, p99, max }: Summary): { name: string; ms: number }[] {
   const percentiles = Object.entries({ p99, p95, p90 }).flatMap(([name, ms]) => (ms === null ? [] : [{ name, ms }]));
   return [...percentiles.slice(0, 1), { name: 'max', ms: max }];

@@ -1,4 +1,4 @@
-/** The kind of clients: transports and compression change the figures more than most tunings do. */
+/** Describes transports and compression of the clients, which change the figures more than most tunings do. */
 
 import type { Result } from '../../protocol/result/result.ts';
 import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/wire/connection.ts';
@@ -9,18 +9,18 @@ const CLIENTS: Record<TransportsName, string> = {
   polling: 'polling-only clients',
 };
 
-/** @returns null if another engine connected: it does not report its transports */
+/** Returns null for another engine, which does not report its transports. */
 export function transportsOf({ connections, environment, run }: Result): TransportsName | null {
   if (connections.transports) return connections.transports.configured;
   if (run.engine !== 'socketio-capacity') return null;
-  // Older versions counted no transports, but knew the option.
+  // Older versions counted no transports, but recorded the option.
   const options = environment.settings.engineOptions as
     | { transports?: (typeof TRANSPORTS.default)[number][] }
     | undefined;
   return transportsName(options?.transports ?? TRANSPORTS.websocket);
 }
 
-/** @returns null if that is not known */
+/** Returns null if unknown. */
 export function clientsOf(result: Result): string | null {
   const name = transportsOf(result);
   const compression = name !== 'polling' && COMPRESSION[compressionOf(result) ?? 'off'];
@@ -29,7 +29,7 @@ export function clientsOf(result: Result): string | null {
 
 type Compression = 'on' | 'off' | 'not granted' | 'not asked for';
 
-/** Clients that use none, of a server that would give none, are not worth a word. */
+/** Omitted if neither clients nor server use compression. */
 const COMPRESSION: Record<Compression, string | undefined> = {
   on: 'compressed',
   off: undefined,
@@ -37,7 +37,7 @@ const COMPRESSION: Record<Compression, string | undefined> = {
   'not asked for': 'without the compression that this server gives to browsers',
 };
 
-/** @returns whether the connections were compressed, and why not; null if another engine connected */
+/** Returns whether the connections were compressed, and why not; null for another engine. */
 export function compressionOf({ connections: { compression }, run }: Result): Compression | null {
   if (compression === null) return run.engine === 'socketio-capacity' ? 'off' : null;
   const { asked, granted, byServer } = compression;

@@ -1,7 +1,4 @@
-/**
- * A figure of a report: a number with its unit, its interval and its notes. Only this file turns one into text, so that the same figure
- * reads the same everywhere.
- */
+/** A figure of a report: a number with its unit, interval and notes. Only this file formats it, so it reads the same everywhere. */
 import type { Amount, QuantityName } from '../../protocol/result/figure.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 
@@ -20,18 +17,18 @@ import {
 import { isRelative } from '../text/relative.ts';
 
 interface Quantity {
-  /** Empty if the text has it, or without one. */
+  /** Empty if the text includes the unit, or without one. */
   unit: string;
-  /** The number without its unit. */
+  /** Number without its unit. */
   text(value: number): string;
 }
 
-/** Quantities with the unit and precision in which they are shown. Memory is in bytes. */
+/** Quantities with their units and precision. Memory is in bytes. */
 const QUANTITIES = {
   count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : exactDecimals(value, 1)) },
   kilobytes: { unit: 'KB', text: kilobytes },
   megabytes: { unit: 'MB', text: megabytes },
-  /** Bytes of any magnitude, with the unit that fits. */
+  /** Bytes of any magnitude, with a suitable unit. */
   size: { unit: '', text: sizeOf },
   bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
   milliseconds: { unit: 'ms', text: milliseconds },
@@ -44,12 +41,12 @@ const QUANTITIES = {
   share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
 } satisfies Record<QuantityName, Quantity>;
 
-/** @returns an amount; of a value that is missing, one that says that it was not measured */
+/** Returns an amount. Without a value, its text is that it was not measured. */
 export function amount(quantity: QuantityName, value: number | null | undefined, interval?: Interval): Amount {
   return { quantity, value: value ?? null, ...(interval && { interval }) };
 }
 
-/** Nothing was expected: no share. */
+/** A share of nothing does not exist. */
 export function share(part: number, whole: number): Amount {
   return amount('share', whole === 0 ? null : part / whole);
 }
@@ -58,21 +55,20 @@ export function quantityOf(name: QuantityName): Quantity {
   return QUANTITIES[name];
 }
 
-/** @returns the number alone, without its unit */
+/** Returns the number without its unit. */
 export function numberText(name: QuantityName, value: number): string {
   return QUANTITIES[name].text(value);
 }
 
-/** @returns `12.1 KB` */
+/** Returns, for example, `12.1 KB`. */
 export function withUnit(name: QuantityName, value: number): string {
   const { unit } = QUANTITIES[name];
   return `${numberText(name, value)}${unit === '' || unit.startsWith('/') ? unit : ` ${unit}`}`;
 }
 
 /**
- * For sentences.
- * @returns `12.1 KB ± 4 %`, `at least 12.1 KB`, `too few connections to tell, between 0.0 and 137.0 KB (95 %); 2,000 would tell`, or
- * why it is not known
+ * Returns `12.1 KB ± 4 %`, `at least 12.1 KB`, `too few connections to tell, between 0.0 and 137.0 KB (95 %); 2,000 would tell`, or why the
+ * figure is unknown.
  */
 export function amountText({ quantity, value, interval, isAtLeast, why, next }: Amount): string {
   if (value !== null)
@@ -83,18 +79,14 @@ export function amountText({ quantity, value, interval, isAtLeast, why, next }: 
   return next === undefined ? known : `${known}; ${next}`;
 }
 
-/** @returns as `amountText`, split where the rest stands beside the figure: `between 0.0 and 137.0 KB (95 %)`, and why so */
+/** Formats like `amountText`, in two parts: `between 0.0 and 137.0 KB (95 %)`, and the reason. */
 export function figureAndReason(what: Amount): [figure: string, reason: string] {
   if (what.value !== null || !what.interval) return [amountText(what), ''];
   const { why, next, ...bare } = what;
   return [amountText(bare), [why, next].filter(Boolean).join('; ')];
 }
 
-/**
- * For tables.
- * @param bare without the unit, which the column's title has
- * @returns `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash
- */
+/** Returns `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash. @param bare without the unit, if the column's title has it */
 export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare: boolean): string {
   const text = bare ? numberText : withUnit;
   if (value !== null) return `${isAtLeast ? '≥ ' : ''}${text(quantity, value)}${margin(quantity, value, interval)}`;
@@ -103,7 +95,7 @@ export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare:
   return low === high ? text(quantity, interval.high95) : `${low} to ${text(quantity, interval.high95)}`;
 }
 
-/** Distance to the upper end of the interval, in percent of the value, or in its unit where the value is near zero. */
+/** Returns the distance to the upper end of the interval, in percent of the value, or in its unit if the value is near zero. */
 function margin(name: QuantityName, value: number, interval: Interval | undefined): string {
   if (!interval) return '';
   const above = interval.high95 - value;
@@ -112,7 +104,7 @@ function margin(name: QuantityName, value: number, interval: Interval | undefine
   return ` ± ${percent < 0.95 ? exactDecimals(percent, 1) : integer(percent)} %`;
 }
 
-/** @returns `± 4 %`; empty where the interval is unknown */
+/** Returns `± 4 %`; empty if the interval is unknown. */
 export function marginText({ quantity, value, interval }: Amount): string {
   return value === null ? '' : margin(quantity, value, interval).trim();
 }

@@ -1,8 +1,8 @@
 /**
- * What a report says, whatever it is shown as: an answer, then sections of tables, charts and sentences. Of a run, a
- * comparison, a search or a study; report/render shows it as HTML, Markdown, or text for a terminal.
+ * Content of a report, independent of its format: an answer, then sections of tables, charts and sentences. It describes a run, a
+ * comparison, a search or a study. report/render shows it as HTML, Markdown, or text for a terminal.
  *
- * Text is plain; what stands between backticks is code. Renderers escape it.
+ * Text is plain; text between backticks is code. Renderers escape it.
  */
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Chart } from '../charts/chart.ts';
@@ -12,45 +12,42 @@ import type { Term } from './terms.ts';
 export interface Document {
   title: string;
   subtitle: string;
-  /** The machines that it was measured with, of a single run. */
+  /** Machines of a single run. */
   machine?: string;
   answer: Answer;
   sections: Section[];
 }
 
-/** Colours it: `doubt` is yellow, `plain` has none. */
+/** Its colour: `doubt` is yellow, `plain` has none. */
 export type Tone = 'good' | 'doubt' | 'bad' | 'plain';
 
-/** Comes first on a page, and last on a terminal. */
+/** First on a page, and last on a terminal. */
 export interface Answer {
   tone: Tone;
   /** A word, or a sentence. */
   title: string;
-  /** Thresholds that were missed, or what else there is to say. */
+  /** Missed thresholds, or other remarks. */
   lines: string[];
-  /** Causes of what went wrong, the one that decides first. */
+  /** Causes of failures and doubts; the deciding one first. */
   causes: Cause[];
-  /**
-   * Text after the title: the first cause as its reason (`because`), the first cause as a separate sentence if it is not the title's reason
-   * (`beside`), or the lines.
-   */
+  /** Text after the title. `because`: the first cause as the title's reason. `beside`: the first cause as a sentence. Else: the lines. */
   lead: 'because' | 'beside' | 'lines';
-  /** The figures in words; empty where they cannot be trusted. */
+  /** Figures in words; empty if they cannot be trusted. */
   findings: AnswerLine[];
   /** Whether the measurement can be trusted. */
   measurement?: { status: 'VALID' | 'SUSPECT' | 'INVALID'; text: string };
 }
 
-/** A finding that no other one explains, and its consequences. */
+/** A finding that no other finding explains, with its consequences. */
 export interface Cause {
   code: string;
   message: string;
   fix: string;
-  /** Messages of the findings that it explains. */
+  /** Messages of its consequences. */
   explains: string[];
 }
 
-/** @returns its sentence, with the doubts about it; null without one */
+/** Returns the sentence with its doubts; null without one. */
 export function lineText({ text, doubts = [] }: Pick<AnswerLine, 'text' | 'doubts'>): string | null {
   return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
 }
@@ -63,7 +60,7 @@ interface Headline {
   note: string;
 }
 
-/** @returns the figures that people quote, four at most, and the sentences of findings without one */
+/** Returns at most four figures that people quote, and the sentences of findings without one. */
 export function splitFindings({ findings }: Answer): { headlines: Headline[]; sentences: string[] } {
   const headlines = findings.flatMap(({ figure, doubts = [] }): Headline[] => {
     if (!figure) return [];
@@ -81,10 +78,10 @@ export interface Section {
   title: string;
   /** A sentence below the title. */
   lead?: string;
-  /** Defined in the appendix. */
+  /** Terms that the appendix defines. */
   terms?: Term[];
   blocks: Block[];
-  /** Collapsed to its title; not for a terminal. */
+  /** Collapsed to its title; omitted on a terminal. */
   folded?: true;
   /** Only for pages: too long for a terminal. */
   appendix?: true;
@@ -101,11 +98,11 @@ export type Cell = string | Amount | Marked;
 export interface Table {
   kind: 'table';
   title: string;
-  /** Empty of a table whose rows explain themselves. */
+  /** Empty if the rows need no head. */
   head: string[];
   /** The first cell names the row. */
   rows: Cell[][];
-  /** The head has the units. */
+  /** The head contains the units. */
   bare: boolean;
   /** Collapsed to its title. */
   folded: boolean;
@@ -113,7 +110,7 @@ export interface Table {
 
 export interface Drawing {
   kind: 'chart';
-  /** Null to show `absent` in its place. */
+  /** Null shows `absent` instead. */
   chart: Chart | null;
   absent: string;
   folded: boolean;
@@ -121,20 +118,20 @@ export interface Drawing {
 
 export interface Lines {
   kind: 'lines';
-  /** `absent`: replaces an unmeasured figure. */
+  /** Text that replaces an unmeasured figure. */
   style: 'text' | 'note' | 'list' | 'absent';
   lines: string[];
 }
 
-/** A name with its value, and what there is to say of it. */
+/** A name with its value and a remark. */
 export type Fact = [name: string, value: Cell, note?: string];
 
-/** @returns how many there were */
+/** Returns the number of facts. */
 export function count(name: string, value: number | null | undefined, note?: string): Fact {
   return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }
 
-/** A table of facts; false for a fact that a run does not have. An empty table is not shown. */
+/** A table of facts. Omits facts that are false, and an empty table. */
 export function facts(title: string, all: (Fact | false | null)[], folded = false): Table {
   const known = all.filter((fact) => fact !== false && fact !== null);
   const hasNotes = known.some(([, , note]) => note);
@@ -142,7 +139,7 @@ export function facts(title: string, all: (Fact | false | null)[], folded = fals
   return { kind: 'table', title, head: [], rows, bare: false, folded };
 }
 
-/** A table of figures; the head has their units. Nothing is shown of an empty one. */
+/** A table of figures, with units in the head. Omits an empty table. */
 export function grid(title: string, head: string[], rows: Cell[][], folded = false): Table {
   return { kind: 'table', title, head, rows, bare: true, folded };
 }
@@ -155,7 +152,7 @@ export function lines(style: Lines['style'], all: (string | null | false | undef
   return { kind: 'lines', style, lines: all.filter((line) => typeof line === 'string') };
 }
 
-/** A section without any known figure. */
+/** Whether no figure of a section is known. */
 export function absentSection(id: string, title: string, reason: string): Section {
   return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
 }

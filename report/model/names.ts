@@ -4,17 +4,17 @@ import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { integer } from '../text/format.ts';
 import { withUnit } from './amount.ts';
 
-/** @returns the number of the broadcast; in long runs, those of the first and last that the row stands for */
+/** Returns the number of the broadcast; for a merged row of a long run, its first and last numbers. */
 export function batchName({ seq, broadcasts }: Pick<Batch, 'seq' | 'broadcasts'>): string {
   return broadcasts === 1 ? integer(seq) : `${integer(seq)}–${integer(seq + broadcasts - 1)}`;
 }
 
 export type Percentile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999';
 
-/** Independent values that a percentile requires. With fewer, it is the maximum. */
+/** Number of independent values that a percentile requires. With fewer, it equals the maximum. */
 export const VALUES_NEEDED: Record<Percentile, number> = { p50: 1, p90: 10, p95: 20, p99: 100, p999: 1000 };
 
-/** Returns the highest percentile, up to p99, that is known. */
+/** Returns the highest known percentile, up to p99. */
 export function tailOf({ p50, p90, p95, p99 }: Summary): { ms: number; percentile: Percentile } {
   if (p99 !== null) return { ms: p99, percentile: 'p99' };
   if (p95 !== null) return { ms: p95, percentile: 'p95' };

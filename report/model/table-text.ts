@@ -1,11 +1,11 @@
-/** A table's cells as text, and how its columns are aligned: the same in every form of a report. */
+/** Formats cells of tables and aligns their columns, equally in every format of a report. */
 import { cellText } from './amount.ts';
 import type { Table } from './document.ts';
 
 /** Characters of a number with its unit and interval; longer text is a sentence that begins with a number. */
 const MAX_NUMBER = 24;
 
-/** Readers who do not see the colour have the sign. */
+/** Replaces the colour by a sign in text. */
 export const SIGNS = { better: '▲', worse: '▼' };
 
 export type Align = 'left' | 'right';
@@ -19,7 +19,7 @@ export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[
   );
 }
 
-/** @returns right for columns of mostly numbers, except for the first, which names the rows */
+/** Returns right for columns that contain mostly numbers. The first column names the rows and stays left. */
 export function alignments(rows: string[][]): Align[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   return Array.from({ length: columns }, (_, column) => {

@@ -1,4 +1,4 @@
-/** The terms of a report, each with its definition, so that the file explains itself without a network. */
+/** Definitions of a report's terms, so that the file needs no network. */
 export const TERMS = {
   Stages:
     'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected; broadcasts; drain; disconnect.',

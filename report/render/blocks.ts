@@ -1,4 +1,4 @@
-/** The blocks of a document as HTML: tables, charts and lines. */
+/** Renders the blocks of a document as HTML: tables, charts and lines. */
 
 import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
@@ -12,16 +12,16 @@ import { type Html, type HtmlValue, html, trusted } from './markup.ts';
 use([BarChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
 
 const FONT = 'system-ui, sans-serif';
-/** Pixels: of a desktop, and of a phone. */
+/** Pixels of a desktop and of a phone. */
 const WIDE = 1000;
 const NARROW = 350;
 
-/** @returns SVG for wide screens and for phones */
+/** Returns SVG for wide screens and for phones. */
 export function draw(chart: Chart): { wide: string; narrow: string } {
   return { wide: svg(chart, WIDE), narrow: svg(chart, NARROW) };
 }
 
-/** Removes ECharts' classes, numbered across all charts of a process, which a static picture does not need. */
+/** Removes ECharts' classes, which it numbers across all charts of a process. A static picture does not need them. */
 function svg({ height, option }: Chart, width: number): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
@@ -37,7 +37,7 @@ function svg({ height, option }: Chart, width: number): string {
   }
 }
 
-/** @param of the section's title: a table of the same name needs no second one */
+/** @param of title of the section; a table with the same title gets no second heading */
 export function blockHtml(block: Block, of = ''): HtmlValue {
   switch (block.kind) {
     case 'table':
@@ -51,7 +51,7 @@ export function blockHtml(block: Block, of = ''): HtmlValue {
   }
 }
 
-/** @param chart null to show `absent` in its place, if there is anything to say */
+/** @param chart null shows `absent` instead, if there is a text */
 export function figure(chart: Chart | null, absent: string): Html {
   if (chart === null) return html`${absent !== '' && html`<p class="absent">${absent}</p>`}`;
   return html`<figure>
@@ -94,7 +94,7 @@ function folding(folded: boolean, title: string, content: HtmlValue): HtmlValue 
   return folded ? html`<details><summary>${title}</summary>${content}</details>` : content;
 }
 
-/** Columns of mostly numbers are right-aligned; the title is the accessible name. */
+/** Right-aligns columns of mostly numbers. The title is the accessible name. */
 export function tableHtml(table: Table): Html {
   const { title, head } = table;
   const rows = textCells(table);

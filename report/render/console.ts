@@ -16,21 +16,21 @@ import { factLines, fittingTable } from '../text/table.ts';
 export interface ConsoleOptions {
   /** ANSI colours. */
   color: boolean;
-  /** Columns of the terminal, for wrapping sentences and for how many columns a table gets. */
+  /** Columns of the terminal, for wrapping sentences and for the width of tables. */
   width: number;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
 const INDENT = '  ';
-/** In each table; the page has all rows. */
+/** Limit of rows in each table; the page has all rows. */
 const MAX_ROWS = 24;
 const COLORS: Record<Tone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
 const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;
 
 /**
- * How a run ends: what it was, and the answer.
- * @param verbose all tables before the answer, which stays where the eye is: last
+ * Renders the end of a run: its title, and the answer.
+ * @param verbose prints all tables before the answer, because readers look at the end
  * @returns lines without a trailing newline, free of escape codes unless `color`
  */
 export function renderRun(document: Document, options: ConsoleOptions & { verbose?: boolean; files?: string }): string {
@@ -48,17 +48,17 @@ export function renderRun(document: Document, options: ConsoleOptions & { verbos
   ].join('\n');
 }
 
-/** The answer first, then what it rests on. @returns as `renderRun` */
+/** Renders the answer first, then the sections behind it. @returns as `renderRun` */
 export function renderConsole(document: Document, options: ConsoleOptions): string {
   return [...answer(document.answer, options), ...sections(document, options, Number.POSITIVE_INFINITY)].join('\n');
 }
 
-/** The answer, and the sections of these ids. @returns as `renderRun` */
+/** Renders the answer, and the sections of these ids. @returns as `renderRun` */
 export function renderSummary(document: Document, ids: string[], options: ConsoleOptions): string {
   return renderConsole({ ...document, sections: document.sections.filter(({ id }) => ids.includes(id)) }, options);
 }
 
-/** @returns as `renderRun` */
+/** Renders the sections alone. @returns as `renderRun` */
 export function renderAnswer(document: Pick<Document, 'answer'>, options: ConsoleOptions): string {
   return answer(document.answer, options).join('\n');
 }
@@ -86,7 +86,7 @@ function answer(document: Answer, options: ConsoleOptions): string[] {
   ];
 }
 
-/** The consequences of a cause, and its fix. */
+/** Prints the consequences of a cause, and its fix. */
 function causeLines({ code, fix, explains }: Cause, wrapped: (line: string) => string[]): string[] {
   const consequences = explains.length === 0 ? [] : wrapped(`${INDENT}explains: ${explains.join('; ')}`);
   return [...consequences, ...wrapped(`${INDENT}fix: ${fix} (${code})`)];
@@ -101,7 +101,7 @@ function sections(document: Document, options: ConsoleOptions, maxRows: number):
     });
 }
 
-/** Charts are for pages; their tables are here. */
+/** Omits charts, whose tables are printed. */
 function blockLines(block: Block, section: Section, { width }: ConsoleOptions, maxRows: number): string[] {
   if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {

@@ -1,16 +1,16 @@
-/** The time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
+/** Renders the time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
 import { stringify } from 'csv-stringify/sync';
 import { harmless } from '../../protocol/base/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Three times what a run has. Each row has a cell for each, so rows that all have names of their own would never end. */
+/** Limit of columns, three times those of a run: rows with different names each would make the file grow without bound. */
 const MAX_COLUMNS = 300;
 
-/** @returns columns `t`, `connections`, and the rest named by their keys with dots, as `worker.rssBytes`; an empty cell was not measured */
+/** Returns columns `t`, `connections`, and others named by their keys with dots, as `worker.rssBytes`. An empty cell was not measured. */
 export function renderSamplesCsv({ samples }: Result): string {
   const rows = samples.map((sample) => flat(sample));
   const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
-  // No outside text may become a formula.
+  // Prevents spreadsheet programs from running outside text as a formula.
   return harmless(
     stringify(rows, { header: true, columns: [...columns].slice(0, MAX_COLUMNS), escape_formulas: true }),
   );

@@ -1,4 +1,4 @@
-/** A document as one self-contained HTML file to read, print and send. */
+/** Renders a document as one self-contained HTML file to read, print and send. */
 import { createHash } from 'node:crypto';
 import { marginText, numberText, quantityOf } from '../model/amount.ts';
 import { type Answer, type Document, type Section, splitFindings } from '../model/document.ts';
@@ -9,7 +9,7 @@ import { type Html, type HtmlValue, html, trusted } from './markup.ts';
 import { READOUT_SCRIPT } from './readout-script.ts';
 import { STYLE } from './style.ts';
 
-/** Unfolds what an address leads to, and all tables for printing; reads out the values of charts. */
+/** Opens the target of a link, opens all tables for printing, and shows the values of charts. */
 const SCRIPT = `
 const reveal = () => {
   const target = document.getElementById(location.hash.slice(1));
@@ -24,10 +24,10 @@ addEventListener('beforeprint', () => { folded = [...document.querySelectorAll('
 addEventListener('afterprint', () => { for (const one of folded) one.open = false; });
 ${READOUT_SCRIPT}`;
 
-/** No other script can run, wherever it came from. */
+/** Allows no other script. */
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
 
-/** It loads nothing from the network: style and script are inline, and a policy forbids the rest. */
+/** Loads nothing from the network: style and script are inline, and a content security policy forbids the rest. */
 export function renderHtml(document: Document): string {
   const { title, subtitle, machine, answer, sections } = document;
   const heading = `${title} · socketio-capacity`;
@@ -60,7 +60,7 @@ ${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}
 `.markup;
 }
 
-/** @returns all sections, without the answer before them */
+/** Returns all sections, without the answer. */
 export function sectionsHtml({ sections }: Document): Html {
   return html`${sections.map((section) =>
     sectionHtml(
@@ -104,7 +104,7 @@ function tile(headline: Headline): Html {
 `;
 }
 
-/** The number is large; its unit and interval are small, and so is a text in the place of a number. */
+/** Shows the number large, its unit and interval small. A text in place of a number is small, too. */
 function numberAndRest({ value, text }: Headline): [number: string, rest: string] {
   if (typeof value === 'string') return [text, ''];
   const { quantity, interval } = value;
@@ -128,7 +128,7 @@ ${folded ? html`<details class="folded"><summary>${heading}</summary>${content}<
 `;
 }
 
-/** To its definition. */
+/** Links a term to its definition. */
 function termLink(term: Term): Html {
   return html` <a class="term" href="#${idOf(term)}">${term}</a>`;
 }

@@ -1,4 +1,4 @@
-/** A run as JUnit XML, which CI servers show: findings, the verdict and each threshold are test cases, the headline figures properties. */
+/** Renders a run as JUnit XML for CI servers: findings, verdict and thresholds as test cases, headline figures as properties. */
 import { create } from 'xmlbuilder2';
 import { harmless } from '../../protocol/base/printable.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
@@ -9,7 +9,7 @@ import { amountText } from '../model/amount.ts';
 interface Case {
   className: string;
   name: string;
-  /** `error`: it could not be determined. `failure`: it was determined and is bad. */
+  /** `error`: the check could not be made. `failure`: it was made and failed. */
   problem?: { kind: 'error' | 'failure' | 'skipped'; message: string; details?: string };
   /** Its findings. */
   about?: Folded[];
@@ -17,11 +17,11 @@ interface Case {
 
 type Folded = ReturnType<typeof foldedFindings>[number];
 
-/** @returns one suite, named after the scenario */
+/** Returns one suite, named after the scenario. */
 export function renderJunit(result: Result): string {
   const { run } = result;
   const folded = foldedFindings(result.findings);
-  // Cases stand in the order of the answer: first the one of its first finding.
+  // Orders cases like the answer, by their first finding.
   const rankOf = ({ about = [] }: Case) => Math.min(folded.length, ...about.map((one) => folded.indexOf(one)));
   const all = [verdictCase(result, folded), ...outcomeCases(result, folded), ...informing(result, folded)];
   const cases = all.toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -54,7 +54,7 @@ export function renderJunit(result: Result): string {
   return harmless(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
 }
 
-/** Findings that neither fail the run nor invalidate figures are no failures: CI servers show the message of a skipped case. */
+/** Findings that neither fail the run nor invalidate figures are skipped cases, whose message CI servers show. */
 function informing({ run }: Result, folded: Folded[]): Case[] {
   const isPlain = ({ fails, invalidates }: Finding) => fails === null && invalidates.length === 0;
   return folded
@@ -81,7 +81,7 @@ function verdictCase({ run, verdict: { status }, findings }: Result, folded: Fol
   };
 }
 
-/** A cause with its consequences folded below it, as on the console. */
+/** Describes a cause with its consequences below it, as on the console. */
 function causeText({ cause: { code, message, fix }, consequences }: Folded): string {
   const explained = consequences.map((one) => `    ${one.code}: ${one.message}`);
   return [`${code}: ${message}`, ...(explained.length > 0 ? ['  explains:', ...explained] : []), `  fix: ${fix}`].join(

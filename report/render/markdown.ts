@@ -1,14 +1,14 @@
-/** A document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
+/** Renders a document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
 import { type Answer, type Block, type Cause, type Document, type Section, splitFindings } from '../model/document.ts';
 import { type Align, alignments, textCells } from '../model/table-text.ts';
 import { sentence } from '../text/format.ts';
 
-/** @returns the whole document, without its charts */
+/** Returns the whole document, without its charts. */
 export function renderMarkdown(document: Document): string {
   return joined([...summary(document), ...document.sections.flatMap(sectionMarkdown)]);
 }
 
-/** @param sections of the document that belong to a summary, by their ids */
+/** @param sections ids of the sections in a summary */
 export function renderSummary(document: Document, sections: string[]): string {
   const kept = document.sections.filter(({ id }) => sections.includes(id));
   return joined([...summary(document), ...kept.flatMap(sectionMarkdown)]);
@@ -22,7 +22,7 @@ function summary({ title, subtitle, machine = '', answer }: Document): string[] 
   return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle), escapeMarkdown(machine)];
 }
 
-/** The third line of the file, for readers who read no further. */
+/** Third line of the file, for readers who stop there. */
 function firstLine({ title, lines, causes, findings, measurement, lead }: Answer): string {
   if (!measurement) return `**${escapeMarkdown(title)}**`;
   const cause = lead === 'lines' ? undefined : causes[0]?.message;
@@ -79,12 +79,10 @@ function markdownTable(head: string[], rows: string[][], aligns: Align[]): strin
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/**
- * Texts that GitHub and GitLab turn into links or mentions: addresses, people, issues. They search after removing escapes, but not in code.
- */
+/** Texts that GitHub and GitLab turn into links or mentions. They search after removing escapes, but not in code. */
 const LINKED = /@|:\/\/|www\.|[#!]\d|\bGH-\d/i;
 
-/** @returns text that no Markdown renderer takes for markup: one line, no HTML, no links, no cell borders, nobody called */
+/** Returns text without Markdown markup: one line, no HTML, no links, no cell borders, no mentions. */
 function escapeMarkdown(text: string): string {
   const parts = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').split(/([ `|]+)/);
   return parts.map((part) => (LINKED.test(part) ? `\`${part}\`` : escapeMarkup(part))).join('');

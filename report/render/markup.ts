@@ -1,4 +1,4 @@
-/** HTML templates that escape every value unless it is `Html` itself, so no outside text can become an element. */
+/** Builds HTML from templates that escape every value except `Html`, so outside text cannot become an element. */
 
 export class Html {
   readonly markup: string;
@@ -8,19 +8,19 @@ export class Html {
   }
 }
 
-/** Null, undefined and false render as nothing, so parts can be left out with `&&`. */
+/** Null, undefined and false render as nothing, so parts can be omitted with `&&`. */
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
 /** Invisible characters and characters that change the text direction, in untrusted text. */
 const HARMFUL = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?![\n\t])\p{Cc}/gu;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** For text between tags and in quoted attributes. */
+/** Escapes text between tags and in quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(strings.reduce((markup, string, index) => markup + textOf(values[index - 1]) + string));
 }
 
-/** @param markup that needs no escaping: SVG by ECharts, our own style and script */
+/** @param markup markup that needs no escaping: SVG by ECharts, our own style and script */
 export function trusted(markup: string): Html {
   return new Html(markup);
 }

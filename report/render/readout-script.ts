@@ -1,6 +1,6 @@
 /**
- * Part of the page's script: the values of a chart under the pointer, and step by step with the arrow keys. Each chart gets a
- * slider, the role whose keys and whose spoken value people know; without a script there is none, and nothing promises one.
+ * Script of the page that shows the values of a chart under the pointer, or step by step with the arrow keys. Each chart gets a slider,
+ * whose keys and spoken value screen reader users know. Without scripts, the page has no sliders.
  */
 export const READOUT_SCRIPT = `
 const element = (name, className, text = '') => { const one = document.createElement(name); one.className = className; one.textContent = text; return one; };

@@ -1,4 +1,4 @@
-/** The look of the page. Sets the colours that charts name (report/charts/palette.ts), for light and dark. */
+/** Styles of the page. Sets the colours of charts (report/charts/palette.ts) for light and dark. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -1,10 +1,10 @@
-/** Between which levels the answer is. */
+/** Levels between which the answer lies. */
 import type { SearchRun } from '../../protocol/documents/search-schema.ts';
 
-/** The levels from which the answer follows. */
+/** Parts of a run from which the answer follows. */
 export type Tried = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
 
-/** Results of the runs at one level. */
+/** Counts of the runs at one level. */
 export interface Tally {
   level: number;
   held: number;
@@ -12,21 +12,21 @@ export interface Tally {
 }
 
 export interface Bracket {
-  /** The highest level that held, below all that broke. */
+  /** Highest level that held, below all that broke. */
   held: Tally | undefined;
-  /** The lowest one that broke. */
+  /** Lowest level that broke. */
   broke: Tally | undefined;
-  /** A lower level that is undecided. */
+  /** Undecided level below `broke`. */
   open: Tally | undefined;
 }
 
-/** A level counts as broken once two runs, and most runs, at it have failed. @returns undefined while it is undecided */
+/** Decides a level. It counts as broken once two runs, and most runs, at it have failed. @returns undefined while it is undecided */
 export function outcomeOf({ held, broke }: Tally): 'held' | 'broke' | undefined {
   if (held > broke) return 'held';
   return broke > held && broke > 1 ? 'broke' : undefined;
 }
 
-/** @returns by level, the lowest first; a control that broke shows that the deployment had not recovered, and no more */
+/** Counts the runs by level, the lowest first. Excludes controls that broke, because the deployment had not recovered. */
 export function talliesOf(runs: Tried[]): Tally[] {
   const counted = runs.filter(
     ({ outcome, purpose }) => outcome === 'holds' || (outcome === 'breaks' && purpose !== 'control'),
@@ -39,7 +39,7 @@ export function talliesOf(runs: Tried[]): Tally[] {
     .sort((a, b) => a.level - b.level);
 }
 
-/** Levels above a broken one do not count, although some of them may hold. */
+/** Ignores levels above a broken one, although some of them can hold. */
 export function bracket(runs: Tried[]): Bracket {
   const tallies = talliesOf(runs);
   const broke = tallies.find((tally) => outcomeOf(tally) === 'broke');
@@ -51,7 +51,7 @@ export function bracket(runs: Tried[]): Bracket {
   };
 }
 
-/** @returns levels that held when they were asked first, and broke more often later */
+/** Returns levels that held in their first run and broke in most later ones. */
 export function fadedLevels(runs: Tried[]): number[] {
   const faded = talliesOf(runs).filter(({ held, broke }) => held > 0 && broke > held);
   const first = (level: number) => runs.find((run) => run.level === level);

@@ -1,4 +1,4 @@
-/** Whether a level held, by the stored findings and outcome of a run at it, and by the conditions of the search. */
+/** Judges whether a level held, by the stored findings and outcome of its run, and by the conditions of the search. */
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Because, Blame, Outcome, SearchPlan } from '../../protocol/documents/search-schema.ts';
@@ -14,14 +14,14 @@ export interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
   /** Null if the level held. */
   blame: Blame | null;
-  /** Findings, the most important first; if the level held, doubts that do not concern the answer. */
+  /** Findings, the most important first; if the level held, doubts that do not affect the answer. */
   because: Because[];
 }
 
 /**
- * A level breaks by findings about the deployment; findings about the generator or its machine decide nothing. `until` replaces the
- * expectations and thresholds of the run, except that an INVALID run never holds, and that a level holds only if its rate or number of
- * connections was reached, unless a condition allows missing ones.
+ * Judges a run. Findings about the deployment break a level. Findings about the generator or its machine decide nothing. `until` replaces
+ * the run's expectations and thresholds, with two exceptions: an INVALID run never holds, and the level's rate or number of connections
+ * must be reached, unless a condition allows missing ones.
  */
 export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
   const { findings, verdict } = result;
@@ -89,7 +89,7 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
   return { outcome: 'holds', blame: null, because: leading.map((finding) => becauseOf(finding)) };
 }
 
-/** Strict thresholds of `ensure` that were missed. */
+/** Returns the missed strict thresholds of `ensure`. */
 function ownThresholds({ outcome }: Result): string[] {
   const own = outcome.thresholds.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
   return own.filter(isMissed).map(({ text }) => text);
@@ -104,19 +104,19 @@ function foreignCause(finding: Finding, all: Finding[]): Finding | undefined {
   return [finding, ...all.filter(({ explains }) => explains.includes(finding.code))].find(isForeign);
 }
 
-/** Returns what distorted the figure at this path, if it is the generator or its machine. */
+/** Returns the finding about the generator or its machine that distorted the figure at this path. */
 function foreignInvalidation(path: string, { findings }: Result): Finding | undefined {
   const codes = invalidatedBy({ findings }, path);
   const causes = findings.filter(({ code }) => codes.includes(code)).map((one) => foreignCause(one, findings));
   return causes.find((cause) => cause?.about === 'generator' || cause?.about === 'machine');
 }
 
-/** The deployment made figures unusable. */
+/** Returns whether the deployment made figures unusable. */
 function isDoubt(finding: Finding): boolean {
   return finding.invalidates.length > 0 && !isForeign(finding);
 }
 
-/** Also one that is not missed because the generator is the cause. */
+/** Returns the finding's expectation, also if it counts as met because the generator is the cause. */
 function expectationOf({ code, fails }: Finding): string | undefined {
   return fails ?? FINDINGS[code as FindingCode]?.fails;
 }
@@ -134,14 +134,14 @@ function withConsequences(cause: Finding, all: Finding[]): Because[] {
   return [cause, ...all.filter(({ code }) => cause.explains.includes(code))].map((one) => becauseOf(one));
 }
 
-/** Failures that no other one explains come first, then what explains them, then their consequences. */
+/** Orders reasons: failures that no other finding explains, then their causes, then their consequences. */
 function explained(failing: Finding[], leading: Finding[], all: Finding[]): Because[] {
   const isOf = (effect: Finding) => (cause: Finding) => cause.explains.includes(effect.code);
   const [consequences = [], roots = []] = [true, false].map((is) =>
     failing.filter((one) => failing.some(isOf(one)) === is),
   );
   const causes = all.filter((one) => !failing.includes(one) && roots.some((root) => isOf(root)(one)));
-  // A resource that was used up explains conditions, which are no findings.
+  // An exhausted resource explains missed conditions, which are not findings.
   const informing = leading.filter(
     (one) => failing.length === 0 && one.fails === null && one.invalidates.length === 0 && !isForeign(one),
   );

@@ -18,7 +18,7 @@ export interface SearchedRun {
   result: Result | undefined;
 }
 
-/** And what follows it. */
+/** Unit of a level, and the words after it. */
 const UNITS: Record<Varied, [unit: string, per: string]> = {
   connections: ['connection', ''],
   rate: ['new connection', ' per second'],
@@ -26,28 +26,25 @@ const UNITS: Record<Varied, [unit: string, per: string]> = {
   bytes: ['byte', ' of payload in each broadcast'],
 };
 
-/** @returns `41,000`, `2.5`; with decimals only where there are any */
+/** Returns `41,000` or `2.5`, with decimals only if needed. */
 export function levelText(level: number): string {
   return level.toLocaleString('en-US', { maximumFractionDigits: level < 10 ? 3 : 1 });
 }
 
-/** @returns `41,000 connections` */
+/** Returns, for example, `41,000 connections`. */
 export function amountText(level: number, vary: Varied): string {
   const [unit, per] = UNITS[vary];
   return (Number.isInteger(level) ? counted(level, unit) : `${levelText(level)} ${unit}s`) + per;
 }
 
-/** @returns how many of the runs at a level held: `8 of 10 runs` */
+/** Returns the share of the runs at a level that held: `8 of 10 runs`. */
 export function shareText({ held, broke }: Tally): string {
   const all = held + broke;
   if (broke > 0) return `${held} of ${counted(all, 'run')}`;
   return all === 1 ? 'its only run' : `all ${all} runs`;
 }
 
-/**
- * @param end null while the search is not finished
- * @param limit that ended it before a run
- */
+/** @param end null while the search is not finished @param limit limit that ended the search before a run */
 export function answerOf(
   plan: SearchPlan,
   runs: SearchedRun[],
@@ -57,7 +54,7 @@ export function answerOf(
   const tried = runs.map(({ run }) => run);
   const { held, broke } = bracket(tried);
   const faded = tried.at(-1)?.purpose === 'control' ? 0 : fadedLevels(tried).length;
-  // Without a break: where the search met another limit than the deployment's.
+  // Run at the limit of the generator, its machine or the measurement, if no level broke.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
   const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
   const evidence = (at?.run.because ?? []).filter(({ isCause }) => isCause || at === stopped);
@@ -78,7 +75,7 @@ interface Facts {
   evidence: Because[];
   end: SearchEnd | null;
   limit: Search['limit'];
-  /** How many levels that held at first broke later; none if it does not recover from breaks. */
+  /** Number of levels that held first and broke later; 0 if the deployment does not recover from breaks. */
   faded: number;
   last: SearchedRun | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Number of machines for a number of users: by connections held, memory in service and the CPU of idle connections. It claims no more
- * connections per machine than were held.
+ * Computes the number of machines for a number of users, by held connections, memory in service and the CPU of idle connections. A machine
+ * never gets more connections than were held.
  */
 
 import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
@@ -15,10 +15,10 @@ import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 
 /**
- * @param result of a run at the level that held
- * @param broke whether a higher level broke, so that the connections held are the deployment's limit
+ * Returns null if no connections were held, or none fit
+ * @param result result of a run at the level that held
+ * @param broke whether a higher level broke, so the held connections are the deployment's limit
  * @param headroom share of each limit that stays free
- * @returns null if no connections were held, or none fit
  */
 export function sizingOf(result: Result, broke: boolean, headroom: number): Sizing | null {
   const held = result.connections.held ?? result.connections.peak;
@@ -77,7 +77,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
   };
 }
 
-/** For a figure that leaves out what the run could not read. */
+/** Prefix of figures without the parts that the run could not read. */
 function atLeast({ isAtLeast }: { isAtLeast: boolean }): string {
   return isAtLeast ? 'at least ' : '';
 }
@@ -86,7 +86,7 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
   return Math.max(0, Math.floor((bytes - base) / each));
 }
 
-/** The report's memory per connection with garbage and buffers, and the deployment's memory without connections. */
+/** Returns the memory per connection with garbage and buffers, and the deployment's memory without connections. */
 function memoryOf(result: Result): Known<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
@@ -103,7 +103,7 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
   return { known: true, each: cost.inService, kept: cost.bytes, base, isAtLeast: cost.unread.length > 0 };
 }
 
-/** @returns `idleCores` for one connection, and `connectSeconds` for a thousand */
+/** Returns `idleCores` for one connection, and `connectSeconds` for a thousand connections. */
 function cpuOf(
   result: Result,
 ): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {

@@ -1,4 +1,4 @@
-/** The limits that the run knows, and the number of connections that fit into a memory budget. */
+/** Section on limits and on the number of connections for a memory budget. */
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoBudget } from '../figures/capacity.ts';
 import { idleCostOf } from '../figures/idle-cpu.ts';
@@ -9,7 +9,7 @@ import { integer } from '../text/format.ts';
 
 const TITLE = 'Limits';
 
-/** Null for a run that cannot be trusted, and where nothing is known. */
+/** Null for an INVALID run, and if nothing is known. */
 export function capacity(result: Result): Section | null {
   if (result.verdict.status === 'INVALID') return null;
   if (result.absent.memory !== undefined) return absentSection('capacity', TITLE, result.absent.memory);
@@ -46,7 +46,7 @@ function limitRows(result: Result): [string, Cell, string][] {
   ];
 }
 
-/** The memory budget of a setting, not a limit. Null if connections come and go. */
+/** Describes the memory budget of a setting, which is not a limit. Null if connections come and go. */
 function budgetText(result: Result): string | null {
   const { memoryLimited } = result.capacity;
   const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);
@@ -60,7 +60,7 @@ function budgetText(result: Result): string | null {
     : `How many connections the workers would have room for in ${memory} is not known: ${why}.`;
 }
 
-/** @returns why there is no limit of pings; null where there is one, or where nobody was idle */
+/** Returns why the limit of pings is unknown; null if it is known, or if the run had no idle connections. */
 export function noPingLimit(result: Result): string | null {
   const held = result.stages.some(({ name }) => name === 'hold');
   if (!held || result.messages || result.absent.cpu !== undefined) return null;

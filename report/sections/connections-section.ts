@@ -1,4 +1,4 @@
-/** How many connections were held, how fast they were made, and what failed. */
+/** Section on held connections, connect times and failures. */
 import type { Result } from '../../protocol/result/result.ts';
 import { connectionsOverTime, connectTimeOverTime } from '../charts/over-time-chart.ts';
 import { amount, withUnit } from '../model/amount.ts';
@@ -79,7 +79,7 @@ function counts({ connections: made }: Result): Table {
   );
 }
 
-/** Shown unless all were WebSockets from the start; older results lack the number of opened connections. */
+/** Omitted if all connections were WebSockets from the start. Older results lack the number of opened connections. */
 function byTransport({ transports }: Result['connections']): Fact[] {
   if (!transports) return [];
   const { websocket, upgraded, polling, upgradeFailures } = transports;
@@ -92,7 +92,7 @@ function byTransport({ transports }: Result['connections']): Fact[] {
   ];
 }
 
-/** Rows about dropped connections. */
+/** Rows on dropped connections. */
 function dropped({ reconnection }: Result['connections']): Fact[] {
   if (!reconnection?.dropped) return [];
   const { awayMs, returned, recovered } = reconnection;

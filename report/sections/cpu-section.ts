@@ -1,4 +1,4 @@
-/** CPU of connecting, idling and broadcasting. */
+/** Section on the CPU of connects, idle connections and broadcasts. */
 import { MIN_BROADCAST_PARTS } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuColumns } from '../answer/cpu-line.ts';
@@ -39,7 +39,7 @@ export function cpu(result: Result): Section {
   };
 }
 
-/** From windows after the load, so that no other figure includes the profiler. */
+/** Measured in windows after the load, so that no other figure includes the profiler. */
 function places({ memory, cpuByPlace }: Result) {
   if (!cpuByPlace) return [];
   const { connect, copy, absent } = cpuByPlace;

@@ -1,4 +1,4 @@
-/** The environment and every setting, to repeat the measurement. */
+/** Section on the environment and all settings, to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
 import { embeddedName, serverName, serverProperties } from '../figures/measured-server.ts';
 import { ownServer } from '../figures/place.ts';
@@ -42,7 +42,7 @@ export function environment(result: Result): Section {
   };
 }
 
-/** @returns `nginx, PM2 and Redis` */
+/** Returns, for example, `nginx, PM2 and Redis`. */
 export function profileOf(run: Result['run']): string {
   if (run.profile === 'remote') return ownServer(run);
   return embeddedName({ run }) ?? 'nginx, PM2 and Redis';

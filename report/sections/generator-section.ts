@@ -1,4 +1,4 @@
-/** Whether the load generator kept up, or added its own queue. */
+/** Section on delays of the load generator, which would add to measured times. */
 import type { Result } from '../../protocol/result/result.ts';
 import { leastIdle } from '../answer/generator-line.ts';
 import { longestWait } from '../figures/others.ts';

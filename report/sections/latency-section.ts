@@ -1,4 +1,4 @@
-/** When copies arrived. */
+/** Section on the latency of copies. */
 
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
@@ -21,7 +21,7 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
   'first receipt': 'Latencies count from the first copy of each broadcast: the run does not know when it was sent.',
 };
 
-/** Null where nothing was to be broadcast. */
+/** Null for runs without broadcasts. */
 export function latency(result: Result): Section | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
@@ -82,7 +82,7 @@ function notes({ delivery }: Result, times: Latency) {
   ];
 }
 
-/** Names the clocks of workers on other hosts. */
+/** Describes the clocks of workers on other hosts. */
 function clockNotes(clocks: Latency['clocks']): string[] {
   const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
   if (apart.length === 0) return [];

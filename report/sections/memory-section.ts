@@ -1,4 +1,4 @@
-/** Memory per connection. */
+/** Section on memory per connection. */
 import { INSPECTED } from '../../protocol/documents/server-runtimes.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -80,7 +80,7 @@ function savingsTable(savings: NonNullable<Result['memory']['places']>['savings'
 
 const BESIDE = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
 
-/** @returns what the layers do not include, with its bound as far as that is below the cost of a connection */
+/** Returns the bounds of memory outside of all layers, if they are below the cost of a connection. */
 function unseen({ balance, perConnection }: Result['memory']): string | null {
   const bounds = (balance?.parts ?? []).flatMap(({ part, high95, isSignificant }) =>
     isSignificant || high95 === null || high95 > (perConnection?.bytes ?? 0)
@@ -90,7 +90,7 @@ function unseen({ balance, perConnection }: Result['memory']): string | null {
   return bounds.length === 0 ? null : `Memory that no layer includes, per connection: at most ${bounds.join(', ')}.`;
 }
 
-/** The parts of the headline, which add up to it. */
+/** Tables with the parts of the headline, which add up to it. */
 function split(result: Result, cost: PerConnection) {
   const { run, memory } = result;
   const { collected, inspector } = memory;
@@ -124,7 +124,7 @@ function split(result: Result, cost: PerConnection) {
   ];
 }
 
-/** The rows of proxy and kernel are their parts of the headline: of the kernel, the deployment's. */
+/** Table by layer. The rows of proxy and kernel contain their parts of the headline: for the kernel, only the deployment's share. */
 function byLayer(result: Result, cost: PerConnection | null) {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
@@ -153,13 +153,13 @@ function byLayer(result: Result, cost: PerConnection | null) {
   ];
 }
 
-/** RSS only of processes that the headline counts by it, or whose PSS is not known: result.json has both. */
+/** Keeps RSS only if the headline uses it, or if there is no PSS. result.json has both. */
 function withoutDoubles(result: Result, ids: string[]): string[] {
   const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
   return pages.map((id) => asCounted(result, id));
 }
 
-/** A wide interval is the answer itself. */
+/** Shows a wide interval instead of the value. */
 function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
   const { slope, low95, high95 } = line;
   if (low95 === null || high95 === null) return amount('kilobytes', slope);
@@ -167,13 +167,13 @@ function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
   return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
-/** @returns each text with the layers that have it: `[reason, 'Workers PSS, nginx PSS']` */
+/** Returns each text with the titles of its layers: `[reason, 'Workers PSS, nginx PSS']`. */
 function titlesBy(result: Result, layers: string[], texts: Record<string, string>): [text: string, titles: string][] {
   const groups = Map.groupBy(layers, (layer) => texts[layer] as string);
   return [...groups].map(([text, all]) => [text, all.map((layer) => layerTitle(result, layer)).join(', ')]);
 }
 
-/** @returns whose the workers' figures are, where nobody can ask them */
+/** Returns the sources of the workers' figures, if the workers do not report them. */
 function workerSources(result: Result): string[] {
   const { collected, sources } = result.memory;
   const own = inOrder(result, Object.keys(sources)).filter((layer) => !collected && familyOf(layer) === 'worker');

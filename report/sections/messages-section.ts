@@ -1,4 +1,4 @@
-/** The messages that connections send again and again. */
+/** Section on messages that connections send repeatedly. */
 import type { Messages } from '../../protocol/result/messages-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { acknowledgementPercentiles } from '../charts/latency-chart.ts';
@@ -7,7 +7,7 @@ import { count, drawing, type Fact, facts, grid, lines, type Section } from '../
 import { counted, integer, percentOf } from '../text/format.ts';
 import { summaries } from './section-parts.ts';
 
-/** Null where connections send none. */
+/** Null for runs without such messages. */
 export function messages(result: Result): Section | null {
   const { messages: found } = result;
   if (found === null) return null;
@@ -30,7 +30,7 @@ export function messages(result: Result): Section | null {
   };
 }
 
-/** For example "every 10 s: `event_batch`, 150 events, acknowledged". */
+/** Returns, for example, "every 10 s: `event_batch`, 150 events, acknowledged". */
 function steps(found: Messages): string[] {
   return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
     const times = count > 1 ? `${integer(count)} × ` : '';
@@ -39,7 +39,7 @@ function steps(found: Messages): string[] {
   });
 }
 
-/** Outcome of all messages; those sent without asking for an acknowledgement only if there are any. */
+/** Counts all messages by outcome. Messages without a requested acknowledgement are listed only if there are any. */
 function counts(found: Messages): (Fact | false | null)[] {
   const { due, sent, notSent, unasked, acknowledged, window } = found;
   const asked = sent - unasked;

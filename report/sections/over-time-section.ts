@@ -1,4 +1,4 @@
-/** Memory over time: waves or churn, and what connections leave behind. */
+/** Section on memory over time: waves or churn, and the memory that remains after connections close. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { driftText, UNKNOWN } from '../answer/over-time-line.ts';
@@ -12,7 +12,7 @@ import { counted, integer } from '../text/format.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
 const TITLE = 'Memory over time';
-/** In place of the section on memory per connection. */
+/** Replaces the section on memory per connection. */
 export function overTime(result: Result, found: OverTimeResult): Section {
   if (result.absent.memory !== undefined) return absentSection('memory', TITLE, result.absent.memory);
   const trusted = result.verdict.status !== 'INVALID';
@@ -30,12 +30,12 @@ export function overTime(result: Result, found: OverTimeResult): Section {
   };
 }
 
-/** Bytes per wave, or per hour where there are none. */
+/** Returns bytes per wave, or per hour for runs without waves. */
 export function pace({ bytesPerWave, bytesPerHour }: Drift): number {
   return bytesPerWave ?? bytesPerHour;
 }
 
-/** The main layers and those with an answer about the workers; then the generator's own. */
+/** Lists the main layers, the layers of the workers' answer, and the generator's own. */
 function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
   const answering = [...ANSWERING, ...otherDrifts(result).map(({ layer }) => layer)];
   const layers = inOrder(result, Object.keys(drift)).filter((id) => {

@@ -1,4 +1,4 @@
-/** Tables of packages and functions, whose rows of packages add up to the whole. */
+/** Tables of packages and functions. The rows of packages add up to the whole. */
 import { placesChart } from '../charts/places-chart.ts';
 import type { PlaceSize, Places } from '../figures/places.ts';
 import { amount, quantityOf } from '../model/amount.ts';

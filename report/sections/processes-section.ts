@@ -1,4 +1,4 @@
-/** Whose memory and CPU the figures are. */
+/** Section on the measured processes. */
 import type { Result } from '../../protocol/result/result.ts';
 import { grid, lines, type Section } from '../model/document.ts';
 

@@ -1,4 +1,4 @@
-/** A run as a report: its answer, and a section for each question. */
+/** Report of a run: its answer, and a section for each question. */
 
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
@@ -81,7 +81,7 @@ function answer(result: Result): Answer {
   };
 }
 
-/** The expectations that a run misses are among its findings. */
+/** Missed expectations are already among the findings. */
 function ownThresholds({ thresholds: all }: Result['outcome']) {
   return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
 }

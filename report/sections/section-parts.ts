@@ -5,12 +5,12 @@ import { type Fact, grid, type Table } from '../model/document.ts';
 
 export const NO_SAMPLES = 'Not measured: there are no samples.';
 
-/** @returns a fact; false where it was not measured */
+/** Returns a fact; false if it was not measured. */
 export function known(name: string, quantity: QuantityName, value: number | null = null, note = ''): Fact | false {
   return value !== null && [name, amount(quantity, value), note];
 }
 
-/** Distributions in milliseconds, a row each; without unmeasured ones. */
+/** Table of distributions in milliseconds, without unmeasured ones. */
 export function summaries(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
   const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];
   const cells = rows.flatMap(([name, summary]) => {

@@ -1,8 +1,8 @@
-/** The expectations and thresholds, with the measured values. */
+/** Section on expectations and thresholds, with the measured values. */
 import type { Result } from '../../protocol/result/result.ts';
 import { grid, type Section } from '../model/document.ts';
 
-/** Null where nothing can be judged. */
+/** Null without any that can be judged. */
 export function thresholds(result: Result): Section | null {
   const { thresholds: judged } = result.outcome;
   if (judged.length === 0) return null;

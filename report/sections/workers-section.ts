@@ -1,4 +1,4 @@
-/** How the connections were spread over the workers, and what each of them did. */
+/** Section on the distribution of connections, and the load of each worker. */
 import type { Result } from '../../protocol/result/result.ts';
 import { workersOverTime } from '../charts/workers-chart.ts';
 import { amount, share } from '../model/amount.ts';

@@ -3,11 +3,7 @@
  * 6, 1979): the probability of even one false rejection among all tests is at most `error`, however the tests depend on each other.
  */
 
-/**
- * @param ps the p-value of each test
- * @param error of the whole family, 0 … 1
- * @returns for each test, whether its hypothesis is rejected
- */
+/** Returns for each test, whether its hypothesis is rejected @param ps the p-value of each test @param error of the whole family, 0 … 1 */
 export function holm(ps: number[], error: number): boolean[] {
   const rejected = ps.map(() => false);
   const order = [...ps.keys()].sort((a, b) => (ps[a] as number) - (ps[b] as number));

@@ -1,21 +1,21 @@
 /**
- * What each connection adds to memory that was read at several numbers of connections, and how well this is known. Two kinds of
- * noise are around the line. One is independent at each plateau: garbage, another program. The other stays: pages that a process
- * has taken once are in all later readings, too. The first kind averages out over the plateaus, the second one does not.
+ * Estimates the memory of each connection, with its interval, from readings at several numbers of connections. The readings contain two
+ * kinds of noise. Independent noise differs at each plateau: garbage, other programs. Persistent noise remains in all later readings: pages
+ * that a process has taken once. Averaging over the plateaus reduces only independent noise.
  *
- * The model is a regression on a local level, a random walk and independent noise (Harvey, Forecasting, Structural Time Series
- * Models and the Kalman Filter, 1989, chapter 4 and section 7.3). Few plateaus cannot tell how much of their noise stays, and the
- * most likely share would claim too much. So all shares count, each by its restricted likelihood (Harville 1974) and a prior that
- * leans to noise that stays, and the interval is that of their mixture. Several readings at each plateau tell how large the
- * independent noise is at least.
+ * The model is a regression with a local level: a random walk plus independent noise (Harvey, Forecasting, Structural Time Series Models
+ * and the Kalman Filter, 1989, chapter 4 and section 7.3). Few plateaus do not determine the ratio of both noises, and the most likely
+ * ratio would give too narrow an interval. The interval therefore comes from a mixture over all ratios. Each is weighted by its restricted
+ * likelihood (Harville 1974) and a prior that favours persistent noise. Repeated readings at a plateau give a lower bound of the
+ * independent noise.
  */
 import { fitLine, type Line, mean, type Point, sum } from './statistics.ts';
 
-/** In the order of reading. */
+/** Points in the order of reading. */
 export interface PlateauPoint extends Point {
-  /** Variance of y by the readings that it is the mean of; missing where there was one. */
+  /** Variance of the mean y, from repeated readings; missing for a single reading. */
   variance?: number | undefined;
-  /** Another variable that may move y, such as time: the slope is that of x after removing its effect. */
+  /** Another variable that can affect y, such as time. Its effect is removed from the slope of x. */
   beside?: number;
 }
 
@@ -25,29 +25,26 @@ interface Candidate {
   error: number;
 }
 
-/** Ratios of the variance that stays, per step, to the independent one, and how probable they are before any reading. */
+/** Ratios of the persistent variance per step to the independent variance, with their prior probabilities. */
 const RATIOS: [ratio: number, prior: number][] = [
   [0, 0.05],
   ...[-1, 0, 1, 2, 3].map((log): [number, number] => [Math.exp(log), 0.05]),
   [Number.POSITIVE_INFINITY, 0.7],
 ];
-/** The same where all of the independent noise is that of the readings. */
+/** Ratios and priors if the readings determine all independent noise. */
 const KNOWN_RATIOS: [ratio: number, prior: number][] = [
   [0, 0.1],
   ...steps(-1, 14, 0.5).map((log): [number, number] => [Math.exp(log), 0.04]),
 ];
-/** Scales of the noise, as logarithms of the variance, around its estimate. */
+/** Scales of the noise around its estimate, as logarithms of the variance. */
 const SCALES = { from: -4, to: 12, step: 0.25 };
-/** Share of a mean step. */
+/** Smallest step length, as a share of the mean step. */
 const LEAST_STEP = 0.1;
-/** Share of the variance of the steps: less does not matter. */
+/** Share of the steps' variance below which noise is ignored. */
 const LEAST_NOISE = 0.01;
 const TAIL = 0.025;
 
-/**
- * @returns the line with its 95 % interval; as `fitLine` with fewer than three different x; null where x and what is beside it
- * cannot be told apart
- */
+/** Returns the line with its 95 % interval; as `fitLine` with fewer than three x. Null if `x` and `beside` cannot be separated. */
 export function fitPlateaus(points: PlateauPoint[]): Line | null {
   const line = fitLine(points);
   if (line === null || line.low95 === null) return line;
@@ -65,7 +62,7 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
 }
 
-/** The parts that are needed. */
+/** Returns the candidates with a noticeable weight. */
 function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
   const staying = fitGiven(points, 0, 1);
   const read = mean(points.map(({ variance }) => variance ?? 0));
@@ -104,10 +101,9 @@ interface Fit {
 }
 
 /**
- * Generalized least squares of the differences from point to point, which are free of the intercept. Their covariance has three diagonals,
- * so one pass gives its factors.
- * @param independent variance of each point
- * @param staying variance of a mean step
+ * Fits the differences between neighbouring points by generalized least squares; differences have no intercept. Their covariance is
+ * tridiagonal, so it is factored in one pass.
+ * @param independent variance of each point @param staying variance of a mean step
  */
 export function fitGiven(points: PlateauPoint[], independent: number, staying: number): Fit {
   const [xs, ys, besides] = (['x', 'y', 'beside'] as const).map((key) => differences(points, key)) as Columns;
@@ -115,7 +111,7 @@ export function fitGiven(points: PlateauPoint[], independent: number, staying: n
   let [pivot, x, y, z, logDeterminant] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];
   let [xx, xy, yy, zz, xz, zy] = [0, 0, 0, 0, 0, 0];
   for (const [index, step] of xs.entries()) {
-    // Time passes where nothing has come, too, and a process moves.
+    // Memory of a process changes over time, even without new connections.
     const own = 2 * independent + staying * Math.max(lengths[index] as number, LEAST_STEP);
     const factor = independent / pivot;
     x = step + factor * x;
@@ -133,21 +129,21 @@ export function fitGiven(points: PlateauPoint[], independent: number, staying: n
   const total = yy;
   if (zz > 0) {
     const information = xx - (xz * xz) / zz;
-    // In step with each other but for rounding.
+    // x and `beside` are proportional, apart from rounding.
     xx = information > 1e-9 * xx ? information : 0;
     xy -= (xz * zy) / zz;
     yy -= (zy * zy) / zz;
     logDeterminant += Math.log(zz);
   }
   const slope = xy / xx;
-  // Never nothing: of points on a line, rounding is left.
+  // At least the rounding error, for points exactly on a line.
   const squares = Math.max(yy - xy * slope, 1e-18 * total, Number.MIN_VALUE * 1e30);
   return { logDeterminant, information: xx, slope, squares };
 }
 
 type Columns = [xs: number[], ys: number[], besides: number[]];
 
-/** @returns the length of each step, as a multiple of the mean one */
+/** Returns the length of each step, as a multiple of the mean step. */
 function stepLengths(columns: number[][]): number[] {
   const [first = []] = columns;
   const means = columns.map((steps) => sum(steps.map(Math.abs)) / steps.length);
@@ -171,7 +167,7 @@ function whereIs(share: number, below: (x: number) => number, low: number, high:
   return (low + high) / 2;
 }
 
-/** The normal distribution function, to seven digits (Abramowitz & Stegun 7.1.26). */
+/** Normal distribution function, to seven digits (Abramowitz & Stegun 7.1.26). */
 function normal(z: number): number {
   const t = 1 / (1 + (0.3275911 * Math.abs(z)) / Math.SQRT2);
   const polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));

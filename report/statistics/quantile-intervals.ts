@@ -1,11 +1,11 @@
 /**
- * Confidence intervals of percentiles whose values come in clusters: all copies of a broadcast are late together, so that
- * a thousand of them tell little more than one. Nothing is assumed about the shape of the distribution.
+ * Confidence intervals of percentiles of clustered values. All copies of a broadcast are late together, so a thousand copies say little
+ * more than one. The shape of the distribution is not assumed.
  */
 import type { Interval } from './spread.ts';
 import { studentT } from './student.ts';
 
-/** Values and how often each occurs, in any order. */
+/** Values with their counts, in any order. */
 export type Cluster = { value: number; count: number }[];
 
 const CONFIDENCE = 0.95;
@@ -14,12 +14,12 @@ const TAIL = (1 - CONFIDENCE) / 2;
 const NEGLIGIBLE = 40;
 
 /**
- * How many of n independent values lie below a quantile is a binomial number, so two of the sorted values enclose the
- * quantile with a known probability (order statistics). Clusters count as so many independent values as their shares
- * below the quantile vary (Woodruff 1952; the effective sample size of Korn and Graubard 1998): one value each where
- * all copies of a cluster are equal, and more where they are not.
+ * Returns intervals by order statistics: the number of independent values below a quantile is binomial, so two of the sorted values enclose
+ * it with a known probability. The number of independent values follows from the variation of the clusters' shares below the quantile
+ * (Woodruff 1952; the effective sample size of Korn and Graubard 1998). It is the number of clusters if all values of a cluster are equal,
+ * and larger otherwise.
  * @param quantiles 0 to 1
- * @returns one interval per quantile; null where there are so few clusters that all of them may lie on one side by chance
+ * @returns one interval per quantile; null if so few clusters can all lie on one side by chance
  */
 export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Interval | null)[] {
   const sorted = clusters.flat().sort((a, b) => a.value - b.value);
@@ -34,8 +34,8 @@ export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Int
 }
 
 /**
- * At least one for each cluster, at most one for each value. The fewer clusters show how they vary, the less surely it is known:
- * of hundreds, only the few that reach beyond a p99 do (degrees of freedom by Satterthwaite).
+ * Returns the effective number of independent values, between the number of clusters and of values. The estimate is lowered if few clusters
+ * determine it: of hundreds, only few extend beyond a p99 (degrees of freedom by Satterthwaite).
  */
 function effectiveSize(clusters: Cluster[], total: number, quantile: number, value: number): number {
   const n = clusters.length;
@@ -53,15 +53,15 @@ function effectiveSize(clusters: Cluster[], total: number, quantile: number, val
 }
 
 /**
- * @returns the ranks, from 1, of the sorted values beyond which the quantile lies with half of the rest of the probability
- *   each. Between two ranks they are fractions, so that the nearest value is taken, and not always the one further out
+ * Returns the ranks, from 1, that enclose the quantile; each tail has half of the remaining probability. Fractional ranks select the
+ * nearest value, not always the outer one.
  */
 function binomialRanks(n: number, quantile: number): [low: number, high: number] {
   const deviation = Math.sqrt(n * quantile * (1 - quantile));
   const mode = Math.floor(quantile * n);
   const first = Math.max(0, Math.floor(mode - NEGLIGIBLE * deviation));
   const last = Math.min(n, Math.ceil(mode + NEGLIGIBLE * deviation));
-  // Relative to the mode's: with many values, the absolute ones are too small for a number.
+  // Relative to the mode's weight, because absolute weights of many values underflow.
   const weights = new Float64Array(last - first + 1);
   weights[mode - first] = 1;
   const odds = quantile / (1 - quantile);
@@ -75,7 +75,7 @@ function binomialRanks(n: number, quantile: number): [low: number, high: number]
   return [first + stepsTo(tail, weights), last + 1 - stepsTo(tail, weights.reverse())];
 }
 
-/** @returns how many weights, and which share of the next one, add up to `sum` */
+/** Returns how many weights, with a fraction of the next one, add up to `sum`. */
 function stepsTo(sum: number, weights: Float64Array): number {
   let steps = 0;
   let rest = sum;
@@ -83,7 +83,7 @@ function stepsTo(sum: number, weights: Float64Array): number {
   return steps + rest / (weights[steps] as number);
 }
 
-/** @returns the value at which the running count reaches `rank` */
+/** Returns the value at which the cumulative count reaches `rank`. */
 function valueAt(sorted: Cluster, rank: number): number {
   let below = 0;
   for (const { value, count } of sorted) {

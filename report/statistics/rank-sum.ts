@@ -1,9 +1,9 @@
 /**
- * Wilcoxon's rank-sum test, exact also with ties: its p-value is the share of all divisions of the pooled values whose rank sum is
- * as far from the expected one. Where values are only zero or not, it is Fisher's exact test of how many runs have a fault.
+ * Wilcoxon's rank-sum test, exact also with ties. Its p-value is the share of all divisions of the pooled values whose rank sum is at least
+ * as far from the expected one. For values that are only zero or non-zero, it equals Fisher's exact test of the number of runs with faults.
  */
 
-/** @returns the two-sided p-value that both groups have the same distribution */
+/** Returns the two-sided p-value that both groups have the same distribution. */
 export function rankSumP(a: number[], b: number[]): number {
   const ranks = doubledRanks([...a, ...b]);
   const total = ranks.reduce((sum, rank) => sum + rank, 0);
@@ -27,7 +27,7 @@ export function rankSumP(a: number[], b: number[]): number {
   return asFar / all;
 }
 
-/** @returns twice the mid-rank of each value, a whole number */
+/** Returns twice the mid-rank of each value, a whole number. */
 function doubledRanks(values: number[]): number[] {
   return values.map((value) => {
     const below = values.filter((other) => other < value).length;

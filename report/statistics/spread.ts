@@ -17,7 +17,7 @@ export interface Interval {
   high: number;
 }
 
-/** @returns null without values */
+/** Returns null without values */
 export function spreadOf(values: number[]): Spread | null {
   const runs = values.length;
   if (runs === 0) return null;
@@ -25,17 +25,17 @@ export function spreadOf(values: number[]): Spread | null {
   const known = { runs, mean, min: Math.min(...values), max: Math.max(...values) };
   if (runs === 1) return { ...known, deviation: null, low95: null, high95: null };
   const deviation = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (runs - 1));
-  // For two runs, Student's interval is thirteen times their standard error, which says nothing.
+  // Student's interval of two runs is thirteen times their standard error, which is useless.
   if (runs === 2) return { ...known, deviation, low95: null, high95: null };
   const halfWidth = studentT(0.95, runs - 1) * (deviation / Math.sqrt(runs));
   return { ...known, deviation, low95: mean - halfWidth, high95: mean + halfWidth };
 }
 
 /**
- * How far b's mean is above a's. With repeats on both sides: Welch, each with its own deviation. With repeats on only one
+ * Returns the difference of b's mean from a's. With repeats on both sides: Welch, each with its own deviation. With repeats on only one
  * side, the single run is assumed to vary like the repeats, or by its own standard error if that is larger.
  * @param singleError standard error within the single run, such as that of its fitted line
- * @returns null when neither side has repeats
+ * @returns null if neither side has repeats
  */
 export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | null {
   const value = b.mean - a.mean;
@@ -47,16 +47,16 @@ export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | nu
   return { value, error, degrees: repeats - 1 };
 }
 
-/** How much equal runs differ, as a share of their mean. */
+/** Noise between equal runs, as a share of their mean. */
 export interface PooledNoise {
   share: number;
   degrees: number;
 }
 
 /**
- * The noise over several combinations: two runs of one say little. This assumes that a figure varies in proportion to its size.
- * @param spreads of one figure, one for each combination
- * @returns null where no combination has repeats
+ * Pools the noise of several combinations, because two runs of one show little. Assumes that a figure's noise is proportional to its size.
+ * @param spreads spreads of one figure, one for each combination
+ * @returns null if no combination has repeats
  */
 export function pooledNoise(spreads: Spread[]): PooledNoise | null {
   let squares = 0;
@@ -69,14 +69,14 @@ export function pooledNoise(spreads: Spread[]): PooledNoise | null {
   return degrees === 0 ? null : { share: Math.sqrt(squares / degrees), degrees };
 }
 
-/** A combination with as many runs shows its own noise; the deviation of fewer may be small by chance. */
+/** Number of runs from which a combination's own noise is used. The deviation of fewer can be small by chance. */
 export const ENOUGH_RUNS = 4;
 
 /**
- * How far b's mean is above a's, in a study. The variances of both sides may differ (Welch). A side with few runs has the noise of
- * the level that varies most, or its own where that is larger: runs at the same level are assumed to vary alike.
- * @param ofA noise at each level that a has
- * @returns null where the runs of a side show no noise
+ * Returns the difference of b's mean from a's, in a study. The variances of both sides can differ (Welch). A side with few runs gets the
+ * noise of its noisiest level, or its own if that is larger, because runs at the same level are assumed to vary equally.
+ * @param ofA noise at each level of a
+ * @returns null if the noise of a side is unknown
  */
 export function levelsApart(
   a: Spread,
@@ -88,7 +88,7 @@ export function levelsApart(
   if (!noiseA || !noiseB) return null;
   const isPooled = noiseA.isPooled || noiseB.isPooled;
   const found = welch(noiseA, noiseB);
-  // Both sides may share the runs of a level, so their degrees of freedom do not add up.
+  // Both sides can share the runs of a level, so their degrees of freedom do not add up.
   const degrees = isPooled ? Math.min(found.degrees, Math.max(noiseA.degrees, noiseB.degrees)) : found.degrees;
   return { estimate: { value: b.mean - a.mean, error: found.error, degrees }, isPooled };
 }
@@ -104,7 +104,7 @@ function largestNoise(spread: Spread, levels: PooledNoise[]): (Uncertainty & { i
   return [...own, ...pooled].toSorted((one, other) => other.error - one.error)[0];
 }
 
-/** How far b is above a. */
+/** Returns the difference of b from a. */
 export function estimatesApart(a: Estimate, b: Estimate): Estimate {
   return { value: b.value - a.value, ...welch(a, b) };
 }
@@ -115,18 +115,15 @@ export function intervalOf({ value, error, degrees }: Estimate, confidence: numb
   return { low: value - halfWidth, high: value + halfWidth };
 }
 
-/** @returns the probability of an estimate at least as far from zero, if there is no difference */
+/** Returns the probability of an estimate at least as far from zero, if there is no difference. */
 export function pValue({ value, error, degrees }: Estimate): number {
   return value === 0 ? 1 : studentP(Math.abs(value) / error, wholeDegrees(degrees));
 }
 
-/** Two-sided: 80 % of all estimates are above their mean less this many errors. */
+/** Confidence whose two-sided quantile gives a power of 80 %. */
 const POWER = 0.6;
 
-/**
- * @param threshold below which nothing is a difference
- * @returns the difference that four of five such comparisons would see, whatever this one saw
- */
+/** Returns the difference that 80 % of such comparisons would detect. @param threshold smallest difference that counts */
 export function detectableBy({ error, degrees }: Estimate, confidence: number, threshold: number): number {
   const whole = wholeDegrees(degrees);
   return Math.max(threshold, studentT(confidence, whole) * error) + studentT(POWER, whole) * error;
@@ -135,10 +132,9 @@ export function detectableBy({ error, degrees }: Estimate, confidence: number, t
 const MOST_RUNS = 1000;
 
 /**
- * @param runs of the smaller side until now
- * @param size of a difference
- * @returns runs of each side, more than now, of which four of five comparisons would see a difference of that size, or find equal
- *   sides within it; null if they are more than 1,000
+ * Returns number of runs per side, more than now, with which 80 % of comparisons would detect a difference of that size, or confirm
+ * equality within it; null above 1,000
+ * @param runs number of runs of the smaller side so far @param size size of a difference
  */
 export function runsNeeded({ error }: Estimate, runs: number, confidence: number, size: number): number | null {
   const suffice = (count: number) => {
@@ -157,7 +153,7 @@ export function runsNeeded({ error }: Estimate, runs: number, confidence: number
   return high;
 }
 
-/** Fractions of a degree are dropped, which errs towards the wider interval, unless rounding made them. */
+/** Rounds degrees of freedom down, which widens the interval. Ignores rounding errors. */
 function wholeDegrees(degrees: number): number {
   return Math.max(1, Math.floor(degrees + 1e-9));
 }

@@ -8,7 +8,7 @@ export interface Point {
   y: number;
 }
 
-/** Fewer than three different x leave no residual to estimate the error from, so there is no interval. */
+/** Null with fewer than three different x, which leave no residual for an error estimate. */
 export type Line = {
   slope: number;
   intercept: number;
@@ -49,13 +49,13 @@ export function fitLine(points: Point[]): Line | null {
   return { ...estimate, low95: slope - halfWidth, high95: slope + halfWidth };
 }
 
-/** @returns the x where the line reaches `y`; null when the line does not rise, or by rounding errors only */
+/** Returns the x at which the line reaches `y`; null if the line does not rise, or only by rounding errors. */
 export function whereReaches({ slope, intercept }: Line, y: number): number | null {
   const x = (y - intercept) / slope;
   return slope > 0 && x <= Number.MAX_SAFE_INTEGER ? x : null;
 }
 
-/** @returns undefined without values */
+/** Returns undefined without values. */
 export function median(values: number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

@@ -1,15 +1,15 @@
-/** Whether memory against connections is a line that may be quoted: the reasons why it may not. */
+/** Checks whether memory against connections is a line that can be quoted, and gives the reasons if not. */
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import { fitLine, type Line, type Point } from './statistics.ts';
 import { studentT } from './student.ts';
 
 export type Doubt = NonNullable<Slope['doubt']>;
 
-/** In one of a hundred runs, a straight line is taken for a curve. */
+/** Confidence of the curvature test: one of a hundred straight lines counts as curved. */
 const CONFIDENCE = 0.99;
-/** Share of the slope: with a wider interval, the next run may find a third more or less. */
+/** Largest half-width of a quotable interval, as a share of the slope. With a wider one, the next run can differ by a third. */
 export const MAX_HALF_WIDTH_SHARE = 0.25;
-/** A cost that changes less from the first connection to the last is a line for all practical purposes. */
+/** Change of the cost between the first and the last connection that still counts as straight, as a share of the slope. */
 const MAX_BEND = 0.2;
 
 export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], string> = {
@@ -23,7 +23,7 @@ export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], stri
   uncounted: 'RSS grew by more than V8 counts, and two numbers of connections show no margin',
 };
 
-/** @returns why a slope is no figure of its own; undefined where it is */
+/** Returns why a slope cannot be quoted; undefined if it can. */
 export function whyNot({ slope, low95, high95, doubt }: Omit<Slope, 'naive' | 'r2'>): string | undefined {
   if (doubt !== undefined) return DOUBT_TEXTS[doubt];
   if (low95 === null || high95 === null) return 'read at fewer than three numbers of connections';
@@ -35,14 +35,14 @@ export function isNarrow(value: number, width: number): boolean {
   return width / 2 <= MAX_HALF_WIDTH_SHARE * value;
 }
 
-/** @param noiseBytes half-way between its ends, a curve is farther from the line */
+/** @param noiseBytes minimum distance of a curve from the line, half-way between its ends */
 export function isCurved(points: Point[], noiseBytes = 0): boolean {
   const bend = bendOf(points);
   return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth) && bend.offBytes >= noiseBytes;
 }
 
 export interface Bend {
-  /** Change of the cost of a connection from the first to the last, as a share of the slope; 0 for a straight line. */
+  /** Change of a connection's cost from the first to the last one, as a share of the slope; 0 for a straight line. */
   share: number;
   /** Half the width of its 99 % interval. */
   halfWidth: number;
@@ -50,14 +50,11 @@ export interface Bend {
   offBytes: number;
 }
 
-/**
- * The quadratic term of a parabola through the points, by least squares.
- * @returns null with fewer than four points or three different x, or where the line does not rise
- */
+/** Fits a parabola by least squares. @returns null with fewer than four points or three different x, or if the line does not rise */
 export function bendOf(points: Point[], line: Line | null = fitLine(points)): Bend | null {
   const n = points.length;
   if (line === null || line.low95 === null || line.slope <= 0 || n < 4) return null;
-  // Residuals of x² and of y from their own lines: the slope between them is the quadratic term.
+  // The quadratic term is the slope between the residuals of x² and y.
   const square = fitLine(points.map(({ x }) => ({ x, y: x * x }))) as Line;
   const rest = points.map(({ x, y }) => ({
     x: x * x - square.intercept - square.slope * x,

@@ -5,8 +5,8 @@
  */
 
 /**
- * @param degrees of freedom, a whole number from 1
- * @returns the t that |T| stays below with probability `confidence` (0 … 1, e.g. 0.95)
+ * Returns the t that |T| stays below with probability `confidence`.
+ * @param confidence 0 to 1, such as 0.95 @param degrees degrees of freedom, a whole number from 1
  */
 export function studentT(confidence: number, degrees: number): number {
   const key = `${confidence} ${degrees}`;
@@ -16,7 +16,7 @@ export function studentT(confidence: number, degrees: number): number {
   return found;
 }
 
-/** A study asks for the same quantiles thousands of times. */
+/** Cached, because a study needs the same quantiles thousands of times. */
 const quantiles = new Map<string, number>();
 const MOST_KEPT = 1000;
 
@@ -32,10 +32,7 @@ function quantile(confidence: number, degrees: number): number {
   return high;
 }
 
-/**
- * @param degrees of freedom, a whole number from 1
- * @returns the probability of a |T| of `t` or more
- */
+/** Returns the probability of a |T| of `t` or more. @param degrees degrees of freedom, a whole number from 1 */
 export function studentP(t: number, degrees: number): number {
   return t === Number.POSITIVE_INFINITY ? 0 : Math.max(0, 1 - within(t, degrees));
 }

@@ -1,7 +1,4 @@
-/**
- * Chooses the runs of a series that count: of disturbed and repeated runs, the least disturbed one. Runs in which the deployment failed
- * count beside it, because their share shows how often that happens.
- */
+/** Chooses the runs of a series that count: the least disturbed of repeated runs, and all failed ones, whose share matters. */
 import { endingOf } from '../../protocol/documents/series-schema.ts';
 import type { Levels } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -13,7 +10,7 @@ interface MadeRun {
   result: Result | undefined;
 }
 
-/** @returns the same runs in the same order; those that do not count, or did not come to their end, have no result */
+/** Returns the same runs in the same order. Runs that do not count, or did not complete, have no result. */
 export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
   const measured = runs.filter(({ run, result }) => result && endingOf(run.exitCode) === 'measured');
   const [failed = [], others = []] = [true, false].map((has) =>
@@ -30,12 +27,12 @@ export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
   });
 }
 
-/** @returns whether others distort the run, so that another one at its place tells more */
+/** Returns whether other programs distort the run, so that a repeated run is more reliable. */
 export function isWorthRepeating(result: Result): boolean {
   return disturbanceOf(result) !== undefined && !hasFailed(result);
 }
 
-/** The deployment failed; findings that a busy machine caused fail nothing. */
+/** Returns whether the deployment failed. Findings caused by a busy machine never fail a run. */
 function hasFailed({ findings }: Result): boolean {
   return findings.some(
     ({ about, invalidates, fails }) => fails !== null || (about === 'deployment' && invalidates.includes('run')),

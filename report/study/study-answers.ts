@@ -1,4 +1,4 @@
-/** Answers of a study: for each level, the figures that differ from the first level's by more than the noise. */
+/** Answers of a study: for each level, the figures that differ significantly from the first level's. */
 import type { Level } from '../../protocol/documents/study-schema.ts';
 import { headlineOf, openTexts, percentText } from '../compare/text.ts';
 import { isCounted } from '../figures/figures.ts';
@@ -6,16 +6,16 @@ import { decimals } from '../text/format.ts';
 import type { Context, Question } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
-/** Figures that every run answers: a study lists them for each level, changed or not. */
+/** Figures that are listed for each level, changed or not. */
 const ASKED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
 
 interface Change {
   title: string;
-  /** Difference ÷ the reference, at each setting of the other names where it is beyond the noise; of counts null. */
+  /** Difference ÷ the reference, for each setting of the other names with a significant difference; null for counts. */
   shares: (number | null)[];
 }
 
-/** @returns a sentence for each level after the first, over all settings of the other names */
+/** Returns a sentence for each level after the first, over all settings of the other names. */
 export function answersOf({ name, levels, contexts }: Question): string[] {
   return levels.flatMap((level) => {
     const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
@@ -40,19 +40,19 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
   });
 }
 
-/** @returns `polling`, `TLS=on`, `workers=2`: a word says by itself what it is */
+/** Returns `polling`, `TLS=on` or `workers=2`: a word needs no name. */
 export function levelName(name: string, level: unknown): string {
   const text = levelText(level);
   const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(text);
   return isWord ? text : `${name.replace(/^CAPACITY_|^.*\./, '')}=${text}`;
 }
 
-/** @returns of a scenario's file, its name */
+/** Returns the base name of a scenario's file, and any other level unchanged. */
 function levelText(level: unknown): string {
   return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
 }
 
-/** Whether the figure is better or worse at some setting of the other names, which the answer then counts. */
+/** Returns whether the figure is better or worse at some setting of the other names. */
 function isChanged(title: string, contexts: Context[], level: Level): boolean {
   return contexts.some(({ levels, comparison }) =>
     comparison.figures.some((figure) => {
@@ -62,7 +62,7 @@ function isChanged(title: string, contexts: Context[], level: Level): boolean {
   );
 }
 
-/** The largest first. */
+/** Lists changes, the largest first. */
 function changesText(contexts: Context[], level: Level): string[] {
   const changes = new Map<string, Change>();
   for (const { levels, comparison } of contexts) {
@@ -80,7 +80,7 @@ function changesText(contexts: Context[], level: Level): string[] {
   return named.length === 0 ? [] : [[...named, ...rest].join(', ')];
 }
 
-/** @returns `the same: Delivered, Memory per connection (within 2 %)`, where no setting of the other names changes them */
+/** Returns `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all settings of the other names. */
 function sameText(contexts: Context[], level: Level): string[] {
   const same = ASKED.flatMap((path) => {
     const found = contexts.flatMap(({ levels, comparison }) =>
@@ -100,7 +100,7 @@ function sameText(contexts: Context[], level: Level): string[] {
   return same.length === 0 ? [] : [`the same: ${same.join(', ')}`];
 }
 
-/** @returns `nginx PSS per connection +12 to +14 %`, and at how many settings of the others, unless at all */
+/** Returns `nginx PSS per connection +12 to +14 %`, with the number of settings unless it holds at all of them. */
 function changeText({ title, shares }: Change, settings: number): string {
   const known = shares.filter((share) => share !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
@@ -122,7 +122,7 @@ function percent(share: number): string {
   return `${share > 0 ? '+' : ''}${decimals(100 * share, 0)}`;
 }
 
-/** Missing connections and copies weigh more than any cost. */
+/** Ranks missing connections and copies above any cost. */
 function largest({ shares }: Change): number {
   return Math.max(...shares.map((share) => Math.abs(share ?? Number.POSITIVE_INFINITY)));
 }

@@ -1,4 +1,4 @@
-/** A study as a report: for each name that varies, what its levels change; if none does, how much the runs vary. */
+/** Report of a study: the effect of each varied setting; without any, the spread between runs. */
 import { endingOf, lostAmong } from '../../protocol/documents/series-schema.ts';
 import type { Study } from '../../protocol/documents/study-schema.ts';
 import { changeOf } from '../charts/study-chart.ts';
@@ -44,17 +44,17 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
   };
 }
 
-/** @returns `8 of 12 runs are done`, `8 of at most 40 runs are done` */
+/** Returns, for example, `8 of 12 runs are done` or `8 of at most 40 runs are done`. */
 function progressText({ runs, planned, plan }: Study): string {
   const ended = runs.filter(({ exitCode }) => endingOf(exitCode) !== 'stopped');
   const done = new Set(ended.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
-  // The command can ask for fewer rounds than were made.
+  // A later command can ask for fewer rounds than were run.
   const all = Math.max(planned, done);
   const most = plan.detect === undefined ? '' : 'at most ';
   return `${done} of ${most}${counted(all, 'run')} ${all === 1 ? 'is' : 'are'} done`;
 }
 
-/** @returns `12 worse, 1 better`: the table has their names */
+/** Returns `12 worse, 1 better`. The table names them. */
 function changesOf(comparison: Comparison, index: number): string {
   const counts = (['worse', 'better'] as const).map((answer) => ({
     answer,
@@ -97,7 +97,7 @@ function runsOf({ plan }: Study, runs: MeasuredRun[]): RunSet {
   return { name: plan.scenario, results: runs.flatMap(({ result }) => result ?? []), lost };
 }
 
-/** How much the figures of a single combination vary from run to run. */
+/** Section on the variation between runs of a single combination. */
 function spreadSection({ combinations }: Study): Section {
   const { figures = {}, usable = 0 } = combinations[0] ?? {};
   const rows = FIGURES.flatMap((figure): Cell[][] => {
@@ -123,7 +123,7 @@ function spreadSection({ combinations }: Study): Section {
   };
 }
 
-/** Printed once, below all tables. */
+/** Explanation of the tables, printed once below them. */
 function reading(questions: Question[]): Section {
   const comparisons = questions.flatMap(({ contexts }) => contexts).map(({ comparison }) => comparison);
   const figures = comparisons.flatMap((comparison) => comparison.figures);
@@ -157,7 +157,7 @@ function runsSection(study: Study, measured: MeasuredRun[]): Section {
   };
 }
 
-/** @returns the machines, and what ran on them; null before the first run */
+/** Returns the machines and versions; null before the first run. */
 function placeOf(runs: MeasuredRun[]): string | null {
   const results = runs.flatMap(({ result }) => result ?? []);
   const all = [
@@ -175,9 +175,9 @@ function listed(id: string, title: string, all: string[]): Section[] {
   return all.length === 0 ? [] : [{ id, title, blocks: [lines('list', all)] }];
 }
 
-/** @returns one line for each combination that lacks runs, with the reasons */
+/** Returns one line for each combination with missing runs, with the reasons. */
 export function holesOf({ combinations, runs, plan }: Study): string[] {
-  // `detect` decides the number of rounds during the study.
+  // `detect` determines the number of rounds during the study.
   const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
   return combinations
     .filter(({ usable }) => usable < rounds)
@@ -193,7 +193,7 @@ export function holesOf({ combinations, runs, plan }: Study): string[] {
     });
 }
 
-/** Doubts about the comparison: conditions that changed between runs although no level sets them, or levels that changed nothing. */
+/** Returns doubts about the comparison: conditions that changed without being varied, or levels without any recorded difference. */
 export function doubtsOf(runs: MeasuredRun[], questions: Question[]): string[] {
   const ofMachine = differing(runs).filter(({ aspect }) => aspect === 'machine' || aspect === 'system');
   const withinLevels = [...Map.groupBy(runs, ({ levels }) => labelOf(levels)).values()].flatMap(differing);
@@ -213,7 +213,7 @@ export function doubtsOf(runs: MeasuredRun[], questions: Question[]): string[] {
   return [...new Set(changed), ...unseen];
 }
 
-/** @returns the conditions in which some runs differ from others */
+/** Returns the conditions that differ between runs. */
 function differing(runs: MeasuredRun[]): Mismatch[] {
   return mismatches(runs.flatMap(({ result }) => (result ? [[result]] : [])));
 }

@@ -1,4 +1,4 @@
-/** Questions of a study: for each varied setting, and each combination of the rest, how its levels compare with its first one. */
+/** Compares the levels of each varied setting with its first one, at each combination of the other settings. */
 
 import { lostAmong, type Spread } from '../../protocol/documents/series-schema.ts';
 import type { Level, Levels, Plan, Study } from '../../protocol/documents/study-schema.ts';
@@ -10,18 +10,18 @@ import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 /** A run, with its result if it left one. */
 export interface MeasuredRun {
   levels: Levels;
-  /** Undefined where it is known to have come to its end. */
+  /** Undefined if the run is known to have completed. */
   exitCode?: number;
   result: Result | undefined;
 }
 
 type FigureNoise = ReadonlyMap<string, PooledNoise>;
 
-/** The levels of one name at one setting of the others. */
+/** Levels of one name at one setting of the other names. */
 export interface Context {
-  /** Names with several levels; empty if there are no others. */
+  /** Levels of the other varied names; empty without any. */
   others: Levels;
-  /** Levels of the setting that occur with the rest; the first one is the reference. */
+  /** Levels of the setting that occur with `others`; the first one is the reference. */
   levels: Level[];
   /** A set for each level. */
   comparison: Comparison;
@@ -33,12 +33,12 @@ export interface Question {
   contexts: Context[];
 }
 
-/** @returns every combination of levels that go together, the last name varying fastest */
+/** Returns every allowed combination of levels; the last name varies fastest. */
 export function combinationsOf({ vary, except }: Pick<Plan, 'vary' | 'except'>): Levels[] {
   return allCombinations(vary).filter((combination) => !except.some((levels) => hasAll(combination, levels)));
 }
 
-/** @returns the comparisons of a study; one error budget covers them all */
+/** Returns the comparisons of a study, which share one error budget. */
 export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
   const { vary } = plan;
   const planned = combinationsOf(plan);
@@ -71,7 +71,7 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
   }));
 }
 
-/** @returns what study.json has of the runs' figures */
+/** Returns the runs' figures as stored in study.json. */
 export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
   return {
     combinations: combinationsOf(plan).map((levels) => {
@@ -97,7 +97,7 @@ export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combina
   };
 }
 
-/** @returns by the label of a level, and by the figure's path, how much runs of the same combination differ at that level */
+/** Returns the noise between runs of the same combination, by the label of a level and by the figure's path. */
 function levelNoises(varied: Plan['vary'], combinations: Levels[], runs: MeasuredRun[]): Map<string, FigureNoise> {
   const all = combinations.map((levels) => ({ levels, figures: figureSpreads(sideOf(runs, levels).results) }));
   const levels = Object.entries(varied).flatMap(([name, own]) => own.map((level) => ({ [name]: level })));
@@ -120,7 +120,7 @@ function noiseOf(combinations: Record<string, Spread>[]): FigureNoise {
   );
 }
 
-/** @returns `TLS=on, workers=2` */
+/** Returns, for example, `TLS=on, workers=2`. */
 export function labelOf(levels: Levels): string {
   return Object.entries(levels)
     .map(([name, level]) => `${name}=${level}`)
@@ -135,12 +135,12 @@ function allCombinations(vary: Plan['vary']): Levels[] {
   );
 }
 
-/** @returns whether it has all of these levels */
+/** Returns whether the combination has all of these levels. */
 function hasAll(combination: Levels, levels: Levels): boolean {
   return Object.entries(levels).every(([name, level]) => combination[name] === level);
 }
 
-/** Returns the runs that have some levels, as one side of a comparison. */
+/** Returns the runs with these levels, as one side of a comparison. */
 export function sideOf(runs: MeasuredRun[], some: Levels): Required<Pick<RunSet, 'results' | 'lost'>> {
   const side = runs.filter(({ levels }) => hasAll(levels, some));
   return {

@@ -1,4 +1,4 @@
-/** Numbers for readers: units, thousands separators, and no rounding in our favour. KB = 1,024 bytes. */
+/** Formats numbers for readers, with units and thousands separators. Never rounds in favour of the product. KB = 1,024 bytes. */
 import { oneLine } from '../../protocol/base/printable.ts';
 
 export const KB = 1024;
@@ -19,9 +19,7 @@ export function decimals(value: number, digits: number): string {
   });
 }
 
-/**
- * For counts and their shares: a value that would round to zero has enough digits to show that it is not zero. Readings are not that exact.
- */
+/** Formats counts and their shares. Adds digits to a value that would round to zero. Readings are not accurate enough for that. */
 export function exactDecimals(value: number, digits: number): string {
   const size = Math.abs(value);
   const isHidden = size >= ROUNDING_ERROR && size < 0.5 * 10 ** -digits;
@@ -32,7 +30,7 @@ export function kilobytes(bytes: number): string {
   return decimals(bytes / KB, 1);
 }
 
-/** Includes its unit: bytes below 1 KB, so that a small figure does not look like zero. */
+/** Formats bytes with their unit. Uses B below 1 KB, so that a small figure does not look like zero. */
 export function sizeOf(bytes: number): string {
   return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
 }
@@ -47,7 +45,7 @@ export function milliseconds(ms: number): string {
   return decimals(ms, digits);
 }
 
-/** A dash where there is nothing. */
+/** Returns a dash for a missing value. */
 export function optional(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? '–' : format(value);
 }
@@ -60,19 +58,19 @@ export function percentOf(part: number, whole: number): string {
   return `${exactDecimals(percent < 0.01 ? percent : Math.floor(100 * percent) / 100, 2)} %`;
 }
 
-/** @returns `1 connection`, `2 connections` */
+/** Returns `1 connection`, `2 connections`. */
 export function counted(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** @returns `75 seconds`, `2 minutes` */
+/** Returns `75 seconds`, `2 minutes`. */
 export function durationText(seconds: number): string {
   return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
 }
 
 /**
- * Breaks at spaces, but not before a percent sign. The first line keeps the text's own indent; the others begin with `indent`.
- * Whatever is in the text, it is only text for a terminal.
+ * Wraps text at spaces, but not before a percent sign. The first line keeps the text's own indent; the others begin with `indent`. Escapes
+ * anything harmful to a terminal.
  */
 export function wrap(text: string, width: number, indent: string): string[] {
   const lines: string[] = [];
@@ -90,12 +88,12 @@ export function wrap(text: string, width: number, indent: string): string[] {
   return [...lines, line];
 }
 
-/** `workerFileDescriptors` as `worker file descriptors`. */
+/** Returns `worker file descriptors` for `workerFileDescriptors`. */
 export function spaced(camelCase: string): string {
   return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** `ECONNREFUSED 3, http_502 1`, the most frequent first. */
+/** Returns `ECONNREFUSED 3, http_502 1`, the most frequent first. */
 export function breakdown(counts: Record<string, number>): string {
   return Object.entries(counts)
     .toSorted(([, a], [, b]) => b - a)
@@ -107,7 +105,7 @@ export function total(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Begins with a capital letter, unless it begins with the name of a metric, and ends with a full stop. */
+/** Adds a capital letter, unless the text begins with the name of a metric, and a full stop. */
 export function sentence(text: string): string {
   const whole = /^\w+[._]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;

@@ -1,18 +1,18 @@
-/** The one rule for when a difference is given in percent. */
+/** Decides when a difference is shown in percent. */
 import { decimals, exactDecimals } from './format.ts';
 
-/** Above this share of the reference, the reference is too near zero: the percentage would tell more of it than of the difference. */
+/** Share of the reference above which the reference is too near zero for a percentage. */
 const MAX_SHARE = 2;
 
 /**
+ * Returns whether to show the differences in percent of the reference; otherwise in their own unit.
  * @param differences differences and margins, in the reference's unit
- * @returns whether they are to be shown in percent of the reference; else in their own unit
  */
 export function isRelative(reference: number, ...differences: number[]): boolean {
   return reference !== 0 && differences.every((one) => Math.abs(one) <= MAX_SHARE * Math.abs(reference));
 }
 
-/** @returns a change as a share of its reference: `9 %`, or `2 times as much` */
+/** Returns a change as a share of its reference: `9 %`, or `2 times as much`. */
 export function shareText(share: number): string {
   return share < 1 ? `${exactDecimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
 }

@@ -4,7 +4,7 @@ import { oneLine } from '../../protocol/base/printable.ts';
 import { wrap } from './format.ts';
 
 const GAP = '  ';
-/** Characters of a value that is a figure. */
+/** Longest figure, in characters. */
 const MAX_VALUE = 24;
 
 const NO_LINES = Object.fromEntries(
@@ -13,11 +13,7 @@ const NO_LINES = Object.fromEntries(
   ),
 );
 
-/**
- * @param head empty for none
- * @param indent before every line
- * @param aligns of the columns; left for the first and right for the others when not given
- */
+/** @param head empty for none @param indent before every line @param aligns default: left for the first column, right for the others */
 export function table(
   head: string[],
   rows: string[][],
@@ -36,7 +32,7 @@ export function table(
     .map((line) => (indent + line).trimEnd());
 }
 
-/** A table without the last columns that do not fit into `width`. */
+/** Returns a table without the last columns that do not fit into `width`. */
 export function fittingTable(
   head: string[],
   rows: string[][],
@@ -52,11 +48,11 @@ export function fittingTable(
   return table(head.slice(0, columns), fitting, indent, aligns?.slice(0, columns));
 }
 
-/** Names, values and notes; a note that is too long goes on below itself. */
+/** Returns a table of names, values and notes. A note that is too long continues below itself. */
 export function factLines(rows: string[][], indent: string, width: number): string[] {
   const widthOf = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
   const [names, values] = [widthOf(0), widthOf(1)];
-  // Long values, such as settings, stand on the left like the text that they are.
+  // Left-aligns long values, such as settings, like the text that they are.
   const isText = rows.some(([, value = '']) => value.length > MAX_VALUE);
   return rows.flatMap(([name = '', value = '', note = '']) => {
     const start = indent + name.padEnd(names) + GAP;
