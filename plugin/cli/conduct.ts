@@ -1,26 +1,34 @@
-/** `conduct --hosts <n> <scenario> [-- command]`: one measured run whose load comes from several hosts. */
+/** `conduct --hosts <n> <scenario>`: one measured run whose load comes from several hosts. */
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
+import { attempt } from '../../protocol/base/attempt.ts';
 import { STOPPED } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { ownAddress } from '../conduct/hosts/join-line.ts';
+import { launcherOf } from '../conduct/hosts/launch/launchers.ts';
 import { requireOpenFiles } from '../doctor/diagnosis.ts';
+import { variablesOf } from '../script/run-inputs.ts';
 import { resolveArtillery, untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp, parseOptions } from './command.ts';
+import { hostsShape, withHosts } from './hosts-options.ts';
+import { isObject } from './overrides.ts';
 import { readScenario, settingsOf } from './scenario-argument.ts';
 
 const optionsSchema = z.object({
-  hosts: z.coerce.number('expected a number').int().min(1),
+  ...hostsShape,
+  hosts: hostsShape.hosts.nonoptional('how many hosts?'),
   environment: z.string().optional(),
-  listen: z.string().transform((text, context) => {
-    const [, host, port] = /^\[?(.*?)\]?:(\d+)$/.exec(text) ?? [];
-    if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
-    context.addIssue('expected an address and a port: 10.0.0.5:3401');
-    return z.NEVER;
-  }),
-  secret: z.string().optional(),
+  overrides: z
+    .string()
+    .refine((text) => isObject(attempt(() => JSON.parse(text))), 'expected a JSON object')
+    .optional(),
+  env: z
+    .string()
+    .default('')
+    .transform((names) => names.split(',')),
 });
 
 export function addConduct(program: Command): void {
@@ -28,16 +36,14 @@ export function addConduct(program: Command): void {
     .command('conduct')
     .description('Measures one run whose load comes from several hosts.')
     .argument('<scenario>', 'an Artillery scenario, as YAML: the same on all hosts')
-    .argument('[command...]', 'after `--`: a command that starts Artillery on the hosts')
-    .requiredOption('-n, --hosts <n>', 'how many hosts generate the load')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
-    .option('--listen <host:port>', 'where the hosts reach this one; port 0 takes a free one', ':3401')
-    .option('--secret <folder>', 'files token, tls.crt and tls.key, in place of new ones for each run')
+    .option('--overrides <json>', 'merged into the scenario, on the hosts, too')
+    .option('--env <names>', 'further variables for the hosts, as NAME,NAME: those that a processor reads')
     .action(conduct);
-  addHelp(command, {
+  addHelp(withHosts(command), {
     examples: {
       'conduct --hosts 4 scenarios/32k.yml': 'prints the line that four hosts join with, and waits for them',
-      'conduct --hosts 2 scenarios/10k.yml -- ./start-hosts.sh': 'the command gets the line as CAPACITY_CONDUCTOR',
+      'conduct --hosts 3 --on ssh:hosts.txt scenarios/10k.yml': 'starts three hosts, and ends them with the run',
     },
     exitCodes: {
       0: 'every threshold is met, and the measurement is VALID',
@@ -50,21 +56,26 @@ export function addConduct(program: Command): void {
   });
 }
 
-async function conduct(path: string, launch: string[], given: object): Promise<void> {
-  const { hosts, environment, listen, secret } = parseOptions(optionsSchema, given, 'conduct');
+async function conduct(path: string, given: object): Promise<void> {
+  const { hosts, on, listen, secret, env, ...level } = parseOptions(optionsSchema, given, 'conduct');
+  const launcher = on === undefined ? undefined : launcherOf(on, hosts);
   requireOpenFiles();
-  const script = await readScenario(path, environment);
+  const script = await readScenario(path, level.environment, level.overrides);
   const config = settingsOf(script);
+  const variables = [...variablesOf([readFileSync(path, 'utf8')]), ...env];
   await untilStopped(async (signal) => {
-    signal.addEventListener('abort', () => {
-      // A second Ctrl-C does not wait for hosts that do not answer; they end by themselves.
-      for (const stop of ['SIGINT', 'SIGTERM']) process.once(stop, () => process.exit(STOPPED));
-    });
-    const address = /^(0\.0\.0\.0|::)?$/.test(listen.host) ? ownAddress() : listen.host;
+    // A second Ctrl-C does not wait for hosts that do not answer; they end by themselves. A series adds a SIGTERM to each Ctrl-C.
+    for (const name of ['SIGINT', 'SIGTERM']) {
+      process.once(name, () => process.once(name, () => process.exit(STOPPED)));
+    }
+    const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(listen) ?? [];
+    const address = /^(0\.0\.0\.0|::)?$/.test(host) ? ownAddress() : host;
     const manifest = resolveArtillery('artillery/package.json');
     const { version: artilleryVersion } = createRequire(import.meta.url)(manifest);
-    const run = { script, config, path, artilleryVersion, artillery: dirname(manifest), launch, signal };
-    const exitCode = await conductHosts({ ...run, hosts, listen, address, secret });
-    process.exitCode = exitCode;
+    const run = { script, config, path, artilleryVersion, artillery: dirname(manifest), signal };
+    process.exitCode = await conductHosts({
+      ...{ ...run, hosts, launcher, inputs: { ...level, variables }, address, secret },
+      listen: { host, port: Number(port) },
+    });
   });
 }

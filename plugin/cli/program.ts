@@ -10,6 +10,7 @@ import { LINE } from './command.ts';
 import { addCompare } from './compare-command.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
+import { addHost } from './host.ts';
 import { addInit } from './init.ts';
 import { addReport } from './report-command.ts';
 import { addSearch } from './search.ts';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
     addAdopt,
     addDoctor,
     addConduct,
+    addHost,
     addStudy,
     addSearch,
     addCheck,

@@ -13,6 +13,7 @@ import { readSettings, type Settings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery-arguments.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { METRICS } from '../virtual-user/user-metrics.ts';
+import { merged } from './overrides.ts';
 
 /** Artillery's `artillery/util`, which has no types. */
 interface ArtilleryUtil {
@@ -35,19 +36,27 @@ export async function parseYaml(text: string): Promise<unknown> {
 
 /**
  * @param environment one of `config.environments`
+ * @param overrides Artillery's `--overrides`: a JSON object
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
  */
-export async function readScenario(path: string, environment: string | undefined): Promise<Script> {
+export async function readScenario(path: string, environment: string | undefined, overrides?: string): Promise<Script> {
   const util = await artilleryUtil();
-  return reading(path, async () => parseScenario(await util.readScript(path), path, environment));
+  return reading(path, async () => parseScenario(await util.readScript(path), path, environment, overrides));
 }
 
 /** Reads a scenario's text as `readScenario` reads a file. @throws if it is not a scenario; CapacityError NOT_INSTALLED, CONFIG_INVALID */
-export async function parseScenario(text: string, path: string, environment?: string): Promise<Script> {
+export async function parseScenario(
+  text: string,
+  path: string,
+  environment?: string,
+  overrides = '{}',
+): Promise<Script> {
   const util = await artilleryUtil();
   const flags = { environment };
-  const merged = await util.checkConfig(await parsed(text, util), path, flags);
-  return { ...(await util.resolveConfigTemplates(merged, flags, path, path)), _scriptPath: resolve(path) };
+  const checked = await util.checkConfig(await parsed(text, util), path, flags);
+  // Merged where Artillery merges them: after the environment, before templates.
+  const script = merged(checked, JSON.parse(overrides)) as Script;
+  return { ...(await util.resolveConfigTemplates(script, flags, path, path)), _scriptPath: resolve(path) };
 }
 
 /** Later code walks over the whole script. */

@@ -1,17 +1,19 @@
 /** `search <scenario>`: the highest level that a deployment holds. */
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import type { Search } from '../../protocol/documents/search-schema.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { questionOf } from '../../report/search/search-page.ts';
 import { endText, makeSeries } from '../series/series.ts';
-import { addHelp, printJson, screen, withJson } from './command.ts';
+import { addHelp, parseOptions, printJson, screen, withJson } from './command.ts';
+import { conductLine, hostsShape, withHosts } from './hosts-options.ts';
 import type { SearchOptions } from './search/runs.ts';
 
-interface Options extends SearchOptions {
-  results: string;
-  json?: boolean;
-}
+const ownSchema = z.looseObject({ ...hostsShape, results: z.string(), json: z.boolean().optional() });
+
+/** With several hosts, this machine generates no load: each host checks its own limits. */
+const noLimits = async () => ({ fits: true, highest: null, limits: [] });
 
 export function addSearch(program: Command): void {
   const command = program
@@ -35,11 +37,12 @@ export function addSearch(program: Command): void {
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--results <folder>', 'where to create the folder of the search, or to resume it', 'results')
     .action(run);
-  addHelp(withJson(command), {
+  addHelp(withJson(withHosts(command)), {
     examples: {
       'search scenarios/5k.yml --vary connections': 'how many connections does this deployment hold?',
       'search scenarios/5k.yml --vary rate \\\n    --until "connections.connectMs.p99 > 1000"':
         'how fast may they connect?',
+      'search scenarios/32k.yml --vary connections \\\n    --hosts 4 --on ssh:hosts.txt': 'with load from four hosts',
     },
     exitCodes: {
       0: 'the search has an answer, or the highest level asked for held',
@@ -52,12 +55,14 @@ export function addSearch(program: Command): void {
   });
 }
 
-async function run(path: string, { results, json, ...options }: Options): Promise<void> {
+async function run(path: string, given: object): Promise<void> {
+  const { results, json, hosts, on, listen, secret, ...options } = parseOptions(ownSchema, given, 'search');
+  const conduct = conductLine({ hosts, on, listen, secret }, 'search');
   // Loaded on demand, because it imports the charts and the engine's steps, which load slowly.
   const { searchSeries } = await import('./search/runs.ts');
-  const series = await searchSeries(path, options, results);
+  const series = await searchSeries(path, options as SearchOptions, results, conduct && noLimits);
   console.error(questionOf(series.plan));
-  const { document, runs } = await makeSeries(series);
+  const { document, runs } = await makeSeries(series, conduct);
   process.exitCode = exitCodeOfSearch(document);
   if (json) printJson(document);
   else console.log(endText(series, renderConsole(series.reportOf(document, runs), screen())));

@@ -6,7 +6,8 @@ import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { renderSummary } from '../../report/render/console.ts';
 import { endText, makeSeries } from '../series/series.ts';
 import { exitCodeOfStudy } from '../series/study-series.ts';
-import { addHelp, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
+import { addHelp, badOption, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
+import { conductLine, hostsShape, withHosts } from './hosts-options.ts';
 
 export const varySchema = z
   .array(
@@ -24,6 +25,7 @@ const optionsSchema = z.object({
   times: z.coerce.number('expected a number').int().min(1, 'expected 1 or more').optional(),
   detect: shareSchema.optional(),
   environment: z.string().optional(),
+  ...hostsShape,
   results: z.string(),
   json: z.boolean().optional(),
 });
@@ -43,12 +45,13 @@ export function addStudy(program: Command): void {
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--results <folder>', 'where to create the folder of the study, or to resume it', 'results')
     .action(run);
-  addHelp(withJson(command), {
+  addHelp(withJson(withHosts(command)), {
     examples: {
       'study scenarios/1k.yml': 'five runs: mean, deviation and 95 % interval of every figure',
       'study before.yml after.yml --detect 20%': 'two scenarios in turns, with as many runs as it takes',
       'study scenarios/1k.yml --vary COMPRESSION=off,on': 'one scenario, with and without',
       'study scenarios/5k.yml -n 3 -- --quiet': 'with an argument for Artillery',
+      'study scenarios/32k.yml --hosts 4 --on ssh:hosts.txt': 'with load from four hosts',
       'study scenarios/studies/tls.yml': 'a study of the pack',
     },
     exitCodes: {
@@ -65,14 +68,20 @@ export function addStudy(program: Command): void {
 }
 
 async function run(path: string, other: string | undefined, rest: string[], given: object): Promise<void> {
-  const { vary, environment, results, json, ...rules } = parseOptions(optionsSchema, given, 'study');
+  const { vary, environment, results, json, hosts, on, listen, secret, ...rules } = parseOptions(
+    optionsSchema,
+    given,
+    'study',
+  );
+  const conduct = conductLine({ hosts, on, listen, secret }, 'study');
   // Loaded on demand, because it imports the charts and the server's settings, which load slowly.
   const { readStudy, seriesOf } = await import('./study/read-study.ts');
   const { typedLevel } = await import('./study/levels.ts');
   // After `--`, the first argument begins with a dash: Artillery's only one without a dash is the scenario.
   const isOption = other?.startsWith('-') ?? false;
+  if (conduct && (isOption || rest.length > 0)) throw badOption('--hosts: takes no arguments for Artillery', 'study');
   const asked = await readStudy(path, {
-    ...rules,
+    ...{ ...rules, hosts },
     ...(!isOption && { other }),
     vary: Object.fromEntries(vary.map(([name, levels]) => [name, levels.map((level) => typedLevel(name, level))])),
     args: [
@@ -83,7 +92,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   });
   const series = seriesOf(asked, results);
   console.error(harmless(`${asked.title || asked.name}\n${asked.plan.scenario}`));
-  const { document, runs, isStopped } = await makeSeries(series);
+  const { document, runs, isStopped } = await makeSeries(series, conduct);
   process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfStudy(document.plan, runs);
   if (json) return printJson(document);
   const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);

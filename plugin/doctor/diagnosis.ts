@@ -45,9 +45,10 @@ export function diagnose(situation: Situation): Diagnosis {
 
 /**
  * For a run, before anything is started. Logs the warnings; a missing program is reported when the stack starts.
+ * @param hosts number of hosts of which each has the same share as this one
  * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
-export async function requireFit(settings: Settings, log: (text: string) => void): Promise<void> {
+export async function requireFit(settings: Settings, log: (text: string) => void, hosts = 1): Promise<void> {
   const situation = await readSituation(settings);
   const { connections, fits, highest, limits, warnings } = diagnose(situation);
   if (fits) {
@@ -56,9 +57,11 @@ export async function requireFit(settings: Settings, log: (text: string) => void
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
   const named = exceeded.map(({ name, max }) => `${spaced(name)} (${integer(max ?? 0)})`);
+  const isGenerator = situation.deployment.kind === 'external' && highest;
+  const enough = isGenerator ? `; ${integer(Math.ceil((connections * hosts) / highest))} such hosts would do` : '';
   throw new CapacityError(
     'LIMIT_TOO_LOW',
-    `${tooMany(connections, situation)}: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}`,
+    `${tooMany(connections, situation)}: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}${enough}`,
     exceeded.map(({ raise }) => raise).join('\n       '),
   );
 }

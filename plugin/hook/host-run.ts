@@ -10,13 +10,13 @@ import { lowestLimit } from '../../protocol/base/machine/usable.ts';
 import { makeFolder } from '../../protocol/base/make-folder.ts';
 import { harmless } from '../../protocol/base/printable.ts';
 import { ownRelease } from '../../protocol/base/release.ts';
-import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
+import { describeError } from '../../protocol/codes/errors.ts';
 import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { requireOwnEngine } from '../conduct/hosts/admission.ts';
 import { Agent } from '../conduct/hosts/generator-host.ts';
 import { totalsOf } from '../conduct/hosts/host-totals.ts';
-import { parseJoinToken } from '../conduct/hosts/join-line.ts';
+import { readJoinToken } from '../conduct/hosts/join-line.ts';
 import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
 import { RunFiles } from '../run/folder/run-files.ts';
 import { handOver } from '../script/handed-over.ts';
@@ -57,8 +57,7 @@ export class HostRun {
   /** @throws CapacityError for invalid settings, with nothing left open */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
-    const join = parseJoinToken(conductor);
-    if (!join) throw noJoinToken();
+    const join = readJoinToken(conductor);
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
     // A missing folder is no error: the conductor has all figures, and this host keeps only a log.
@@ -87,7 +86,7 @@ export class HostRun {
         machine: thisMachine(),
       },
       carrier: openThreadCarrier(artillery().testRunId),
-      admit: () => requireFit(config, log),
+      admit: () => requireFit(config, log, share.hosts),
       onEnd: (exitCode, why) => this.#end(exitCode, why),
       ...(silentAfterMs !== undefined && { silentAfterMs }),
     });
@@ -139,12 +138,4 @@ export class HostRun {
 
 function log(text: string): void {
   if (artillery().testInfo.flags.quiet !== true) artillery().log(harmless(text));
-}
-
-function noJoinToken(): CapacityError {
-  return new CapacityError(
-    'CONFIG_INVALID',
-    'environment variable CAPACITY_CONDUCTOR: expected https://host:port#token.fingerprint',
-    'copy the value that `npx socketio-capacity conduct` prints; in a shell, put it in quotes',
-  );
 }

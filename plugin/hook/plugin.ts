@@ -65,7 +65,7 @@ function noConductor(): CapacityError {
   return new CapacityError(
     'CONFIG_INVALID',
     'environment variable CAPACITY_CONDUCTOR is not set in this container, which would generate the whole load once more',
-    'start `npx socketio-capacity conduct`, and pass CAPACITY_CONDUCTOR and CAPACITY_HOSTS, as it prints them, to the containers with --dotenv',
+    'start `npx socketio-capacity conduct`, and pass CAPACITY_CONDUCTOR, as it prints it, and CAPACITY_HOSTS to the containers with --dotenv',
   );
 }
 

@@ -40,9 +40,7 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
     name,
     (JSON.stringify(value) ?? '').replaceAll(quotedFolder, '.'),
   ]);
-  const inTemplates = texts.flatMap(([, text = '']) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name]) => name));
-  const variables = [...Object.keys(environmentSchema.shape), ...inTemplates] as string[];
-  const set = variables.filter((name) => !CONDUCTOR_VARIABLE.test(name) && env[name]);
+  const set = variablesOf(texts.map(([, text = '']) => text)).filter((name) => env[name]);
   const values = set.map((name) => [`environment variable ${name}`, env[name]]);
   // Treats every text that is the name of a file as an input: certificates, parsers, forms.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
@@ -51,6 +49,13 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const files = [...paths].map((path) => [relative(folder, path), attempt(() => digestOf(readFileSync(path))) ?? '']);
   const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
   return Object.fromEntries([...digests, ...files]);
+}
+
+/** Returns the names of the environment variables that determine the load. @param texts parts of the scenario */
+export function variablesOf(texts: string[]): string[] {
+  const inTemplates = texts.flatMap((text) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name = '']) => name));
+  const names = [...Object.keys(environmentSchema.shape), ...inTemplates];
+  return [...new Set(names)].filter((name) => !CONDUCTOR_VARIABLE.test(name));
 }
 
 export function differences(a: Inputs, b: Inputs): string[] {

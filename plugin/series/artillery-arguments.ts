@@ -1,6 +1,8 @@
-/** Helpers for commands that run or read a scenario: Artillery's files, and stop signals. */
+/** Helpers for commands that run or read a scenario: Artillery's files, its start, and stop signals. */
+import { addAbortListener } from 'node:events';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, extname, join } from 'node:path';
+import { execa } from 'execa';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
 /**
@@ -24,6 +26,36 @@ export function resolveArtillery(specifier: string): string {
 /** Returns the path of Artillery's command. @throws CapacityError NOT_INSTALLED */
 export function artilleryScript(): string {
   return join(dirname(resolveArtillery('artillery/package.json')), 'bin/run');
+}
+
+const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.filename)}`);
+
+interface PrivateStart {
+  output: 'inherit' | { file: string; append: true };
+  /** Variables besides those of this process. */
+  env: Record<string, string>;
+  signal: AbortSignal;
+  /** Sent to the program when the signal aborts. */
+  stopSignal?: NodeJS.Signals;
+}
+
+/**
+ * Starts a Node program whose arguments other users of the machine cannot read. The signal stops it.
+ * @param commandLine path of the program, followed by its arguments
+ */
+export async function startPrivately(
+  commandLine: string[],
+  { output, env, signal, stopSignal = 'SIGINT' }: PrivateStart,
+): Promise<{ exitCode?: number; cause?: unknown }> {
+  const input = JSON.stringify(commandLine);
+  const child = execa(process.execPath, [STARTER], { input, stdout: output, stderr: output, env, reject: false });
+  // On Ctrl-C, the terminal signals the program, too; Artillery handles the first signal only.
+  const stopped = addAbortListener(signal, () => child.kill(stopSignal));
+  try {
+    return await child;
+  } finally {
+    stopped[Symbol.dispose]();
+  }
 }
 
 /** Runs `run` with a signal that aborts on Ctrl-C or SIGTERM; these then no longer end the process. */

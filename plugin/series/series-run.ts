@@ -1,7 +1,6 @@
 /** One run of a series: `artillery run` as a child process, with its output in a log and, if configured, the user's server. */
 import { appendFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
-import { extname, join } from 'node:path';
-import { execa } from 'execa';
+import { join } from 'node:path';
 import { ERROR_FILE, takeError } from '../../protocol/base/ended-by.ts';
 import { maskCommandLine } from '../../protocol/base/secrets/command-line.ts';
 import { isWriteError, unwritable } from '../../protocol/base/unwritable.ts';
@@ -12,6 +11,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
 import { PLUGIN } from '../script/script.ts';
+import { startPrivately } from './artillery-arguments.ts';
 import { OTHER_FOLDER, writing } from './folder.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
 
@@ -30,6 +30,8 @@ export interface RunCommand {
 export interface Surroundings {
   /** Path of Artillery's command. */
   artillery: string;
+  /** Command line that conducts a run over several hosts, in place of Artillery. */
+  conduct?: string[] | undefined;
   /** Folder of the series: results go to `runs/`, output to `logs/`. No other run may write there meanwhile. */
   folder: string;
   /** Ends the run like Ctrl-C. */
@@ -85,8 +87,6 @@ export async function makeRun(
   return { run: { number, startedAt, seconds, exitCode, result: path ?? null, status, problem }, result, error };
 }
 
-const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.filename)}`);
-
 function problemOf(exitCode: number, result: Result | undefined, error: CapacityError | undefined): string | null {
   const ending = endingOf(exitCode);
   if (ending === 'stopped') return 'stopped';
@@ -136,24 +136,17 @@ function withPids({ config }: RunCommand['overrides'], pids: number[]): RunComma
 async function runArtillery(
   { scenario, args, overrides, env }: RunCommand,
   log: string,
-  { artillery, folder, signal }: Surroundings,
+  { artillery, conduct, folder, signal }: Surroundings,
 ): Promise<[number, string | undefined]> {
   signal.throwIfAborted();
   const earlierResults = resultsIn(folder);
+  const program = conduct ? [...conduct, `--env=${Object.keys(env).join(',')}`] : [artillery, 'run'];
   const overrideArguments = Object.keys(overrides).length === 0 ? [] : ['--overrides', JSON.stringify(overrides)];
-  const output = { file: log, append: true } as const;
-  const child = execa(process.execPath, [STARTER], {
-    input: JSON.stringify([artillery, 'run', ...args, ...overrideArguments, scenario]),
-    stdout: output,
-    stderr: output,
+  const { exitCode = KILLED, cause } = await startPrivately([...program, ...args, ...overrideArguments, scenario], {
+    output: { file: log, append: true },
     env: { ...env, CAPACITY_RESULTS: join(folder, 'runs') },
-    reject: false,
+    ...{ signal, stopSignal: conduct ? 'SIGTERM' : 'SIGINT' },
   });
-  // On Ctrl-C, the terminal signals Artillery, too; Artillery handles the first signal only.
-  const stop = () => child.kill('SIGINT');
-  signal.addEventListener('abort', stop);
-  const { exitCode = KILLED, cause } = await child;
-  signal.removeEventListener('abort', stop);
   if (isWriteError(cause)) throw unwritable(log, cause, OTHER_FOLDER);
   return [exitCode, resultsIn(folder).find((path) => !earlierResults.includes(path))];
 }

@@ -67,7 +67,7 @@ export interface Series<Key, End, Document extends SeriesDocument<Key>> {
   reportOf(document: Document, runs: MadeRun<Key>[]): Report;
 }
 
-interface Runner extends Pick<Surroundings, 'artillery' | 'signal'> {
+interface Runner extends Pick<Surroundings, 'artillery' | 'conduct' | 'signal'> {
   /** Prints a line of progress. */
   print(text: string): void;
 }
@@ -78,7 +78,7 @@ interface Runner extends Pick<Surroundings, 'artillery' | 'signal'> {
  */
 export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
-  { artillery, signal, print }: Runner,
+  { artillery, conduct, signal, print }: Runner,
 ): Promise<{ document: Document; runs: MadeRun<Key>[] }> {
   const { kind, folder, schema } = series;
   // Imported late: the chart library loads slowly.
@@ -115,7 +115,9 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       print(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} first` : ''));
       await pause(restMs, signal);
       if (signal.aborted) break;
-      const { run, result, error } = await makeRun(number, () => series.commandOf(key), { artillery, folder, signal });
+      const { run, result, error } = await makeRun(number, () => series.commandOf(key), {
+        ...{ artillery, conduct, folder, signal },
+      });
       const made = { run: { ...run, ...key }, result };
       runs.push(made);
       write();
@@ -129,12 +131,21 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
 
 /**
  * Calls `runSeries` with the installed Artillery, progress on standard error, and Ctrl-C as its signal.
+ * @param conduct as in `Surroundings`
  * @throws CapacityError NOT_INSTALLED, and errors of `runSeries`
  */
-export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(series: Series<Key, End, Document>) {
+export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(
+  series: Series<Key, End, Document>,
+  conduct?: string[],
+) {
   const artillery = artilleryScript();
   return untilStopped(async (signal) => {
-    const made = await runSeries(series, { artillery, signal, print: (text) => console.error(harmless(text)) });
+    const made = await runSeries(series, {
+      artillery,
+      conduct,
+      signal,
+      print: (text) => console.error(harmless(text)),
+    });
     return { ...made, isStopped: signal.aborted };
   });
 }

@@ -37,6 +37,8 @@ export const planSchema = z.strictObject({
   servers: z.record(z.string(), serverSchema).default({}),
   /** Excluded levels: combinations with all levels of an entry are left out. */
   except: z.array(combinationSchema).default([]),
+  /** Number of hosts that generate the load; missing if one host does everything. */
+  hosts: z.number().int().positive().optional(),
   /** Further arguments of `artillery run`. */
   args: z.array(z.string()).optional(),
   /** Number of runs of each combination. */

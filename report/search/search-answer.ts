@@ -59,7 +59,16 @@ export function answerOf(
   const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
   const evidence = (at?.run.because ?? []).filter(({ isCause }) => isCause || at === stopped);
   return {
-    sentence: sentenceOf(plan, { held, at, evidence, end, limit, faded, last: runs.at(-1) }),
+    sentence: sentenceOf(plan, {
+      held,
+      at,
+      evidence,
+      end,
+      limit,
+      faded,
+      last: runs.at(-1),
+      hosts: hostsOf(runs, held),
+    }),
     end,
     held: held?.level ?? null,
     heldRuns: held?.held ?? 0,
@@ -78,11 +87,27 @@ interface Facts {
   /** Number of levels that held first and broke later; 0 if the deployment does not recover from breaks. */
   faded: number;
   last: SearchedRun | undefined;
+  /** Number of hosts that generated the highest level that held. */
+  hosts: number;
+}
+
+function hostsOf(runs: SearchedRun[], held: Tally | undefined): number {
+  const run = runs.findLast((one) => one.run.level === held?.level && one.run.outcome === 'holds');
+  return Math.max(1, run?.result?.generators.length ?? 1);
+}
+
+/**
+ * Returns how many generator hosts would reach a level; empty if the level does not depend on their number.
+ * @param each level that one host reaches
+ */
+function enoughHosts(level: number | null | undefined, each: number, vary: Varied): string {
+  if (!level || each <= 0 || (vary !== 'connections' && vary !== 'rate')) return '';
+  return `; ${Math.ceil(level / each)} such hosts would reach ${levelText(level)}`;
 }
 
 function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const { vary, to } = plan;
-  const { held, at, evidence, end, limit, faded, last } = facts;
+  const { held, at, evidence, end, limit, faded, last, hosts } = facts;
   const broken = at?.run.because[0]?.text ?? '';
   const holds =
     held === undefined ? undefined : `This deployment held ${amountText(held.level, vary)} in ${shareText(held)}`;
@@ -106,9 +131,9 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`
         : `${holds}, the highest level that was asked for; nothing broke.`;
     case 'doctor':
-      return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections).`;
+      return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections${limit?.name.startsWith('generator') ? enoughHosts(to, limit.max, vary) : ''}).`;
     case 'generator':
-      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${broken}).`;
+      return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${broken})${enoughHosts(to ?? at?.run.level, (held?.level ?? 0) / hosts, vary)}.`;
     case 'machine':
       return `${perhapsMore}: at ${level}, the machine that it shares with the generator was the limit (${broken}).`;
     case 'measurement':

@@ -119,7 +119,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
   it('ends if its hosts cannot be started, instead of waiting for them', async (t) => {
     const folder = tempFolder(t);
     writeFileSync(join(folder, 'scenario.json'), JSON.stringify(quickScript()));
-    const args = ['--hosts', '2', '--listen', '127.0.0.1:0', 'scenario.json', '--', 'sh', '-c', 'exit 3'];
+    const args = ['--hosts', '2', '--listen', '127.0.0.1:0', '--on', 'command:exit 3', 'scenario.json'];
     const { exitCode, all } = await execa(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), 'conduct', ...args], {
       ...{ cwd: folder, all: true, reject: false, timeout: 60_000 },
       env: { CAPACITY_TOKEN: TOKEN, CAPACITY_CONTROL: 'http://127.0.0.1:1' },

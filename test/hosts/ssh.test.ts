@@ -1,73 +1,79 @@
-/** The ssh recipe of docs/guide/several-hosts.md, verbatim, with a real sshd on each host. */
+/** The ssh recipe of docs/guide/several-hosts.md with a real sshd on each host: a search, and Ctrl-C. */
 import assert from 'node:assert/strict';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { TOKEN } from '../helpers/app.ts';
+import { searchSchema } from '../../protocol/documents/search-schema.ts';
 import { columns } from '../helpers/columns.ts';
-import { NamespaceNetwork, startWorker } from '../helpers/namespaces.ts';
+import { NamespaceNetwork } from '../helpers/namespaces.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
-import { hasReached, latestResult, quickScript, reasonsOfServer } from '../helpers/run.ts';
+import { hasReached, latestResult, quickScript } from '../helpers/run.ts';
 import { SshHosts, whyNoSshHosts } from '../helpers/ssh-hosts.ts';
 
-const LIMIT_MS = 60_000;
-/** Virtual users of the first and of the second host: half of them in each of two ramps of 5. */
-const SHARES = [6, 4] as const;
-const USERS = SHARES[0] + SHARES[1];
+const LIMIT_MS = 600_000;
+/** The server refuses further connections. */
+const SERVER_LIMIT = 30;
+const NAMES = ['load-1', 'load-2', 'load-3'];
+const SEARCH = 'search-32k-connections';
 
-/** Returns the commands of the guide, changed to two hosts. @param address address of the conductor */
-function recipe(address: string, target: string): { conduct: string; script: string } {
-  const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'sh');
-  const conduct = blocks.find((block) => block.includes('-- bash start-hosts.sh'));
-  const script = blocks.find((block) => block.startsWith('# start-hosts.sh'));
-  assert.ok(conduct && script, 'the guide has both');
-  assert.match(conduct, /TARGET=https:\/\/staging\.example\.com\n[\s\S]*--hosts 3 --listen 10\.0\.0\.5:3401/);
-  assert.match(script, /load-1 load-2 load-3/);
-  return {
-    conduct: conduct
-      .replace('https://staging.example.com', target)
-      .replace('--hosts 3', '--hosts 2')
-      .replace('10.0.0.5', address),
-    script: script.replace(' load-3', ''),
-  };
+/** Returns the command of the guide. @param address address of the conductor */
+function recipe(address: string, target: string): { command: string; hosts: string } {
+  const guide = page('docs/guide/several-hosts.md');
+  const command = codeBlocks(guide, 'sh').find((block) => block.includes('--on ssh:hosts.txt'));
+  const hosts = codeBlocks(guide, '').find((block) => block.startsWith('# hosts.txt'));
+  assert.ok(command && hosts, 'the guide has both');
+  assert.match(command, /TARGET=https:\/\/staging\.example\.com [\s\S]*--listen 10\.0\.0\.5:3401/);
+  return { command: command.replace('https://staging.example.com', target).replace('10.0.0.5', address), hosts };
 }
 
 /** Starts a server and generator hosts, and types the recipe into a terminal on another host. */
-async function typeRecipe(t: TestContext, names: string[]) {
+async function typeRecipe(t: TestContext, more = '') {
   const network = new NamespaceNetwork(t);
   const serverHost = network.host('server', 0);
-  await startWorker(serverHost, 'w0');
+  const script = join(ROOT, 'test/fixtures/plain-server.mjs');
+  const server = serverHost.start([process.execPath, script, String(SERVER_LIMIT), '0', '0.0.0.0']);
+  const [, port] = await server.said(/^\d+\n(\d+)\n/);
   const ssh = new SshHosts(t, network);
-  const [conductor, ...hosts] = await Promise.all(
-    ['conductor', ...names].map((name, index) => ssh.add(name, index * 86_400)),
-  );
+  const added = await Promise.all(['conductor', ...NAMES].map((name, index) => ssh.add(name, index * 86_400)));
+  const [conductor, ...hosts] = added;
   assert.ok(conductor);
-  const { config, ...flow } = quickScript();
-  const ensure = { thresholds: [{ 'connections.failed': 1 }] };
-  const scenario = { ...flow, config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure } };
-  const { conduct, script } = recipe(conductor.address, `http://${serverHost.address}:8080`);
+  const phases = [{ duration: 2, arrivalRate: 9, rampTo: 9 }];
+  const scenario = quickScript({ target: 'http://$none', phases }, { warmUp: 0, hold: 3 }, {}, [
+    { connect: {} },
+    { hold: true },
+  ] as never);
+  const { command, hosts: file } = recipe(conductor.address, `http://${serverHost.address}:${port}`);
   const folderOf = (home: string) => join(home, 'load-test');
-  for (const { home } of [conductor, ...hosts]) {
+  for (const { home } of added) {
     const folder = folderOf(home);
     mkdirSync(join(folder, 'scenarios'), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
     writeFileSync(join(folder, 'scenarios/32k.yml'), JSON.stringify(scenario));
   }
   const folder = folderOf(conductor.home);
-  writeFileSync(join(folder, 'start-hosts.sh'), script);
-  const env = { CAPACITY_CONTROL: `http://${serverHost.address}:9090`, CAPACITY_TOKEN: TOKEN };
-  const terminal = ssh.type(conductor, `cd load-test && ${conduct}`, env);
-  const result = () => latestResult(join(folder, 'results'));
+  writeFileSync(join(folder, 'hosts.txt'), file);
+  const terminal = ssh.type(conductor, `cd load-test && ${command.trim()} ${more}`, {});
   const isOver = () => terminal.child.exitCode !== null;
+  const results = join(folder, 'results', SEARCH);
+  const log = () => readFileSync(join(results, 'logs/1.log'), 'utf8');
+  const latest = () => latestResult(join(results, 'runs'));
   return {
     terminal,
-    result,
+    log,
+    latest,
+    search: () => searchSchema.parse(JSON.parse(readFileSync(join(results, 'search.json'), 'utf8'))),
     ended: async () => {
       await eventually('the end', isOver, LIMIT_MS, terminal.output);
       return terminal.ended;
     },
-    reached: (stage: string) => eventually(`stage ${stage}`, () => isOver() || hasReached(result(), stage), LIMIT_MS),
+    reached: (stage: string) =>
+      eventually(
+        `stage ${stage}`,
+        () => isOver() || hasReached(latest(), stage),
+        LIMIT_MS,
+        () => terminal.output() + log(),
+      ),
     /** Waits until only the original sshd runs on the hosts. */
     nothingLeft: () =>
       eventually(
@@ -79,33 +85,29 @@ async function typeRecipe(t: TestContext, names: string[]) {
   };
 }
 
-describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 180_000, concurrency: 3 }, () => {
-  it('runs the load on all hosts, and leaves nothing on them', async (t) => {
-    const { terminal, result: read, ended, nothingLeft } = await typeRecipe(t, ['load-1', 'load-2']);
-    const exitCode = await ended();
-    const result = read();
-    assert.ok(result, terminal.output());
-    assert.deepEqual(reasonsOfServer(result), [], terminal.output());
-    assert.ok([0, 3].includes(exitCode ?? -1), terminal.output());
-    const { connections, delivery, generators } = result;
-    assert.deepEqual([connections.asked, connections.held, delivery?.coverage], [USERS, USERS, 1], terminal.output());
-    assert.deepEqual(columns(generators, 'host', 'held'), {
-      host: ['load-1/0', 'load-2/1'],
-      held: [SHARES[0], SHARES[1]],
+describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 1_300_000 }, () => {
+  it('finds the limit of a server with three hosts, and leaves nothing on them', async (t) => {
+    const more = '--from 24 --factor 1.5 --times 1 --rest 0 --tolerance 60';
+    const { terminal, search, latest, log, ended, nothingLeft } = await typeRecipe(t, more);
+    assert.equal(await ended(), 0, `${terminal.output()}\n${log()}`);
+    const { answer } = search();
+    assert.equal(answer.end, 'found', terminal.output());
+    assert.ok(answer.held !== null && answer.held <= SERVER_LIMIT, answer.sentence);
+    assert.ok(answer.broke !== null && answer.broke > SERVER_LIMIT, answer.sentence);
+    assert.deepEqual(columns(latest()?.generators ?? [], 'host'), {
+      host: NAMES.map((name, index) => `${name}/${index}`),
     });
-    // Artillery on the hosts does not evaluate the thresholds.
-    assert.doesNotMatch(terminal.output(), /Checks:|fail: /);
-    assert.match(terminal.output(), /npx socketio-capacity check results\/latest/);
     await nothingLeft();
   });
 
   it('ends on all hosts on Ctrl-C, and keeps the measurements', async (t) => {
-    const { terminal, result, reached, ended, nothingLeft } = await typeRecipe(t, ['load-1', 'load-2']);
-    await reached('plateau');
+    const { terminal, latest, log, reached, ended, nothingLeft } = await typeRecipe(t);
+    await reached('hold');
+    assert.equal(terminal.child.exitCode, null, `${terminal.output()}${log()}`);
     terminal.interrupt();
     assert.equal(await ended(), 130, terminal.output());
-    assert.ok(result()?.findings.some(({ code }) => code === 'RUN_INCOMPLETE'));
-    assert.ok((result()?.connections.opened ?? 0) >= USERS / 2, terminal.output());
+    assert.ok(latest()?.findings.some(({ code }) => code === 'RUN_INCOMPLETE'));
+    assert.equal(latest()?.connections.opened, 18, terminal.output());
     await nothingLeft();
   });
 });

@@ -71,7 +71,8 @@ export async function searchSeries(
   path: string,
   { until = [], ...given }: SearchOptions,
   results: string,
-  diagnosed: (settings: Settings) => Promise<Diagnosis> = async (settings) => diagnose(await readSituation(settings)),
+  diagnosed: (settings: Settings) => Promise<Pick<Diagnosis, 'fits' | 'highest' | 'limits'>> = async (settings) =>
+    diagnose(await readSituation(settings)),
 ): Promise<Series<Tried, End, Search> & { plan: SearchPlan }> {
   const { conditions, problems } = parseConditions(until, '--until ');
   const { vary, environment, from, to, rest, times, ...rules } = parseOptions(optionsSchema, given, 'search', problems);

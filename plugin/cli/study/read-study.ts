@@ -19,6 +19,8 @@ export interface Asked {
   times?: number;
   /** Share of the reference. */
   detect?: number;
+  /** Number of hosts that generate the load. */
+  hosts?: number | undefined;
   /** Further arguments of `artillery run`. */
   args?: string[];
 }
@@ -38,7 +40,7 @@ export const MOST_TIMES = 20;
  * @throws CapacityError CONFIG_INVALID that lists every problem with its place in the YAML; NOT_INSTALLED
  */
 export async function readStudy(path: string, asked: Asked = {}): Promise<AskedStudy> {
-  const { other, vary = {}, detect, times = detect === undefined ? undefined : MOST_TIMES, args = [] } = asked;
+  const { other, vary = {}, hosts, detect, times = detect === undefined ? undefined : MOST_TIMES, args = [] } = asked;
   const text = readText(path);
   if (text === undefined) {
     const fix = 'name an Artillery scenario, or a study: those of the pack are in scenarios/studies/';
@@ -58,6 +60,7 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
         vary: isObject(document.vary) ? { ...document.vary, ...vary } : (document.vary ?? vary),
         ...(times !== undefined && { repeat: times }),
         ...(detect !== undefined && { detect }),
+        ...(hosts !== undefined && { hosts }),
         ...(args.length > 0 && { args }),
       }
     : document;

@@ -101,6 +101,6 @@ export function hostsMissing(joined: readonly Host[], { hosts }: Expected, timeo
       ? `${hosts - joined.length} of ${hosts} hosts did not join within ${seconds} s; joined: ${namesOf(joined) || 'none'}`
       : `${namesOf(unready)} did not become ready within ${seconds} s`;
   const fix =
-    'start `artillery run` on each host with the variables above, and check that it can reach this host’s port through every firewall';
+    'start `npx socketio-capacity host` on each host with the variable above, and check that it can reach this host’s port through every firewall';
   return new CapacityError('HOSTS_MISSING', message, fix);
 }

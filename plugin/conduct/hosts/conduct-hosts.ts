@@ -1,8 +1,6 @@
-/** A run whose load comes from several hosts. Owns the listener, the hosts, the measured run and the launch command. */
+/** A run whose load comes from several hosts. Owns the listener, the hosts, the measured run and the commands that start hosts. */
 import { addAbortListener } from 'node:events';
-import { execa, type ResultPromise } from 'execa';
 import { ownRelease } from '../../../protocol/base/release.ts';
-import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
 import { findingOf } from '../../findings/checks/observed/observed.ts';
 import { EngineLink } from '../../run/link.ts';
@@ -18,7 +16,9 @@ import { openEvaluation } from './ensure-evaluation.ts';
 import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './host-messages.ts';
 import { Hub } from './hub.ts';
 import { newSecret } from './join-line.ts';
+import { type Launch, type Launcher, launch } from './launch/launch.ts';
 import { openListener } from './listener.ts';
+import { type OrderInputs, orders } from './order.ts';
 import { readSecret } from './secret-folder.ts';
 
 /** Time for Artillery to end on all hosts after the run. Later, each host ends by itself. */
@@ -40,8 +40,10 @@ interface ConductOptions {
   address: string;
   /** Folder of the secret; undefined for a new token and certificate. */
   secret: string | undefined;
-  /** Command that starts the hosts; may be empty. */
-  launch: string[];
+  /** Starts the hosts; undefined if they start by themselves. */
+  launcher?: Launcher | undefined;
+  /** Orders for the hosts. */
+  inputs?: Omit<OrderInputs, 'path' | 'hosts'>;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
   /** Time after which a disconnected host is lost. */
@@ -70,12 +72,12 @@ async function measureThrough(
   evaluate: Awaited<ReturnType<typeof openEvaluation>>,
   options: ConductOptions,
 ): Promise<number> {
-  const { script, config, path, artilleryVersion, hosts, address, launch, signal } = options;
+  const { script, config, path, artilleryVersion, hosts, address, launcher, signal } = options;
   const { lostAfterMs = SILENT_AFTER_MS } = options;
   const terminal = ownTerminal();
   const over = Promise.withResolvers<'left' | 'ended' | 'stopped'>();
   const completed = config.phases.length - 1;
-  let launched: ResultPromise | undefined;
+  let launched: Launch | undefined;
   const arrivals = config.phases.map(arrivalsOf);
   const hub = new Hub(
     listener,
@@ -102,10 +104,12 @@ async function measureThrough(
   const admit = async () => {
     signal.throwIfAborted();
     const joinToken = listener.joinToken(address);
-    terminal.print(joinText(joinToken, hosts));
-    if (launch.length > 0) launched = start(launch, { CAPACITY_CONDUCTOR: joinToken, CAPACITY_HOSTS: String(hosts) });
-    const aborts = launched ? [signal, launchFailed(launched, launch)] : [signal];
+    listener.giveOrders(orders({ ...options.inputs, path, hosts }, process.env));
+    if (launcher) launched = launch(launcher(joinToken, hosts), terminal.print);
+    else terminal.print(joinText(joinToken, hosts));
+    const aborts = launched ? [signal, launched.failed] : [signal];
     await hub.joined(JOIN_TIMEOUT_MS, AbortSignal.any(aborts));
+    listener.giveOrders(() => undefined);
   };
   const run = new MeasuredRun({
     script,
@@ -140,9 +144,9 @@ async function measureThrough(
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
-  // Closed before the launch command ends: it may wait for its hosts, and they for their connections to close.
+  // Closed before the commands end: they may wait for their hosts, and these for their connections to close.
   await listener.close();
-  if (launched) await endLaunched(launched, signal.aborted ? 0 : LAUNCH_GRACE_MS);
+  await launched?.end(signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;
 }
 
@@ -159,39 +163,9 @@ function ownTerminal(): Terminal {
 }
 
 function joinText(joinToken: string, hosts: number): string {
-  const variables = `CAPACITY_HOSTS=${hosts} CAPACITY_CONDUCTOR='${joinToken}'`;
   return [
-    `On each of ${hosts} host${hosts === 1 ? '' : 's'}, with the same scenario:`,
-    `  ${variables} npx artillery run …`,
+    `On each of ${hosts} host${hosts === 1 ? '' : 's'}, in a folder with the same packages and scenario:`,
+    `  CAPACITY_CONDUCTOR='${joinToken}' npx socketio-capacity host`,
     'Anyone with this line can join the run: treat it like a password.',
   ].join('\n');
-}
-
-/** Starts the launch command. execa kills it when this process exits. */
-function start([command = '', ...args]: string[], env: Record<string, string>): ResultPromise {
-  return execa(command, args, { stdio: 'inherit', env, reject: false, killSignal: 'SIGKILL' });
-}
-
-/** Returns a signal that aborts with START_FAILED if the command fails. Exit code 0 is fine: the hosts may run on without it. */
-function launchFailed(child: ResultPromise, launch: string[]): AbortSignal {
-  const failed = new AbortController();
-  child.then(({ exitCode, signal, originalMessage }) => {
-    if (exitCode === 0) return;
-    const how =
-      child.pid === undefined
-        ? `could not be started: ${originalMessage}`
-        : `ended with ${signal ?? `exit code ${exitCode}`}`;
-    const message = `the command that starts the hosts (${launch.join(' ')}) ${how}`;
-    failed.abort(new CapacityError('START_FAILED', message, 'see its output above'));
-  });
-  return failed.signal;
-}
-
-/** Waits for the launch command, then interrupts it, then kills it. */
-async function endLaunched(child: ResultPromise, graceMs: number): Promise<void> {
-  await within(child, graceMs);
-  child.kill('SIGINT');
-  await within(child, LAUNCH_GRACE_MS);
-  child.kill();
-  await child;
 }

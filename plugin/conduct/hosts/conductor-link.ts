@@ -12,17 +12,15 @@ import {
   type AgentMessage,
   type Hello,
   type HubMessage,
-  JOIN_TIMEOUT_MS,
   type Refusal,
   refusalSchema,
   type Time,
   timeSchema,
 } from './host-messages.ts';
 import { inUrl, type Join } from './join-line.ts';
-import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent } from './pinned-connection.ts';
+import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent, unreachable, untilAnswered } from './pinned-connection.ts';
 import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 
-const RETRY_MS = 1000;
 /** Clock readings before the load; afterwards the clock is read at intervals. */
 const FIRST_READINGS = 16;
 const READING_INTERVAL_MS = 333;
@@ -43,7 +41,7 @@ export type ConductorLink = Awaited<ReturnType<typeof openConductorLink>>;
 /** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN or the conductor's refusal; the signal's reason */
 export async function openConductorLink(options: LinkOptions) {
   const { join, hello, onLost, silentAfterMs, signal } = options;
-  await untilReached(join, signal);
+  await untilAnswered(join, signal, async () => (await connectPinned(join)).destroy());
   let run: string | undefined;
   const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
     auth: (callback) => callback({ hello, run }),
@@ -112,31 +110,6 @@ export async function openConductorLink(options: LinkOptions) {
       socket.disconnect();
     },
   };
-}
-
-/** Waits until the conductor accepts connections: it may start after its hosts. */
-async function untilReached(join: Join, signal: AbortSignal): Promise<void> {
-  const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
-  for (;;) {
-    signal.throwIfAborted();
-    try {
-      (await connectPinned(join)).destroy();
-      return;
-    } catch (cause) {
-      if (cause instanceof CapacityError) throw cause;
-      if (performance.now() > deadlineMs) throw unreachable(join, cause);
-      await delay(RETRY_MS, undefined, { signal });
-    }
-  }
-}
-
-function unreachable({ host, port }: Join, cause: unknown): CapacityError {
-  return new CapacityError(
-    'CONDUCTOR_UNREACHABLE',
-    `the conductor at ${host}:${port} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}`,
-    undefined,
-    { cause },
-  );
 }
 
 /** Resolves when connected. Failed attempts are repeated for `silentAfterMs`; a refusal rejects at once. */

@@ -4,6 +4,7 @@
  */
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { selfSigned } from '../../../server/stack/certificate.ts';
 
 /** Address of the conductor, and what authenticates both sides. */
@@ -34,6 +35,17 @@ export function parseJoinToken(text: string): Join | undefined {
   const [, host, port, token, fingerprint] = JOIN_TOKEN.exec(text.trim()) ?? [];
   if (!host || !port || !token || !fingerprint) return undefined;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, fingerprint };
+}
+
+/** @throws CapacityError CONFIG_INVALID */
+export function readJoinToken(text: string): Join {
+  const join = parseJoinToken(text);
+  if (join) return join;
+  throw new CapacityError(
+    'CONFIG_INVALID',
+    'environment variable CAPACITY_CONDUCTOR: expected https://host:port#token.fingerprint',
+    'copy the value that `npx socketio-capacity conduct` prints; in a shell, put it in quotes',
+  );
 }
 
 /** Returns the host as written in a URL: an IPv6 address in brackets. */

@@ -16,6 +16,7 @@ import { boundPackets, MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
 import { watchConnections } from '../../../server/unauthenticated.ts';
 import type { Refusal, Time } from './host-messages.ts';
 import { fingerprintOf, formatJoinToken, type Secret } from './join-line.ts';
+import { ORDER_PATH, type Order } from './order.ts';
 
 /** Detects an unresponsive host within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
@@ -33,10 +34,16 @@ export type Listener = Awaited<ReturnType<typeof openListener>>;
 export async function openListener(host: string, port: number, { token, certificate, key }: Secret) {
   /** Distinguishes this run from others with the same secret, whose hosts it refuses. */
   const run = randomUUID();
-  const https = createServer({ cert: certificate, key });
+  let orderOf: (host: string) => Order | undefined = () => undefined;
+  const https = createServer({ cert: certificate, key }, (request, response) => {
+    const isHost = isToken(bearerOf(request));
+    if (isHost) connections.admit(request.socket);
+    const order = isHost && request.url?.startsWith(ORDER_PATH) && orderOf(request.url.slice(ORDER_PATH.length));
+    response.writeHead(order ? 200 : isHost ? 503 : 401, { connection: 'close' }).end(order && JSON.stringify(order));
+  });
+  const isToken = tokenCheck(token);
   const connections = watchConnections(https);
   await listen(https, port, host, 'port of the conductor');
-  const isToken = tokenCheck(token);
   const io = new Server(https, {
     transports: ['websocket'],
     serveClient: false,
@@ -56,6 +63,11 @@ export async function openListener(host: string, port: number, { token, certific
     /** @param address address at which hosts reach the conductor */
     joinToken(address: string): string {
       return formatJoinToken({ host: address, port: own, token, fingerprint: fingerprintOf(certificate) });
+    },
+
+    /** Gives orders to hosts that ask. @param give returns undefined if the run needs no further host */
+    giveOrders(give: typeof orderOf): void {
+      orderOf = give;
     },
 
     /**

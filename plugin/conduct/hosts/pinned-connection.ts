@@ -4,11 +4,14 @@
  */
 import { once } from 'node:events';
 import { Agent, type AgentOptions } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { JOIN_TIMEOUT_MS } from './host-messages.ts';
 import { fingerprintOf, type Join } from './join-line.ts';
 
 export const CONNECT_TIMEOUT_MS = 5000;
+const RETRY_MS = 1000;
 /** OpenSSL errors that a retry cannot fix: the other side does not speak TLS, or shares no version or cipher. */
 const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
 
@@ -36,6 +39,36 @@ export async function connectPinned({ host, port, fingerprint }: Join): Promise<
   } finally {
     clearTimeout(timer);
   }
+}
+
+/**
+ * Asks every second until the conductor gives a value: it may start after its hosts.
+ * @throws CapacityError CONDUCTOR_UNREACHABLE after ten minutes, errors that a retry cannot fix; the signal's reason
+ */
+export async function untilAnswered<T>(join: Join, signal: AbortSignal, ask: () => Promise<T | undefined>): Promise<T> {
+  const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    let cause: unknown = new Error('it needs no further host');
+    try {
+      const answer = await ask();
+      if (answer !== undefined) return answer;
+    } catch (error) {
+      if (error instanceof CapacityError) throw error;
+      cause = error;
+    }
+    if (performance.now() > deadlineMs) throw unreachable(join, cause);
+    await delay(RETRY_MS, undefined, { signal });
+  }
+}
+
+export function unreachable({ host, port }: Join, cause: unknown): CapacityError {
+  return new CapacityError(
+    'CONDUCTOR_UNREACHABLE',
+    `the conductor at ${host}:${port} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}`,
+    undefined,
+    { cause },
+  );
 }
 
 function permanentError(error: unknown, address: string): CapacityError | undefined {

@@ -36,7 +36,7 @@ function conductor(t: TestContext, hosts: number) {
         artillery: '',
         hosts,
       },
-      ...{ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1', secret: undefined, launch: [] },
+      ...{ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1', secret: undefined },
       signal: stop.signal,
     });
   const joinToken = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
@@ -103,8 +103,8 @@ it('does not wait for its launch command if it is stopped twice', async (t) => {
   const phases = [{ duration: 1, arrivalRate: 1 }];
   const own = { target: 'http://127.0.0.1:1', engines: config.engines, phases };
   writeFileSync(join(folder, 'a.json'), JSON.stringify({ config: own, scenarios }));
-  const stubborn = `trap '' INT TERM; echo "launched $$"; while :; do sleep 1; done`;
-  const args = [CLI, 'conduct', '--hosts', '1', '--listen', '127.0.0.1:0', 'a.json', '--', 'sh', '-c', stubborn];
+  const stubborn = `command:trap '' INT TERM; echo "launched $$"; while :; do sleep 1; done`;
+  const args = [CLI, 'conduct', '--hosts', '1', '--listen', '127.0.0.1:0', '--on', stubborn, 'a.json'];
   const { kill, said, output, ended } = startProcess(t, process.execPath, args, { cwd: folder });
   const [, pid] = await said(/launched (\d+)/);
   kill('SIGTERM');

@@ -56,6 +56,10 @@ function asControl(made: SearchedRun[]): SearchedRun[] {
   });
 }
 
+function onTwoHosts(made: SearchedRun[]): SearchedRun[] {
+  return made.map((one) => ({ ...one, result: { ...perfectResult(), generators: Array(2).fill({}) } }));
+}
+
 /** End of a search, its runs, and its varied level. */
 const ENDS: [end: SearchEnd, tried: SearchedRun[], plan?: Partial<SearchPlan>][] = [
   ['found', runs([41_000, 'holds'], [41_000, 'holds'], [44_000, 'breaks', SLOW], [44_000, 'breaks', SLOW])],
@@ -75,6 +79,7 @@ const ENDS: [end: SearchEnd, tried: SearchedRun[], plan?: Partial<SearchPlan>][]
   ['highest', runs([1, 'holds']), { to: 1, vary: 'broadcastsPerSec' }],
   ['highest', runs([250, 'holds']), { vary: 'rate' }],
   ['machine', runs([1000, 'holds'], [2000, 'cannotTell', 'only 0.4 % of the machine was idle'])],
+  ['generator', onTwoHosts(runs([1000, 'holds'], [2000, 'cannotTell', 'x'])), { to: 8000 }],
   ['measurement', runs([1000, 'cannotTell', 'x'])],
 ];
 

@@ -1,0 +1,74 @@
+/** `host`: plays this host's share of runs over several hosts. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Command } from 'commander';
+import { z } from 'zod';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { type Join, readJoinToken } from '../conduct/hosts/join-line.ts';
+import { fetchOrder } from '../conduct/hosts/order.ts';
+import { artilleryScript, startPrivately, untilStopped } from '../series/artillery-arguments.ts';
+import { addHelp } from './command.ts';
+
+const variablesSchema = z.object({
+  CAPACITY_CONDUCTOR: z.string().default(''),
+  CAPACITY_HOST: z.string().optional(),
+});
+type Variables = z.infer<typeof variablesSchema>;
+
+export function addHost(program: Command): void {
+  const command = program
+    .command('host')
+    .description('Plays the share of this host in a run over several hosts, with the scenario in this folder.')
+    .option('--stay', 'plays the runs of a series, until its conductor has been away for ten minutes')
+    .option('--stdin', 'reads its variables from standard input as JSON, and ends when that closes')
+    .action(host);
+  addHelp(command, {
+    examples: { host: 'with CAPACITY_CONDUCTOR as `conduct` prints it' },
+    exitCodes: {
+      0: 'the share was played',
+      2: 'refused, or the conductor could not be reached',
+      4: 'the conductor was lost',
+      130: 'stopped by Ctrl-C, or by the conductor',
+    },
+  });
+}
+
+async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: boolean }): Promise<void> {
+  await untilStopped(async (stopped) => {
+    const closed = new AbortController();
+    const signal = AbortSignal.any([stopped, closed.signal]);
+    const variables = variablesSchema.parse(stdin ? await firstLine(closed) : process.env);
+    const join = readJoinToken(variables.CAPACITY_CONDUCTOR);
+    try {
+      const instance = randomUUID();
+      do process.exitCode = await play(join, instance, variables, signal);
+      while (stay && !signal.aborted);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      process.exitCode = exitCodeOf('stopped');
+    } finally {
+      process.stdin.destroy();
+    }
+  });
+}
+
+/** Plays one run. @returns the exit code of Artillery */
+async function play(join: Join, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {
+  const { args, env } = await fetchOrder(join, instance, signal);
+  const own = Object.fromEntries(Object.entries(variables).filter(([, value]) => value));
+  console.log(`Plays the share of host ${own.CAPACITY_HOST ?? env.CAPACITY_HOST} of ${env.CAPACITY_HOSTS}.`);
+  const { exitCode } = await startPrivately([artilleryScript(), 'run', ...args], {
+    ...{ output: 'inherit', env: { ...env, ...own }, signal },
+  });
+  return exitCode ?? exitCodeOf('failed');
+}
+
+/** Returns the first line of standard input as JSON. @param closed aborted when standard input closes */
+async function firstLine(closed: AbortController): Promise<unknown> {
+  const lines = createInterface({ input: process.stdin });
+  lines.on('close', () => closed.abort());
+  const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
+  return attempt(() => JSON.parse(String(line))) ?? {};
+}

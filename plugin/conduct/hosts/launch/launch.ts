@@ -1,0 +1,89 @@
+/** Starts the hosts of a run, watches their processes, and ends them with the run. */
+import { createInterface } from 'node:readline';
+import { execa, type ResultPromise } from 'execa';
+import { attempt } from '../../../../protocol/base/attempt.ts';
+import { printable } from '../../../../protocol/base/printable.ts';
+import { CapacityError } from '../../../../protocol/codes/errors.ts';
+import { within } from '../../../run/wait.ts';
+
+/** A command whose end means that hosts have ended. */
+export interface LaunchCommand {
+  /** Prefix of its output, and its name in errors. */
+  name: string;
+  program: string;
+  args: string[];
+  env?: Record<string, string>;
+  /** First line of its standard input, which stays open until the run ends. */
+  input?: string;
+}
+
+/** @param joinToken value of `CAPACITY_CONDUCTOR` */
+export type Launcher = (joinToken: string, hosts: number) => LaunchCommand[];
+
+export interface Launch {
+  /** Aborts with START_FAILED if a command fails. */
+  failed: AbortSignal;
+  /** Waits for the commands, then interrupts them, then kills them. */
+  end(graceMs: number): Promise<void>;
+}
+
+const INTERRUPT_GRACE_MS = 10_000;
+const MAX_LINE_LENGTH = 500;
+
+/** @param print prints a line of output */
+export function launch(commands: LaunchCommand[], print: (line: string) => void): Launch {
+  const failed = new AbortController();
+  const children = commands.map((command) => start(command, failed, print));
+  const kill = () => {
+    for (const { pid } of children) signalGroup(pid, 'SIGKILL');
+  };
+  process.once('exit', kill);
+  const all = Promise.all(children);
+  return {
+    failed: failed.signal,
+    end: async (graceMs) => {
+      await within(all, graceMs);
+      for (const child of children) {
+        child.stdin?.end();
+        // Ends the host that a command keeps open by its standard input; other commands are interrupted.
+        if (!child.stdin) signalGroup(child.pid, 'SIGINT');
+      }
+      await within(all, INTERRUPT_GRACE_MS);
+      kill();
+      await all;
+      process.off('exit', kill);
+    },
+  };
+}
+
+function start(
+  { name, program, args, env = {}, input }: LaunchCommand,
+  failed: AbortController,
+  print: (line: string) => void,
+): ResultPromise {
+  let latest = '';
+  const stdin = input === undefined ? 'ignore' : 'pipe';
+  // In its own process group, so that Ctrl-C does not end it before the run.
+  const child = execa(program, args, { stdin, env, all: true, buffer: false, detached: true, reject: false });
+  createInterface({ input: child.all }).on('line', (line) => {
+    latest = printable(line, MAX_LINE_LENGTH) || latest;
+    print(`${name}: ${printable(line, MAX_LINE_LENGTH)}`);
+  });
+  child.stdin?.on('error', () => {});
+  child.stdin?.write(`${input}\n`);
+  child.then(({ exitCode, signal, originalMessage }) => {
+    // Exit code 0 is fine: the hosts may run on without the command.
+    if (exitCode === 0) return;
+    const how =
+      child.pid === undefined
+        ? `could not be started: ${originalMessage}`
+        : `ended with ${signal ?? `exit code ${exitCode}`}${latest && `: ${latest}`}`;
+    failed.abort(new CapacityError('START_FAILED', `the start of hosts by ${name} ${how}`, 'see its output above'));
+  });
+  return child;
+}
+
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  // Throws if the group has no members any more.
+  if (pid !== undefined) attempt(() => process.kill(-pid, signal));
+}

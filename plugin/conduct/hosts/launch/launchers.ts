@@ -1,0 +1,94 @@
+/** The ways to start hosts, as written after `--on`. */
+import { readFileSync } from 'node:fs';
+import { formatProblems, type Problem } from '../../../../protocol/base/problems.ts';
+import { CapacityError } from '../../../../protocol/codes/errors.ts';
+import type { Launcher } from './launch.ts';
+
+/** Destination as ssh accepts it; must not begin with a dash, which would make it an option. */
+const HOST_LINE = /^((?:[\w.-]+@)?[\w.][\w.-]*|(?:[\w.-]+@)?\[[\da-fA-F:]+\])(?::(\d{1,5}))?(?:\s+(\S.*))?$/;
+/** Detects a lost network; never asks for a password. */
+const SSH_OPTIONS = ['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=5', 'ServerAliveCountMax=6'];
+
+interface SshHost {
+  destination: string;
+  port: string | undefined;
+  /** Folder of packages and scenario, relative to the home folder. */
+  folder: string | undefined;
+}
+
+/**
+ * @param on `ssh:<file>` or `command:<line>`
+ * @param hosts number of hosts that the run needs
+ * @throws CapacityError CONFIG_INVALID, FILE_UNREADABLE
+ */
+export function launcherOf(on: string, hosts: number): Launcher {
+  const [, kind, rest = ''] = /^(ssh|command):(.+)$/s.exec(on) ?? [];
+  if (kind === 'ssh') return sshLauncher(readHostsFile(rest, hosts));
+  if (kind === 'command') return commandLauncher(rest);
+  const isKubernetes = on === 'kubernetes';
+  throw new CapacityError(
+    'CONFIG_INVALID',
+    `--on: expected ssh:<file> or command:<command line>, not ${on}`,
+    isKubernetes ? 'install the chart deploy/helm/load, which runs this command in the cluster' : 'correct --on',
+  );
+}
+
+/** One command that starts all hosts, with the join token in its environment. */
+function commandLauncher(line: string): Launcher {
+  return (joinToken, hosts) => {
+    const env = { CAPACITY_CONDUCTOR: joinToken, CAPACITY_HOSTS: String(hosts) };
+    return [{ name: 'command', program: 'sh', args: ['-c', line], env }];
+  };
+}
+
+/** One `ssh` for each host. The join token is sent by standard input, because all users can see command lines. */
+function sshLauncher(list: SshHost[]): Launcher {
+  return (joinToken) =>
+    list.map(({ destination, port, folder }, index) => ({
+      name: destination,
+      program: 'ssh',
+      args: [
+        ...['-T', ...SSH_OPTIONS.flatMap((option) => ['-o', option])],
+        ...(port === undefined ? [] : ['-p', port]),
+        ...['--', destination.replace(/[[\]]/g, ''), `${folder ? `cd ${quoted(folder)} && ` : ''}${HOST_COMMAND}`],
+      ],
+      input: JSON.stringify({ CAPACITY_CONDUCTOR: joinToken, CAPACITY_HOST: String(index) }),
+    }));
+}
+
+/** `--no` keeps npx from downloading a package of this name. */
+const HOST_COMMAND = 'exec npx --no -- socketio-capacity host --stdin';
+
+/** Quotes for a shell, except for a leading `~/`: commands start in the home folder anyway. */
+function quoted(folder: string): string {
+  return `'${folder.replace(/^~\//, '').replaceAll("'", `'\\''`)}'`;
+}
+
+/** Reads `user@host[:port] [folder]` lines; empty lines and comments are skipped. */
+function readHostsFile(path: string, hosts: number): SshHost[] {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, FILE_FIX, { cause });
+  }
+  const problems: Problem[] = [];
+  const list = text.split('\n').flatMap((line, index): SshHost[] => {
+    const content = line.replace(/(^|\s)#.*/, '').trim();
+    if (content === '') return [];
+    const [, destination, port, folder] = HOST_LINE.exec(content) ?? [];
+    if (destination !== undefined && Number(port ?? 22) <= 65_535) return [{ destination, port, folder }];
+    problems.push({ path: `line ${index + 1}`, message: `expected user@host[:port] [folder], not ${content}` });
+    return [];
+  });
+  if (problems.length > 0) {
+    throw new CapacityError('CONFIG_INVALID', `${path} has mistakes\n${formatProblems(problems)}`, FILE_FIX);
+  }
+  if (list.length < hosts) {
+    const message = `${path} has ${list.length} hosts, but --hosts asks for ${hosts}`;
+    throw new CapacityError('CONFIG_INVALID', message, 'add hosts to the file, or ask for fewer');
+  }
+  return list.slice(0, hosts);
+}
+
+const FILE_FIX = 'write a line for each host: user@host[:port] [folder]';

@@ -1,0 +1,81 @@
+/**
+ * Orders: how a host plays its share of a run. A host asks for its order over HTTPS, so that it needs only the join token:
+ * number, variables and overrides come from the conductor.
+ */
+import { get } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { z } from 'zod';
+import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { inUrl, type Join } from './join-line.ts';
+import { CONNECT_TIMEOUT_MS, PinnedAgent, untilAnswered } from './pinned-connection.ts';
+
+export const ORDER_PATH = '/order/';
+
+const orderSchema = z.object({
+  /** Arguments of `artillery run`. */
+  args: z.array(z.string()),
+  /** Environment variables besides those of the host. */
+  env: z.record(z.string(), z.string()),
+});
+export type Order = z.infer<typeof orderSchema>;
+
+export interface OrderInputs {
+  /** Path of the scenario, which is the same on all hosts. */
+  path: string;
+  environment?: string | undefined;
+  /** Artillery's `--overrides`. */
+  overrides?: string | undefined;
+  /** Names of the variables that hosts get if they are set here. */
+  variables?: string[];
+  hosts: number;
+}
+
+/**
+ * Returns a function that numbers the hosts of one run in the order in which they ask. A host that asks again keeps its number;
+ * a host that is one too many gets undefined.
+ */
+export function orders({ path, environment, overrides, variables = [], hosts }: OrderInputs, env: NodeJS.ProcessEnv) {
+  const args = ['--quiet', ...(environment ? ['--environment', environment] : [])];
+  if (overrides) args.push('--overrides', overrides);
+  const values = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
+  const known: string[] = [];
+  return (host: string): Order | undefined => {
+    if (!known.includes(host) && known.length < hosts) known.push(host);
+    const index = known.indexOf(host);
+    if (index < 0) return undefined;
+    return {
+      args: [...args, path],
+      env: { ...values, CAPACITY_HOSTS: String(hosts), CAPACITY_HOST: String(index) },
+    };
+  };
+}
+
+/**
+ * Asks until the conductor needs this host.
+ * @param host random id of this process
+ * @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN; the signal's reason
+ */
+export function fetchOrder(join: Join, host: string, signal: AbortSignal): Promise<Order> {
+  return untilAnswered(join, signal, () => ask(join, host));
+}
+
+async function ask(join: Join, host: string): Promise<Order | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<Order | undefined>();
+  const request = get(`https://${inUrl(join.host)}:${join.port}${ORDER_PATH}${host}`, {
+    agent: new PinnedAgent(join),
+    headers: { authorization: `Bearer ${join.token}` },
+    timeout: CONNECT_TIMEOUT_MS,
+  });
+  request.on('timeout', () => request.destroy(new Error('no answer')));
+  request.on('error', reject);
+  request.on('response', (response) => {
+    const { statusCode } = response;
+    text(response)
+      .then((body) => {
+        if (statusCode === 401) throw new CapacityError('BAD_TOKEN', 'the token is not that of this run');
+        return statusCode === 200 ? orderSchema.parse(JSON.parse(body)) : undefined;
+      })
+      .then(resolve, reject);
+  });
+  return promise;
+}
