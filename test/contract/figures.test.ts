@@ -54,11 +54,11 @@ describe('a number with a unit or an interval is a declared figure', () => {
 
   it('at each key of the result that has an interval', () => {
     for (const { path } of PLACES.filter(({ path }) => path.endsWith('.low95'))) {
-      const place = path.slice(0, -'.low95'.length);
-      const isDeclared = place.includes('.intervals.')
-        ? figureAt(place.replace('.intervals.', '.'))
-        : FIGURES.some((figure) => figure.path.replace(/\.\w+$/, '') === place);
-      assert.ok(isDeclared, `${place} has an interval, and declares no figure`);
+      const intervalPath = path.slice(0, -'.low95'.length);
+      const isDeclared = intervalPath.includes('.intervals.')
+        ? figureAt(intervalPath.replace('.intervals.', '.'))
+        : FIGURES.some((figure) => figure.path.replace(/\.\w+$/, '') === intervalPath);
+      assert.ok(isDeclared, `${intervalPath} has an interval, and declares no figure`);
     }
   });
 });

@@ -53,7 +53,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
     renderRun(document, { color: false, width: 200, verbose: true }),
     drawn ? textOfPage(renderHtml(document)) : '',
   ];
-  const said = answer.findings.flatMap(({ text }) => text ?? []);
+  const findingTexts = answer.findings.flatMap(({ text }) => text ?? []);
   const figures = answer.findings.flatMap(({ figure }) => figure ?? []);
 
   const isAsked = !result.fault && !memory.overTime && result.verdict.status !== 'INVALID';
@@ -61,7 +61,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   const shown = typeof headline === 'object' ? headline : undefined;
   const costs = tables.filter(({ title }) => title === COST);
   const isKnown = isAsked && costs.length > 0 && shown !== undefined;
-  const headlineSaid = said.find((text) => text.startsWith('memory per connection'));
+  const headlineSaid = findingTexts.find((text) => text.startsWith('memory per connection'));
 
   const parts = costs.flatMap(({ rows }) => rows.slice(0, -1));
   const cells = parts.map(([, cell]) => amountOf(cell));
@@ -78,7 +78,9 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   const limits = tables.filter(({ title }) => title.startsWith('Limits')).flatMap(({ rows }) => rows);
   const maxima = [
     ...limits.flatMap(([, cell]) => amountOf(cell)?.value ?? []),
-    ...said.flatMap((text) => Number(/^next limit: ([\d,]+) /.exec(text)?.[1]?.replaceAll(',', '') ?? Infinity)),
+    ...findingTexts.flatMap((text) =>
+      Number(/^next limit: ([\d,]+) /.exec(text)?.[1]?.replaceAll(',', '') ?? Infinity),
+    ),
   ];
 
   const latency = tables.find(({ title }) => title === 'Latency of all broadcasts');
@@ -91,7 +93,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
     'two costs of a connection': !memory.overTime && costsIn(forms.join('\n')).size > 1,
     'passed, with another exit code': exitCodeOfResult(result) !== 0 && /^Passed/.test(answer.title),
     'all delivered, but copies are missing':
-      delivery?.received !== delivery?.expected && said.some((text) => /^all .* delivered to /.test(text)),
+      delivery?.received !== delivery?.expected && findingTexts.some((text) => /^all .* delivered to /.test(text)),
     'a cost without a measurement of it': !isAsked && headline !== undefined,
     'no headline': isAsked && shown === undefined,
     'two headlines': isKnown && !headlineSaid?.includes(amountText(shown)),

@@ -123,7 +123,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
     writeSeries(cwd, 'third', [50, 51, 49]);
-    for (const [args, code, said] of [
+    for (const [args, code, expectedText] of [
       ['compare both', 1, /^B against A: worse in One way p50\n[\s\S]*both:A \(TLS=off\)/],
       ['compare third both:A', 0, /^B against A: no difference\n/],
       ['compare both --save main.json', 2, /^CONFIG_INVALID: [\s\S]*both:A[\s\S]*both:B/],
@@ -134,7 +134,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ] as const) {
       const found = await cli(cwd, ...args.split(' '));
       assert.equal(found.code, code, args);
-      assert.match(found.said, said);
+      assert.match(found.said, expectedText);
     }
   });
 
@@ -148,7 +148,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     writeRun(cwd, 'half', ({ connections }) => Object.assign(connections, { failed: 400 }));
     writeRun(cwd, 'larger', ({ connections }) => (connections.target = 10_000));
     writeRun(cwd, 'broken', ({ verdict }) => (verdict.status = 'INVALID'));
-    for (const [args, code, said] of [
+    for (const [args, code, expectedText] of [
       ['same --against b.json', 2, /^BASELINE_MISSING: [\s\S]*compare <result> --save b\.json --name main/],
       ['good --save b.json', 0, /"main"/],
       ['one --save b.json --name single', 0, /"single" in b\.json: 1 run\./],
@@ -168,7 +168,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ] as const) {
       const found = await cli(cwd, 'compare', ...args.split(' '));
       assert.equal(found.code, code, `${args}\n${found.said}`);
-      assert.match(found.said, said);
+      assert.match(found.said, expectedText);
     }
     const { baselines } = JSON.parse(readFileSync(join(cwd, 'b.json'), 'utf8'));
     assert.deepEqual(baselines.main.results[0].delivery.batches, []);

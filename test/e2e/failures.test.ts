@@ -22,7 +22,7 @@ const SECTIONS = {
 };
 
 /** Quotes of the runs, by failure. */
-const said = new Map<Failure, Quote>();
+const quotes = new Map<Failure, Quote>();
 
 /** Ignores findings about a busy machine. */
 const isOfServer = ({ about }: { about: string }) => about === 'deployment' || about === 'application';
@@ -62,15 +62,15 @@ async function assertFirstFinding(failure: Failure, served: string | Served): Pr
 describe('a run names the cause first, and the page quotes it, of', { concurrency: 3 }, () => {
   for (const failure of Object.values(SECTIONS).flat()) {
     it(`${failure.symptom}: ${failure.situation}`, async (t) => {
-      said.set(failure, await assertFirstFinding(failure, await failure.serve(t)));
+      quotes.set(failure, await assertFirstFinding(failure, await failure.serve(t)));
     });
   }
 
   // Written only with all failures: `--test-name-pattern` runs some.
   after(() => {
     const all = Object.values(SECTIONS).flat();
-    if (said.size < all.length) return;
-    const page = failuresPage(SECTIONS, said);
+    if (quotes.size < all.length) return;
+    const page = failuresPage(SECTIONS, quotes);
     if (process.execArgv.includes('--test-update-snapshots')) writeFileSync(PAGE, page);
     assertPage(readFileSync(PAGE, 'utf8'), page, all);
   });

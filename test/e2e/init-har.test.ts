@@ -29,8 +29,8 @@ it('measures an application from a recording of its login and one message', { sk
   const doctor = await cli(cwd, 'doctor', 'capacity.yml');
   assert.equal(doctor.code, 0, doctor.said);
 
-  const said: string[] = [];
-  app.io.on('connection', (socket) => socket.on('say', ({ text }) => said.push(text)));
+  const receivedTexts: string[] = [];
+  app.io.on('connection', (socket) => socket.on('say', ({ text }) => receivedTexts.push(text)));
   const run = startRun(t, {
     script: readFileSync(file, 'utf8'),
     env: { PASSWORT: PASSWORD, HOLD: '1', BROADCASTS: '5' },
@@ -40,6 +40,6 @@ it('measures an application from a recording of its login and one message', { sk
   assert.deepEqual([connections.opened, connections.failed], [CONNECTIONS, 0], output);
   assert.deepEqual([delivery?.broadcasts, delivery?.coverage], [5, 1], output);
   // The server also received the messages of the warm-up.
-  assert.ok(said.length >= 5, output);
+  assert.ok(receivedTexts.length >= 5, output);
   assert.ok(!output.includes(PASSWORD));
 });

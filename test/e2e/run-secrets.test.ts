@@ -10,7 +10,7 @@ import { quickScript, startRun } from '../helpers/run.ts';
 
 let canaries = 0;
 /** Creates a distinct secret, so that a leak identifies its place. */
-const canary = (place: string) => `Canary${++canaries}x-${place}-${'q7'.repeat(4)}`;
+const canary = (location: string) => `Canary${++canaries}x-${location}-${'q7'.repeat(4)}`;
 
 const METRICS = () => `process_resident_memory_bytes ${process.memoryUsage().rss}
 process_cpu_seconds_total ${process.cpuUsage().user / 1e6}
@@ -55,8 +55,8 @@ test('no file, stream or command line of a run contains credentials or message c
     });
   };
   const { url } = await startChat(t, setUp, { onRequest });
-  const place = new URL(url);
-  const withUser = `http://${canary('user')}:${canary('password')}@${place.host}/?target=${canary('target-query')}`;
+  const serverUrl = new URL(url);
+  const withUser = `http://${canary('user')}:${canary('password')}@${serverUrl.host}/?target=${canary('target-query')}`;
   const sent = { login: canary('emit'), password: canary('emit-password') };
   const flow = [
     {

@@ -36,8 +36,8 @@ export class Beside {
    */
   figures() {
     const messages = this.#arrivals.length;
-    const most = Math.max(...this.#samples.map(({ connections }) => connections));
-    const full = this.#samples.findLast(({ connections }) => connections === most)?.atMs ?? 0;
+    const peakConnections = Math.max(...this.#samples.map(({ connections }) => connections));
+    const full = this.#samples.findLast(({ connections }) => connections === peakConnections)?.atMs ?? 0;
     const [from = full, to = full] = [this.#arrivals[0], this.#arrivals.at(-1)];
     const before = this.#at(from - PERIOD_MS);
     const after = this.#at(to + SETTLED_MS);

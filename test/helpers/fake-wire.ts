@@ -34,14 +34,14 @@ export function text(payload: string): Buffer {
   return serverFrame(TEXT, payload);
 }
 
-/** Reads frames like a client. @param most messages to read */
-export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, most = Number.POSITIVE_INFINITY) {
+/** Reads frames like a client. @param maxMessages number of messages to read */
+export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, maxMessages = Number.POSITIVE_INFINITY) {
   const budget = new BufferBudget();
   const decoder = new FrameDecoder(budget);
   decoder.deflate = deflate;
   const messages: { opcode: number; payload: Buffer }[] = [];
   const onFrame = (opcode: number, bytes: Buffer, start: number, end: number) =>
-    messages.push({ opcode, payload: Buffer.from(bytes.subarray(start, end)) }) < most;
+    messages.push({ opcode, payload: Buffer.from(bytes.subarray(start, end)) }) < maxMessages;
   const feed = (...chunks: Buffer[]) => {
     for (const chunk of chunks) decoder.decode(chunk, 0, chunk.length, { onFrame }, maxBytes);
     return messages;

@@ -48,8 +48,8 @@ function addHandlers(io: Server, socket: Socket): void {
   socket.on('dictate', (...words) => {
     for (const word of words) socket.emit('word', word);
   });
-  socket.on('inspect', (told, answer: Answer) =>
-    answer({ told, query: socket.handshake.query, header: socket.handshake.headers['x-auth-token'] }),
+  socket.on('inspect', (question, answer: Answer) =>
+    answer({ told: question, query: socket.handshake.query, header: socket.handshake.headers['x-auth-token'] }),
   );
   socket.on('echo', (text, answer?: Answer) => {
     if (text === 'ping') answer?.('pong', { answer: 42 });

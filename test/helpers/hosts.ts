@@ -135,8 +135,8 @@ export async function twoHosts(
   { awayMs, silentAfterMs = 5000, routeTo = async (port) => port }: TwoHosts = {},
 ) {
   const test = await startHub(t, 2, awayMs);
-  const away = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 50 };
-  const link = new EngineLink(test.hub, { hosts: 2, ...away });
+  const breakLimits = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 50 };
+  const link = new EngineLink(test.hub, { hosts: 2, ...breakLimits });
   const ports = [test.join.port, await routeTo(test.join.port)];
   const [first, second] = ['a', 'b'].map((host, index) => {
     const join = { ...test.join, port: ports[index] as number };

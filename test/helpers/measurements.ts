@@ -127,6 +127,6 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
 
 /** One closed connection, after a second and a message in each direction. */
 export function endKind(changes: Partial<EndKind> = {}): EndKind {
-  const said = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
-  return { ...said, count: 1, announced: NOTHING_ANNOUNCED, samples: [[1000, 1, 1, 10]], ...changes };
+  const closeTexts = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
+  return { ...closeTexts, count: 1, announced: NOTHING_ANNOUNCED, samples: [[1000, 1, 1, 10]], ...changes };
 }

@@ -31,7 +31,7 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
   /** Exit code, when all processes that share its output have ended. */
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
   /** Waits for output that matches, and rejects if the process ends first. */
-  const said = async (what: RegExp) => {
+  const outputMatches = async (what: RegExp) => {
     for (;;) {
       const found = what.exec(output);
       if (found) return found;
@@ -46,7 +46,7 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
     kill();
     await exited;
   });
-  return { child, pid, output: () => output, said, ended, kill };
+  return { child, pid, output: () => output, said: outputMatches, ended, kill };
 }
 
 /**

@@ -336,8 +336,8 @@ describe('doctor --target', { concurrency: true }, () => {
     const unknown = await examine('http://unknown.invalid');
     assert.deepEqual(failed(unknown.by), ['name']);
     assert.equal(unknown.by.control?.status, 'skipped');
-    const nobody = await examine('http://127.0.0.1:1');
-    assert.deepEqual(failed(nobody.by), ['websocket', 'connect']);
-    assert.match(nobody.by.websocket?.found ?? '', /ECONNREFUSED/);
+    const unreachable = await examine('http://127.0.0.1:1');
+    assert.deepEqual(failed(unreachable.by), ['websocket', 'connect']);
+    assert.match(unreachable.by.websocket?.found ?? '', /ECONNREFUSED/);
   });
 });

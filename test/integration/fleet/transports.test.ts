@@ -37,8 +37,8 @@ for (const client of ['light', 'official'] as const) {
 
     const [first] = server.io.sockets.sockets.values();
     first?.disconnect(true);
-    const again = (await lost) as (typeof connections)[number];
-    await again.open('/');
+    const reopened = (await lost) as (typeof connections)[number];
+    await reopened.open('/');
     const { transports, accounts } = await settled(CONNECTIONS + 1);
     assert.deepEqual(transports, { websocket: 0, upgraded: CONNECTIONS, polling: 0 });
     assert.equal(accounts.alive, CONNECTIONS);

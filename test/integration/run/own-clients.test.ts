@@ -138,7 +138,7 @@ const DELIVERY = { event: 'said', id: '$.0.id', publish: { emit: ['say', { id: '
 
 test('publishers and the listener of the trial log in, join and use the namespace of the flow', async (t) => {
   const strayEvents: string[] = [];
-  const said: unknown[] = [];
+  const sentMessages: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.on('connection', (socket) => socket.onAny((event) => strayEvents.push(event)));
     const chat = io.of('/chat');
@@ -150,7 +150,7 @@ test('publishers and the listener of the trial log in, join and use the namespac
         socket.emit('ready');
       });
       socket.on('say', (message, answer: Answer) => {
-        said.push(message);
+        sentMessages.push(message);
         chat.to('lobby').emit('said', message);
         answer({ ok: true });
       });
@@ -171,7 +171,7 @@ test('publishers and the listener of the trial log in, join and use the namespac
     const onFailed = () => assert.fail('a publisher ended');
     await publishers.publish(() => {}, onFailed, signal);
     assert.deepEqual(strayEvents, []);
-    assert.ok(said.splice(0).length >= 2);
+    assert.ok(sentMessages.splice(0).length >= 2);
   }
 });
 
@@ -203,7 +203,7 @@ test('a publisher requests an acknowledgement as the option or the flow says, an
 });
 
 test('the trial uses a publisher of the listener’s room, and proves nothing if the flow separates them', async (t) => {
-  const said: unknown[] = [];
+  const sentMessages: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.of(/./).on('connection', (socket) => {
       socket.on('enter', async (room, answer: Answer) => {
@@ -211,7 +211,7 @@ test('the trial uses a publisher of the listener’s room, and proves nothing if
         answer('welcome');
       });
       socket.on('say', (message) => {
-        said.push(socket.nsp.name);
+        sentMessages.push(socket.nsp.name);
         const to = [...socket.rooms].filter((room) => room !== socket.id);
         socket.nsp.to(to).emit('said', { ...message, to: to[0] });
       });
@@ -228,13 +228,13 @@ test('the trial uses a publisher of the listener’s room, and proves nothing if
     const { clients, settings } = await clientsOf(t, url, { flow }, CSV, { delivery: option });
     const delivery = settings.delivery as NonNullable<Settings['delivery']>;
     const publish = { ...delivery.publish, hasRooms: option === inRooms };
-    const apart = await Publishers.connect(clients, publish as never, signal);
-    assert.equal(await tryDelivery(clients.nextReceiver(), delivery, apart, signal), undefined);
-    assert.deepEqual(said, [], 'carol’s publisher does not reach bob’s room');
-    apart.close();
+    const separatePublishers = await Publishers.connect(clients, publish as never, signal);
+    assert.equal(await tryDelivery(clients.nextReceiver(), delivery, separatePublishers, signal), undefined);
+    assert.deepEqual(sentMessages, [], 'carol’s publisher does not reach bob’s room');
+    separatePublishers.close();
     const all = await Publishers.connect(clients, { ...publish, users: 3 } as never, signal);
     assert.equal(await tryDelivery(clients.nextReceiver(), delivery, all, signal), undefined);
-    assert.ok(said.splice(0).length > 0);
+    assert.ok(sentMessages.splice(0).length > 0);
     all.close();
   }
 });

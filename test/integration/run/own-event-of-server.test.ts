@@ -20,7 +20,7 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
 
   for (const client of ['light', 'official'] as const) {
     it(`expects copies in the namespaces of each connection, and counts namespaces apart, with the ${client} client`, async (t) => {
-      const both = sendPeriodically(
+      const inBothNamespaces = sendPeriodically(
         (io, n) => {
           for (const name of ['/', '/chat']) io.of(name).emit('tick', n);
         },
@@ -29,8 +29,13 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
         },
       );
       const namespaces = [['/'], ['/chat'], ['/', '/chat'], ['/other']];
-      const brings = (index: number) => ({ namespaces: namespaces[index % 4] as string[] });
-      const { delivery } = await assertOwn(t, both, { ...RUN, client, connections: 20, brings });
+      const settingsOf = (index: number) => ({ namespaces: namespaces[index % 4] as string[] });
+      const { delivery } = await assertOwn(t, inBothNamespaces, {
+        ...RUN,
+        client,
+        connections: 20,
+        brings: settingsOf,
+      });
       assert.deepEqual([delivery.received, delivery.duplicates, delivery.notMember], [delivery.expected, 0, 0]);
       assert.ok(delivery.batches.every(({ expected, room }) => expected === 10 && room === null));
     });

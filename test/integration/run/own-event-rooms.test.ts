@@ -94,9 +94,12 @@ describe('delivery to rooms', { concurrency: 4 }, () => {
       ...{ event: 'said', id: '$.0.id', audience: { event: '$.0.for', client: 'user' } },
       publish: { emit: ['say', { to: '$room', id: '$id' }], every: 0.05, count: 10 },
     };
-    const brings = (index: number) => ({ overrides: { auth: { user: `user-${index}` } }, rooms: [`user-${index}`] });
+    const settingsOf = (index: number) => ({
+      overrides: { auth: { user: `user-${index}` } },
+      rooms: [`user-${index}`],
+    });
     const expected = { delivery: { expected: 10, received: 10 } };
-    const run = await assertOwn(t, server, { delivery, brings, connections: 10, processes: 2 }, expected);
+    const run = await assertOwn(t, server, { delivery, brings: settingsOf, connections: 10, processes: 2 }, expected);
     assert.equal(new Set(run.delivery.batches.map(({ room }) => room)).size, 10);
   });
 
@@ -159,7 +162,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
   const docOf = (index: number) => (index % 4 === 3 ? 'spare' : 'doc');
   const ofEach = (index: number) => ({ namespaces: OF_EACH[index % 4] as string[] });
   const byEvent = { joins: (index: number) => [[{ doc: docOf(index) }]], brings: ofEach };
-  const brings = (index: number) => ({
+  const settingsOf = (index: number) => ({
     ...ofEach(index),
     rooms: [docOf(index)],
     overrides: { auth: { doc: docOf(index) } },
@@ -183,7 +186,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
   }
 
   it('counts members by their variable', async (t) => {
-    const run = { delivery: { ...undeclared, ...audience('doc') }, ...twelve, brings };
+    const run = { delivery: { ...undeclared, ...audience('doc') }, ...twelve, brings: settingsOf };
     await assertOwn(
       t,
       tenants(() => 'ok'),

@@ -28,7 +28,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     });
 
     it(`counts only in the namespace of the flow, with the ${client} client`, async (t) => {
-      const both = (io: Server) => {
+      const toBothNamespaces = (io: Server) => {
         io.on('connection', () => {});
         io.of('/chat').on('connection', (socket) =>
           socket.on('say', (message) => {
@@ -37,7 +37,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
         );
       };
       const run = { delivery: SAID, client, trial: true, namespaces: ['/', '/chat'] };
-      await assertOwn(t, both, run, { delivery: ALL });
+      await assertOwn(t, toBothNamespaces, run, { delivery: ALL });
     });
   }
 
@@ -107,7 +107,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
   ];
   for (const [mismatch, answer, message, fix] of refusals) {
     it(`refuses ${mismatch}`, async (t) => {
-      const answers = onSay((io, said) => io.emit('said', answer(said)));
+      const answers = onSay((io, message) => io.emit('said', answer(message)));
       const refused = assertOwn(t, answers, { delivery: SAID, trial: true, connections: 1 });
       await assert.rejects(refused, { code: 'DELIVERY_UNMATCHED', message, fix });
     });

@@ -190,9 +190,9 @@ describe('the inspector of a process', linux, () => {
     assert.ok(Math.abs(bytes - 8e6) < 0.2e6, `${bytes} bytes`);
     await inspectors.startProfiles('heap');
     await inspectors.close();
-    const again = await inspect(keeper.pid);
-    t.after(() => again.close());
-    await assert.rejects(again.takeProfiles());
+    const reopened = await inspect(keeper.pid);
+    t.after(() => reopened.close());
+    await assert.rejects(reopened.takeProfiles());
   });
 
   it('ignores child processes that are other programs', async (t) => {

@@ -135,11 +135,11 @@ it('another busy program is reported with its CPU time, and the sum of all share
   const named = stealCores + (oursCores ?? 9) + (othersCores ?? 9) + (kernelCores ?? 9);
   assert.ok(Math.abs(busyCores - named) < 0.3 * cores, JSON.stringify(shares));
 
-  const ours = new MachineWatch(async () => [pid]);
-  const first = await ours.totals();
+  const ownWatch = new MachineWatch(async () => [pid]);
+  const first = await ownWatch.totals();
   const then = await used();
   await eventually('it has used enough again', async () => (await used()) - then > ENOUGH_US);
-  const last = await ours.totals();
+  const last = await ownWatch.totals();
   const own = first && last && sharesBetween(first, last);
   assert.ok(own && (own.oursCores ?? 0) > 0 && !own.programs.some(({ name }) => name === ODD), JSON.stringify(own));
 });

@@ -227,9 +227,9 @@ it('memory and CPU of a worker are the sum of its process tree', { skip }, async
     JSON.stringify({ workerPss, workerChildrenPss }),
   );
   const withoutChildren = new Sampler({ pids: () => ({ worker: [worker] }), connections: () => 0 });
-  const { bytes: alone } = await readAll(withoutChildren);
-  assert.equal(alone.workerChildrenPss, 0);
-  assert.ok((alone.workerPss ?? 0) < workerPss - KEPT / 2);
+  const { bytes: bytesWithoutChildren } = await readAll(withoutChildren);
+  assert.equal(bytesWithoutChildren.workerChildrenPss, 0);
+  assert.ok((bytesWithoutChildren.workerPss ?? 0) < workerPss - KEPT / 2);
 
   const { worker: beforeUs = 0 } = await sampler.cpu();
   process.kill(worker, 'SIGUSR2');

@@ -103,13 +103,13 @@ test('the control port serves /metrics and /healthz only', async (t) => {
   for (const name of [handshake, ...counted.map((series) => `capacity_${series}{worker="w0"}`)]) {
     assert.ok(metrics.includes(`\n${name} 1\n`), `${name} in ${metrics}`);
   }
-  for (const [name, least] of [
+  for (const [name, minimum] of [
     ['rss_bytes', 1e7],
     ['heap_used_bytes', 1e6],
     ['event_loop_delay_p99_seconds', 0],
   ] as const) {
     const [, value = 'none'] = new RegExp(`^capacity_${name}\\{worker="w0"\\} (\\S+)$`, 'm').exec(metrics) ?? [];
-    assert.ok(Number(value) >= least, `${name}: ${value}`);
+    assert.ok(Number(value) >= minimum, `${name}: ${value}`);
   }
   assert.deepEqual(await (await fetch(`${app.controlUrl}/healthz`)).json(), { status: 'ok', worker: 'w0' });
   assert.equal((await fetch(`${app.controlUrl}/`)).status, 404);

@@ -122,8 +122,8 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       await left;
       await app.close();
       await eventually('sockets and timers are closed', hasNothingOpen);
-      const again = await start(t, { CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
-      await again.close();
+      const secondApp = await start(t, { CAPACITY_PORT: `${app.port}`, CAPACITY_CONTROL_PORT: `${app.controlPort}` });
+      await secondApp.close();
     });
   });
 }

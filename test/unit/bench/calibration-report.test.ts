@@ -22,12 +22,15 @@ describe('the data of the calibration', () => {
   });
 
   it('report which section was measured on another machine', () => {
-    const again = merged({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
-    assert.equal(again.machine, whole.machine);
-    assert.match(again.sections[0]?.measured ?? '', /; on another machine: A, 8 cores, 4 GiB of memory, Linux 6$/);
-    assert.doesNotMatch(again.sections[1]?.measured ?? '', /another machine/);
-    const back = merged(machine, [section('One', '2026-03-03')], again);
-    assert.doesNotMatch(markdown(back), /another machine/);
+    const onSecondMachine = merged({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
+    assert.equal(onSecondMachine.machine, whole.machine);
+    assert.match(
+      onSecondMachine.sections[0]?.measured ?? '',
+      /; on another machine: A, 8 cores, 4 GiB of memory, Linux 6$/,
+    );
+    assert.doesNotMatch(onSecondMachine.sections[1]?.measured ?? '', /another machine/);
+    const onFirstMachine = merged(machine, [section('One', '2026-03-03')], onSecondMachine);
+    assert.doesNotMatch(markdown(onFirstMachine), /another machine/);
   });
 
   it('cannot be merged from two versions', () => {

@@ -18,10 +18,10 @@ const cells = (rounds: Record<string, GeneratorAndFloor>[], tls = false) =>
 test('compares each generator with the floor of its round, and the floor has all its measurements', () => {
   // From the second round on, the machine is half as fast.
   const [fast, slow, slower] = [measured(100, 5, 24), measured(200, 10, 24), measured(400, 20, 24)];
-  const [ours, theirs] = [pair(measured(300, 10, 4096), fast), pair(measured(800, 40, 8192), slow)];
+  const [ownPair, otherPair] = [pair(measured(300, 10, 4096), fast), pair(measured(800, 40, 8192), slow)];
   const [oursLater, theirsLater] = [pair(measured(600, 20, 5120), slow), pair(measured(1600, 80, 8192), slower)];
   const rounds = [
-    { [FLOOR]: pair(fast, fast), ours, theirs },
+    { [FLOOR]: pair(fast, fast), ours: ownPair, theirs: otherPair },
     { [FLOOR]: pair(slow, slow), ours: oursLater, theirs: theirsLater },
   ];
   assert.deepEqual(cells(rounds), [
@@ -33,10 +33,10 @@ test('compares each generator with the floor of its round, and the floor has all
 
 test('the interval of a multiple uses the spread between rounds of all generators, or its own if that is larger', () => {
   const floor = measured(100, 5, 24);
-  const round = (ours: number, theirs: number) => ({
+  const round = (ownUs: number, otherUs: number) => ({
     [FLOOR]: pair(floor, floor),
-    ours: pair(measured(ours, 5, 24), floor),
-    theirs: pair(measured(theirs, 5, 24), floor),
+    ours: pair(measured(ownUs, 5, 24), floor),
+    theirs: pair(measured(otherUs, 5, 24), floor),
   });
   const of = (variant: string, rounds: ReturnType<typeof round>[]) =>
     cells(rounds).find(([name]) => name === variant)?.[2];
@@ -49,8 +49,8 @@ test('the interval of a multiple uses the spread between rounds of all generator
 });
 
 test('the table has a cell for every column, even without a floor; over TLS the floor has memory to compare', () => {
-  const [alone] = cells([{ ours: pair(measured(300, 10, 4096)) }]);
-  assert.deepEqual(alone, ['ours', '300', '–', '10.00', '–', '4.0', '1.0']);
+  const [withoutFloor] = cells([{ ours: pair(measured(300, 10, 4096)) }]);
+  assert.deepEqual(withoutFloor, ['ours', '300', '–', '10.00', '–', '4.0', '1.0']);
   const [overTls] = cells([{ ours: pair(measured(300, 10, 20_480), measured(100, 5, 10_240)) }], true);
   assert.deepEqual(overTls?.slice(-3), ['20.0', '2.00', '1.0']);
 });

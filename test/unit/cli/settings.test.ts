@@ -40,11 +40,11 @@ const MISTAKES: [place: string, meant: string, changed: Changed][] = [
   ['config.ensure', '', { config: { plugins, ensure: { maxErrorRate: 0 } } }],
 ];
 
-for (const [place, meant, changed] of MISTAKES) {
+for (const [place, suggestion, changed] of MISTAKES) {
   it(`refuses ${JSON.stringify(changed)}`, () => {
     const isRefusal = ({ code, message }: Error & { code?: string }) =>
       code === 'CONFIG_INVALID' &&
-      message.split('\n').some((line) => line.startsWith(`  ${place}: `) && line.includes(meant));
+      message.split('\n').some((line) => line.startsWith(`  ${place}: `) && line.includes(suggestion));
     assert.throws(() => settingsOf(script(changed), {}), isRefusal);
   });
 }

@@ -105,8 +105,8 @@ it('the cost of TLS has each report beside the one without TLS', () => {
   const secure = report(5000, ({ run }) => {
     run.target = 'https://127.0.0.1:8443';
   });
-  const alone = { ...report(10_000), size: '10k-tls', differences: ['TLS'] };
-  const [, row] = cells(tls([report(5000), { ...secure, size: '5k-tls' }, alone, report(32_000)]).table);
+  const withoutPair = { ...report(10_000), size: '10k-tls', differences: ['TLS'] };
+  const [, row] = cells(tls([report(5000), { ...secure, size: '5k-tls' }, withoutPair, report(32_000)]).table);
   assert.deepEqual(row, ['TLS', 'off', 'on']);
 });
 

@@ -32,13 +32,13 @@ describe('load', () => {
     loadOf({ ...config, engines: { 'socketio-capacity': options } });
 
   it('counts the TCP connections that each connection holds, and its connections in TIME_WAIT', () => {
-    const both = { transports: ['polling', 'websocket'] };
+    const bothTransports = { transports: ['polling', 'websocket'] };
     for (const [options, sockets, socketsLeft] of [
       [{}, 1, 0],
-      [both, 1, 2],
+      [bothTransports, 1, 2],
       [{ transports: ['polling'] }, 2, 0],
       // The official client's requests ask the server to close their connections.
-      [{ ...both, client: 'official' }, 1, 0],
+      [{ ...bothTransports, client: 'official' }, 1, 0],
     ] as const) {
       assert.partialDeepStrictEqual(optionsOf(options), { sockets, socketsLeft });
     }

@@ -5,7 +5,7 @@ import { findWarnings } from '../../../plugin/doctor/warnings.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
 const raises = (...args: Parameters<typeof situation>) => findWarnings(situation(...args)).map(({ raise }) => raise);
-const beside = ', or a longer CAPACITY_PING_INTERVAL_MS';
+const pingAlternative = ', or a longer CAPACITY_PING_INTERVAL_MS';
 const large = { connections: 252_000, ratePerSec: 525, broadcasts: null };
 const rarePings = { ping: { intervalMs: 120_000, timeoutMs: 20_000 } };
 const waiting = { ...large, broadcasts: { bytes: 1000, intervalSeconds: 45 } };
@@ -25,8 +25,12 @@ const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise:
   ['no warning at 32,000 and 500/s', {}],
   ['no warning at 100,000 and 800/s', { load: hundredThousand }],
   ['a rate beyond the cores', { load: { ...fast, connections: 10_000 } }, 'RATE=1330, or 4 cores'],
-  ['a rate beyond the cores, with many connections to ping', { load: fast }, `RATE=1223, or 4 cores${beside}`],
-  ['a rate beyond the cores, with very many connections to ping', { load: large }, `RATE=155, or 3 cores${beside}`],
+  ['a rate beyond the cores, with many connections to ping', { load: fast }, `RATE=1223, or 4 cores${pingAlternative}`],
+  [
+    'a rate beyond the cores, with very many connections to ping',
+    { load: large },
+    `RATE=155, or 3 cores${pingAlternative}`,
+  ],
   ['no warning with rare pings', { load: large, deployment: rarePings }],
   ['broadcasts faster than deliveries', { load: often }, 'config.plugins.socketio-capacity.broadcasts.interval: 1'],
   ['a generator that waits for a core', { load: waiting, deployment: rarePings, machine: buffers }, PRIORITY],

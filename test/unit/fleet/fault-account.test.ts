@@ -58,8 +58,8 @@ test('each connection has one outcome, however often it drops', () => {
   bench.table.delete(5);
   bench.returns.counts.recovered = 3;
   const { drops, attempts, returns, ...counts } = bench.account.read();
-  const notBack = { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 };
-  const fates = { connections: 8, stayed: 1, dropped: 7, back: 2, recovered: 1, notBack };
+  const notBackCounts = { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 };
+  const fates = { connections: 8, stayed: 1, dropped: 7, back: 2, recovered: 1, notBack: notBackCounts };
   assert.partialDeepStrictEqual(counts, { ...fates, failedAttempts: { http_502: 1 } });
   const total = ({ counts }: typeof drops) => counts.reduce((sum, count) => sum + count, 0);
   assertEach([drops, attempts, returns], total, [8, 3, 3]);

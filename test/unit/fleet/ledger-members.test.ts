@@ -47,9 +47,12 @@ test('a restored session was a member all the time, and the reason for a missing
   for (const slot of [0, 1]) ledger.receive(slot, 2, 2900);
   for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 3200);
-  const meanwhile = ledger.freeze(order(2, 2100));
-  assert.deepEqual([meanwhile.expected, meanwhile.received, meanwhile.missed, meanwhile.resent], [3, 2, 3, 2]);
-  assert.deepEqual([meanwhile.lostConnected, meanwhile.lostDisconnected, meanwhile.firstUs], [0, 1, 800]);
+  const duringAbsence = ledger.freeze(order(2, 2100));
+  assert.deepEqual(
+    [duringAbsence.expected, duringAbsence.received, duringAbsence.missed, duringAbsence.resent],
+    [3, 2, 3, 2],
+  );
+  assert.deepEqual([duringAbsence.lostConnected, duringAbsence.lostDisconnected, duringAbsence.firstUs], [0, 1, 800]);
   const after = ledger.freeze(order(3, 3100));
   assert.deepEqual([after.expected, after.received, after.missed, after.resent], [3, 3, 0, 0]);
   const before = ledger.freeze(order(1, 1900));

@@ -62,8 +62,8 @@ test('attempts follow each other with growing delays, until the last failure', a
     assert.equal(bench.clients.length, clients);
     if (afterMs < 60_000) bench.fail();
   }
-  const gone = { ...RETURNED, namespace: undefined, lostBy: 'transport close', retries: 2, why: 'no' };
-  assert.deepEqual(bench.news('returned'), [gone]);
+  const lostReport = { ...RETURNED, namespace: undefined, lostBy: 'transport close', retries: 2, why: 'no' };
+  assert.deepEqual(bench.news('returned'), [lostReport]);
   assert.partialDeepStrictEqual(bench.counts(), { dropped: 1, gaveUp: 1, retries: 2 });
   bench.run({ op: 'close', id: 1, requestId: 9 });
   bench.leave();

@@ -77,9 +77,9 @@ describe('the line of another clock', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 11, 12]) line.add(reading(seconds, 0, 50));
     assertEach([3, 11, 20], (seconds) => line.worstAt(seconds * SECOND), [50 + 1000, 50, 50 + 4500]);
-    const ours = new ClockLine(true);
-    ours.add({ atUs: SECOND, offsetUs: 0, uncertaintyUs: 40 });
-    assert.equal(ours.worstAt(9 * SECOND), 0);
+    const ownLine = new ClockLine(true);
+    ownLine.add({ atUs: SECOND, offsetUs: 0, uncertaintyUs: 40 });
+    assert.equal(ownLine.worstAt(9 * SECOND), 0);
   });
 
   it('is less certain by the amount that it bends', () => {

@@ -25,9 +25,9 @@ const WIDE = { color: false, width: 1000 };
 const textOf = (comparison: Comparison) => renderConsole(comparisonDocument(comparison), WIDE);
 
 describe('the headline', () => {
-  const side = (valid: number, spoilt: number, missing = 0): RunSet => {
+  const side = (validRuns: number, invalidRuns: number, missing = 0): RunSet => {
     const runs = (count: number) => setOf(...Array.from({ length: count }, () => run()));
-    return { ...setOf(...runs(valid).results, ...invalid(runs(spoilt)).results), lost: missing };
+    return { ...setOf(...runs(validRuns).results, ...invalid(runs(invalidRuns)).results), lost: missing };
   };
   const repeated = (result: Result) => setOf(result, result, result);
   /** Runs that failed without a figure that shows the failure. */

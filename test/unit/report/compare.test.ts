@@ -201,9 +201,9 @@ describe('the interval of a difference', () => {
       assert.equal(difference?.noise, 'repeats');
       return (difference.high ?? 0) - (difference.low ?? 0);
     };
-    const [sure, unsure] = [slopeRun(10_000, 10), slopeRun(10_000, 1000)];
-    assert.ok(width(unsure, slopes, WORKER) > 2 * width(sure, slopes, WORKER));
-    assert.ok(width(slopes, unsure, WORKER) > 2 * width(slopes, sure, WORKER));
+    const [narrow, wideSlope] = [slopeRun(10_000, 10), slopeRun(10_000, 1000)];
+    assert.ok(width(wideSlope, slopes, WORKER) > 2 * width(narrow, slopes, WORKER));
+    assert.ok(width(slopes, wideSlope, WORKER) > 2 * width(slopes, narrow, WORKER));
     const repeats = latencies(49, 50, 51);
     assert.equal(width(latencyOfOne(50), repeats, ONE_WAY), width(latencies(50), repeats, ONE_WAY));
   });

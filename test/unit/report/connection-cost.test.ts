@@ -145,8 +145,8 @@ describe('the cost of a connection', () => {
     const narrow = own(200, 200);
     assert.deepEqual(columns(narrow.parts, 'title', 'bytes'), { title: ['workers', 'kernel'], bytes: [16_000, 6000] });
     assert.equal(narrow.isAtLeast, false);
-    const both = own(12_000, 20_000);
-    assert.ok((both.high95 ?? 0) > 40_000 && both.without.length === 0);
+    const withKernelPart = own(12_000, 20_000);
+    assert.ok((withKernelPart.high95 ?? 0) > 40_000 && withKernelPart.without.length === 0);
     const bound = own(24_000, 200);
     assert.deepEqual(bound.without, [{ title: 'kernel', doubt: 'noisy' }]);
     assert.match(costText(bound, true), /: at least 15\.6 KB .*kernel not known/);

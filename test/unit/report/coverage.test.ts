@@ -47,9 +47,9 @@ describe('the interval of a slope', () => {
   }
 
   it('shrinks with more plateaus, and with more readings if these show the noise', () => {
-    const [plateaus, again, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
+    const [plateaus, samePlateaus, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
     assert.ok((plateaus as number) < 0.8, `${plateaus}`);
-    assert.ok((again as number) < 0.85, `${again}`);
+    assert.ok((samePlateaus as number) < 0.85, `${samePlateaus}`);
     assert.ok((readings as number) < 0.65, `${readings}`);
   });
 });
@@ -65,9 +65,9 @@ describe('pooled noise', () => {
       assert.ok(a && b);
       const noise = pooledNoise([a, b, ...others]);
       assert.ok(noise);
-      const apart = levelsApart(a, b, [noise], [noise]);
-      assert.ok(apart);
-      const { low, high } = intervalOf(apart.estimate, 0.95);
+      const difference = levelsApart(a, b, [noise], [noise]);
+      assert.ok(difference);
+      const { low, high } = intervalOf(difference.estimate, 0.95);
       if (low > 20 || high < 20) missed++;
     }
     assert.ok(missed > 0 && missed <= 0.05 * studies, `${missed} of ${studies}`);

@@ -134,7 +134,7 @@ const lossesInRooms =
       const received = batch.expected - (rooms.includes(index % 4) ? 3 : 0);
       Object.assign(batch, { room: `chat:${index % 4}`, received });
     });
-const beside =
+const unmeasuredMemory =
   (...kilobytes: number[]): Change =>
   ({ memory }) => {
     const parts = (['shared', 'programs', 'kernel'] as const).map((part, index) => {
@@ -262,8 +262,8 @@ const CASES: Record<string, Change | Result> = {
   'the first broadcast is slow': slowFirst,
   'other workers are slow to reach': set('latency', { crossWorkerMs: { ...summaryOf(30_000, 211), min: 190 } }),
   'two slopes are in doubt': doubtedSlopes,
-  'little memory lies beside the layers': beside(0.5, 1000, 2),
-  'much memory may lie beside the layers': beside(900, 1000, 2000),
+  'little memory lies beside the layers': unmeasuredMemory(0.5, 1000, 2),
+  'much memory may lie beside the layers': unmeasuredMemory(900, 1000, 2000),
   'clients upgrade from polling': upgraded,
   'clients get compression': set('connections', { compression: { asked: true, granted: 4000, byServer: true } }),
   'the server compresses, and clients do not ask': set('connections', {

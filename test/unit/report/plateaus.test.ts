@@ -32,16 +32,16 @@ function near(actual: number | null | undefined, expected: number): void {
 /** Values of generalized least squares with the inverted covariance matrix of the differences. */
 it('weights steps by their length, also steps of zero, and includes other influences on the figure', () => {
   const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
-  const besides = [0, 5, 9, 16, 20, 31, 36, 44, 50];
-  const alone = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));
-  const both = alone.map((point, index) => ({ ...point, beside: besides[index] as number }));
+  const influences = [0, 5, 9, 16, 20, 31, 36, 44, 50];
+  const withoutInfluence = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));
+  const withInfluence = withoutInfluence.map((point, index) => ({ ...point, beside: influences[index] as number }));
   for (const [points, independent, staying, logDeterminant, information, slope, squares] of [
-    [alone, 1, 0.3, 4.7354947926170885, 1749.4122400807112, 1.019355648205377, 69.13006582362277],
-    [alone, 0, 1, -1.4916548767777167, 800, 0.93875, 596.8854166666656],
-    [alone, 1, 0, 2.197224577336219, 6205.555555555557, 1.0152641002685765, 90.40303939122532],
-    [both, 1, 0.3, 11.309288381022, 89.60406824902968, 0.5816715634969026, 47.534247327078944],
-    [both, 0, 1, 5.620440463183161, 359.4022332605166, 0.6359969174849575, 67.14773660995064],
-    [both, 1, 0, 10.024554080515571, 98.23137237530005, 0.5448471797878393, 68.31557943156083],
+    [withoutInfluence, 1, 0.3, 4.7354947926170885, 1749.4122400807112, 1.019355648205377, 69.13006582362277],
+    [withoutInfluence, 0, 1, -1.4916548767777167, 800, 0.93875, 596.8854166666656],
+    [withoutInfluence, 1, 0, 2.197224577336219, 6205.555555555557, 1.0152641002685765, 90.40303939122532],
+    [withInfluence, 1, 0.3, 11.309288381022, 89.60406824902968, 0.5816715634969026, 47.534247327078944],
+    [withInfluence, 0, 1, 5.620440463183161, 359.4022332605166, 0.6359969174849575, 67.14773660995064],
+    [withInfluence, 1, 0, 10.024554080515571, 98.23137237530005, 0.5448471797878393, 68.31557943156083],
   ] as const) {
     const fit = fitGiven(points, independent, staying);
     near(fit.logDeterminant, logDeterminant);
@@ -83,8 +83,8 @@ describe('the interval of a slope', () => {
       { x: 10, y: 2 },
     ];
     assert.deepEqual(fitPlateaus(two), fitLine(two));
-    const beside = [0, 1, 3].map((x, index) => ({ x, y: x + (index % 2), beside: index }));
-    assert.equal(fitPlateaus(beside), null, 'three points tell nothing of three unknowns');
+    const withIndexInfluence = [0, 1, 3].map((x, index) => ({ x, y: x + (index % 2), beside: index }));
+    assert.equal(fitPlateaus(withIndexInfluence), null, 'three points tell nothing of three unknowns');
     assert.equal(fitPlateaus([]), null);
     const inStep = UNEVEN.map((x, index) => ({ x, y: x + (index % 2), beside: 3 * x }));
     assert.equal(fitPlateaus(inStep), null, 'nothing tells the two apart');

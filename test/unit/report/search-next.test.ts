@@ -19,9 +19,9 @@ interface Simulated {
 }
 
 /** Searches until the end, or for at most `most` runs. */
-function search({ deployment, rules, snap = whole, ceiling = NO_CEILING, before = [] }: Simulated, most = 100) {
+function search({ deployment, rules, snap = whole, ceiling = NO_CEILING, before = [] }: Simulated, maxRuns = 100) {
   const runs = [...before];
-  for (let fresh = 0; fresh < most; fresh++) {
+  for (let fresh = 0; fresh < maxRuns; fresh++) {
     const step = nextStep(runs, fresh, { ...RULES, ...rules }, snap, ceiling);
     if ('end' in step) return { ...step, ...foundIn(runs) };
     const outcome = deployment(step.level, runs.filter(({ level }) => level === step.level).length, runs);
@@ -111,15 +111,15 @@ describe('a search', () => {
       before: stopped.runs,
     });
     assert.equal(disturbed.end, 'found', 'each start has two attempts');
-    const again = search({ deployment: () => assert.fail('it is finished'), before: resumed.runs });
-    assert.deepEqual([again.end, again.held], ['found', resumed.held]);
+    const finished = search({ deployment: () => assert.fail('it is finished'), before: resumed.runs });
+    assert.deepEqual([finished.end, finished.held], ['found', resumed.held]);
   });
 
   it('continues after an interruption at any point', () => {
     const deployment = breaksAbove(41_000);
     const whole = search({ deployment });
-    for (let most = 0; most < whole.runs.length; most++) {
-      const part = search({ deployment }, most);
+    for (let maxRuns = 0; maxRuns < whole.runs.length; maxRuns++) {
+      const part = search({ deployment }, maxRuns);
       assert.deepEqual(search({ deployment, before: part.runs }).levels, whole.levels);
     }
   });
@@ -133,8 +133,8 @@ describe('a search', () => {
     // Just above the held level, an estimate is not worth a run.
     assert.equal(search({ deployment: () => 'holds', ceiling: 4100 }).held, 4000);
     assert.deepEqual(search({ deployment: () => 'holds', ceiling: 600 }).levels, [600, 600, 600]);
-    const least = search({ deployment: () => 'holds', ceiling: 600, snap: (level) => Math.max(700, level) });
-    assert.deepEqual([least.end, least.levels], ['doctor', []]);
+    const minimal = search({ deployment: () => 'holds', ceiling: 600, snap: (level) => Math.max(700, level) });
+    assert.deepEqual([minimal.end, minimal.levels], ['doctor', []]);
   });
 
   it('ends if there is no level in between, or none above', () => {
@@ -180,8 +180,8 @@ describe('a search', () => {
     const recovering = search({
       deployment: (level, _, runs) => {
         const broken = runs.findLastIndex((run) => run.level > 1500 && run.outcome === 'breaks');
-        const ill = broken >= 0 && runs.length - broken <= 2 && restAfter(runs, 30) < 120;
-        return level > 1500 || ill ? 'breaks' : 'holds';
+        const isRecovering = broken >= 0 && runs.length - broken <= 2 && restAfter(runs, 30) < 120;
+        return level > 1500 || isRecovering ? 'breaks' : 'holds';
       },
     });
     assert.equal(recovering.end, 'found');

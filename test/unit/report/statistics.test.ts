@@ -125,18 +125,18 @@ describe('meansApart', () => {
     // Variances 4 and 16 of 3 and 4 runs: 4/3 and 4. √(5.333) = 2.309; 5.333² ÷ (1.333²/2 + 4²/3) = 28.444 ÷ 6.222 = 4.571
     const a = spread(10, 12, 14);
     const b = { ...spread(20), runs: 4, deviation: 4 };
-    const apart = meansApart(a, b);
-    near(apart?.value, 8);
-    near(apart?.error, 2.309);
-    near(apart?.degrees, 4.571);
+    const estimate = meansApart(a, b);
+    near(estimate?.value, 8);
+    near(estimate?.error, 2.309);
+    near(estimate?.degrees, 4.571);
   });
 
   it('gives a single run the spread of the repeats on the other side', () => {
     // 2 × √(1/3 + 1) = 2.309, with the repeats' 2 degrees
-    const apart = meansApart(spread(10, 12, 14), spread(20));
-    near(apart?.value, 8);
-    near(apart?.error, 2.309);
-    assert.equal(apart?.degrees, 2);
+    const estimate = meansApart(spread(10, 12, 14), spread(20));
+    near(estimate?.value, 8);
+    near(estimate?.error, 2.309);
+    assert.equal(estimate?.degrees, 2);
     assert.equal(meansApart(spread(20), spread(10, 12, 14))?.degrees, 2);
   });
 
@@ -151,9 +151,9 @@ describe('meansApart', () => {
   });
 
   it('is exact for repeats that never differ', () => {
-    const apart = meansApart(spread(0, 0, 0), spread(5, 5, 5));
-    assert.ok(apart);
-    assert.deepEqual(intervalOf(apart, 0.95), { low: 5, high: 5 });
+    const estimate = meansApart(spread(0, 0, 0), spread(5, 5, 5));
+    assert.ok(estimate);
+    assert.deepEqual(intervalOf(estimate, 0.95), { low: 5, high: 5 });
   });
 });
 
@@ -172,9 +172,13 @@ describe('pooled noise', () => {
       { share: 0.1, degrees: 8 },
     ];
     // 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581
-    const apart = levelsApart(spread(10, 10), spread(20, 20), noises, noises);
-    near(apart?.estimate.error, 1.581);
-    assert.deepEqual([apart?.estimate.value, apart?.estimate.degrees], [10, 8], 'both share the runs of a level');
+    const difference = levelsApart(spread(10, 10), spread(20, 20), noises, noises);
+    near(difference?.estimate.error, 1.581);
+    assert.deepEqual(
+      [difference?.estimate.value, difference?.estimate.degrees],
+      [10, 8],
+      'both share the runs of a level',
+    );
     // 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236
     near(levelsApart(spread(10), spread(18, 22), noises, noises)?.estimate.error, 2.236);
     const own = levelsApart(spread(9, 10, 11, 10), spread(20, 20, 21, 19), noises, noises);

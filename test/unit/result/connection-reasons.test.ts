@@ -9,9 +9,9 @@ import { plannedFault } from '../../helpers/planned-fault.ts';
 import { generatorHost, perfectResult } from '../../helpers/results.ts';
 import { fleetProcesses } from '../../helpers/verdict.ts';
 
-const gone = { 'ping timeout': 6, 'transport close': 300 };
+const closedByReason = { 'ping timeout': 6, 'transport close': 300 };
 const lostWhileIdle: Changes = {
-  accounts: { alive: 294, ended: gone },
+  accounts: { alive: 294, ended: closedByReason },
 };
 const idleAnd = (result: Changes['result']): Changes => ({ ...lostWhileIdle, result });
 const namespaces: Changes = { failures: { disconnected_io_server_disconnect: 75 } };
@@ -24,10 +24,10 @@ const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } a
 describe('lost connections', () => {
   const samples = [0, 600, 598, 310, 294, 0].map((connections, t) => ({ t, connections }));
   const stages = Object.entries({ ramp: 0, hold: 3, disconnect: 4.5 }).map(([name, t]) => ({ name, t }));
-  /** @param notBack dropped connections that did not return, by cause */
-  const faulty = (notBack: Record<string, number>, back: number) => {
-    const curve = [{ ms: 100, connected: 500 + back, attempts: 0, returns: 0 }];
-    return idleAnd({ fault: plannedFault({ notBack, back, curve }) });
+  /** @param notReturned dropped connections that did not return, by cause */
+  const faulty = (notReturned: Record<string, number>, returned: number) => {
+    const curve = [{ ms: 100, connected: 500 + returned, attempts: 0, returns: 0 }];
+    return idleAnd({ fault: plannedFault({ notBack: notReturned, back: returned, curve }) });
   };
   const closing = { 'io client disconnect': 7 };
   const stopped: Changes = {
@@ -242,7 +242,7 @@ describe('lost connections', () => {
 
   describe('an expired login', () => {
     const ended = { alive: 0, ended: { 'io server disconnect': 600 } };
-    const said = (event: string, text: string): Changes => ({
+    const reconnectFailed = (event: string, text: string): Changes => ({
       accounts: ended,
       snapshot: { ends: [endKind({ reason: 'io server disconnect', event, text, count: 600 })] },
     });
@@ -252,11 +252,11 @@ describe('lost connections', () => {
       snapshot: { failureExamples: { disconnected_transport_close: example } },
     };
     const cases: [Changes, isExpired: boolean][] = [
-      [said('auth_error', '{"message":"jwt expired"}'), true],
-      [said('token_expired', ''), true],
+      [reconnectFailed('auth_error', '{"message":"jwt expired"}'), true],
+      [reconnectFailed('token_expired', ''), true],
       [refused, true],
-      [said('kick', '"the offer has expired"'), false],
-      [said('kick', '"idle"'), false],
+      [reconnectFailed('kick', '"the offer has expired"'), false],
+      [reconnectFailed('kick', '"idle"'), false],
     ];
     for (const [index, [changes, isExpired]] of cases.entries()) {
       it(`case ${index + 1} ${isExpired ? 'suggests' : 'does not suggest'} to renew the login`, () => {
@@ -281,7 +281,7 @@ describe('lost connections', () => {
       const { asked, notOpened, opened, held, lost, closed, failed } = run(changes).connections;
       return [asked, notOpened, opened, held, lost, closed, failed];
     };
-    assert.deepEqual(figuresOf(lostWhileIdle), [600, {}, 600, 294, gone, 0, 0]);
+    assert.deepEqual(figuresOf(lostWhileIdle), [600, {}, 600, 294, closedByReason, 0, 0]);
     assert.deepEqual(figuresOf(namespaces), [600, {}, 600, 600, {}, 0, 75]);
     assert.deepEqual(figuresOf(closed), [600, {}, 600, null, {}, 600, 0]);
     assert.deepEqual(figuresOf({ accounts: { asked: 612, pending: 2, alive: 600, failed: { http_502: 10 } } }), [
@@ -293,11 +293,11 @@ describe('lost connections', () => {
 describe('reconnecting connections', () => {
   const awayUs = encoded([...Array<number>(300).fill(1_000_000), ...Array<number>(5).fill(4_000_000)]);
   const returns = { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0, retries: 12, awayUs };
-  const back: Changes = { accounts: { returned: 305 }, snapshot: { returns } };
-  const someAway = { ...back, accounts: { alive: 595, ended: { 'transport close': 5 }, returned: 305 } };
-  const otherCount = { ...back, accounts: { returned: 304 } };
-  const withoutFate = { ...back, snapshot: { returns: { ...returns, gaveUp: 4 } } };
-  const faulty = (planned: number) => ({ ...back, result: { fault: plannedFault({ returns: planned }) } });
+  const reconnects: Changes = { accounts: { returned: 305 }, snapshot: { returns } };
+  const someAway = { ...reconnects, accounts: { alive: 595, ended: { 'transport close': 5 }, returned: 305 } };
+  const otherCount = { ...reconnects, accounts: { returned: 304 } };
+  const withoutFate = { ...reconnects, snapshot: { returns: { ...returns, gaveUp: 4 } } };
+  const faulty = (planned: number) => ({ ...reconnects, result: { fault: plannedFault({ returns: planned }) } });
   const DROPPED: [string] = ['CONNECTIONS_DROPPED'];
 
   testRuns([
@@ -308,13 +308,13 @@ describe('reconnecting connections', () => {
     ],
     ['more reconnects than the planned fault dropped', faulty(300), [...DROPPED, '5 times']],
     ['the number of reconnects that the planned fault caused', faulty(305)],
-    ['the number of reconnects that the engine counts', back, DROPPED],
+    ['the number of reconnects that the engine counts', reconnects, DROPPED],
     ['fewer reconnects than the engine counts', otherCount, ['ACCOUNTS_MISMATCH', 304, 305], DROPPED],
     ['one dropped connection without an outcome', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
   ]);
 
   it('are not counted as new connections', () => {
-    const { reconnection, opened } = run(back).connections;
+    const { reconnection, opened } = run(reconnects).connections;
     const { awayMs, ...counts } = reconnection ?? {};
     assert.deepEqual(counts, { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0 });
     assert.deepEqual([awayMs?.count, opened], [305, 600]);

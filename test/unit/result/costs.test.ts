@@ -115,12 +115,14 @@ describe('memory in service', () => {
   });
 
   it('is a curve only if it bends by more than the garbage of a process', () => {
-    const doubtOf = (most: number) => {
+    const doubtOf = (maxConnections: number) => {
       const plateaus = [0, 0.25, 0.5, 0.75, 1].map((share) => ({
-        ...{ connections: share * most, layers: { workerPss: 100 * MB + share * most * 10_240 } },
-        inService: { workerPss: 100 * MB + most * 50_000 * (2 * share - share ** 2) + share * most * 10_240 },
+        ...{ connections: share * maxConnections, layers: { workerPss: 100 * MB + share * maxConnections * 10_240 } },
+        inService: {
+          workerPss: 100 * MB + maxConnections * 50_000 * (2 * share - share ** 2) + share * maxConnections * 10_240,
+        },
       }));
-      const measured = measurements({ plateaus, stages: [], peakConnections: most });
+      const measured = measurements({ plateaus, stages: [], peakConnections: maxConnections });
       return memoryFigures(measured, { layers: LAYERS, samples: [] }).inService?.perConnectionBytes.workerPss?.doubt;
     };
     assert.deepEqual([40, 40_000].map(doubtOf), [undefined, 'curved']);

@@ -39,16 +39,16 @@ function readings(normal: () => number, server: Server, waves: [number, number][
     readingMb,
     stayingMb,
   } = server;
-  let [gone, t, stayed] = [0, 0, 0];
+  let [closed, t, stayed] = [0, 0, 0];
   const fragments = 1 + (Math.floor(Math.abs(normal()) * 1000) % (waves.length - 1));
   return waves.map(([size, seconds], index) => {
-    gone += size;
+    closed += size;
     t += seconds;
     stayed += stayingMb * normal() + (index === fragments ? fragmentedMb : 0);
     const cached = cacheMb * Math.min(1, (index + 1) / 3);
     const bytes =
-      2e8 + perConnection * gone + perSecond * t + lateBytes * size + (cached + stayed + readingMb * normal()) * MB;
-    return { t, gone, bytes };
+      2e8 + perConnection * closed + perSecond * t + lateBytes * size + (cached + stayed + readingMb * normal()) * MB;
+    return { t, gone: closed, bytes };
   });
 }
 
@@ -153,9 +153,9 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     const after = (size: number, collected: boolean) => {
       const readings = new BoundedSeries<MomentReading>(100, (older) => older);
       for (let wave = 1; wave <= 6; wave++) {
-        const gone = wave * size;
-        const layers = { workerRss: 9e7 + gone * 18_600, redisPss: 5e6 + gone * 4200 };
-        readings.add({ t: wave * 15, connections: 0, gone, layers, counts: {} });
+        const closed = wave * size;
+        const layers = { workerRss: 9e7 + closed * 18_600, redisPss: 5e6 + closed * 4200 };
+        readings.add({ t: wave * 15, connections: 0, gone: closed, layers, counts: {} });
       }
       const overTime = { kind: 'waves' as const, collected, peaks: [], readings };
       return overTimeFigures({ overTime: overTime as never, uncollected: [] })?.drift ?? {};
@@ -169,15 +169,15 @@ describe('a leak is ruled out only with a bound below the cost of one connection
 
   /** Six waves of `size`; each connection takes `costBytes` of the heap, which moves by 30 KB after the waves. */
   function figuresOf(size: number, costBytes: number, inspectors?: Measurements['inspectors']) {
-    const gone = (wave: number) => size * (wave + 1);
+    const closedAfter = (wave: number) => size * (wave + 1);
     const moments = Array.from({ length: 6 }, (_, wave) => ({
       peak: { t: wave * 60, connections: size, gone: size * wave, layers: { workerHeapUsed: 2e7 + size * costBytes } },
       left: {
-        ...{ t: wave * 60 + 30, connections: 0, gone: gone(wave) },
+        ...{ t: wave * 60 + 30, connections: 0, gone: closedAfter(wave) },
         layers: {
           workerHeapUsed: 2e7 + (wave % 2) * 30_000,
-          workerRss: 8e7 + 50_000 * gone(wave),
-          redisUsedMemory: 1e6 + 5000 * gone(wave),
+          workerRss: 8e7 + 50_000 * closedAfter(wave),
+          redisUsedMemory: 1e6 + 5000 * closedAfter(wave),
         },
       },
     }));
@@ -219,8 +219,8 @@ describe('leak, bound and interval', () => {
   it('agree for any readings', () => {
     const normal = normals(7);
     for (let run = 0; run < 400; run++) {
-      const [perConnection, perSecond, readingMb, stayingMb] = [3000, 50_000, 0.5, 0.5].map((most) =>
-        Math.max(0, most * normal()),
+      const [perConnection, perSecond, readingMb, stayingMb] = [3000, 50_000, 0.5, 0.5].map((maximum) =>
+        Math.max(0, maximum * normal()),
       ) as [number, number, number, number];
       const server = { perConnection, perSecond, readingMb, stayingMb };
       const found = driftOf(readings(normal, server, run % 2 ? UNEVEN : UNEVEN.slice(0, 4)), 'waves');

@@ -120,8 +120,8 @@ describe('a process of the server that ended', () => {
   });
 
   it('is reported with its replacements, and with its open files if it was near the limit', () => {
-    const again = { ...APP, pid: 9, atUs: 9_000_000, openFiles: 118, limit: 120 };
-    const [found] = judged([APP, again], { 'transport close': 100 }).findings;
+    const replacement = { ...APP, pid: 9, atUs: 9_000_000, openFiles: 118, limit: 120 };
+    const [found] = judged([APP, replacement], { 'transport close': 100 }).findings;
     assertNames(found?.message, ['process 7', 'at 4.2 s, then process 9 at 8.0 s with 100 connections in all']);
     assertNames(found?.message, ['process 9 had 118 of 120 open files']);
     assert.match(found?.fix ?? '', /ulimit -n/);

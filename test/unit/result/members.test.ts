@@ -36,7 +36,7 @@ function testCases(cases: Case[]): void {
 
 describe('a server that notices drops before the clients do', () => {
   const drop = { expected: 10, received: 6 };
-  const away = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
+  const reconnected = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
 
   testCases([
     ['excludes all that are lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
@@ -44,8 +44,8 @@ describe('a server that notices drops before the clients do', () => {
     ['lacks one that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
     ['excludes members that get the copy when they reconnect', [{ missed: 4, resent: 4, serverMembers: 6 }]],
     ['lacks one more than those', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
-    ['includes each that was away once, with or without its copy', [{ ...away, serverMembers: 6 }]],
-    ['lacks one of the members that were away', [{ ...away, serverMembers: 5 }], '1 of 1'],
+    ['includes each that was away once, with or without its copy', [{ ...reconnected, serverMembers: 6 }]],
+    ['lacks one of the members that were away', [{ ...reconnected, serverMembers: 5 }], '1 of 1'],
     ['lacks the joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
     ['lacks one more than the joins in flight', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
   ]);

@@ -95,7 +95,7 @@ describe("an event of the user's server", () => {
   const three = (make: (seq: number) => Partial<FrozenBroadcast>) => [1, 2, 3].map(make);
   const gotNothing = { receipts: { received: 0 }, broadcasts: [nothing, nothing] };
   const joined = { ...gotNothing, found: { join: 'open' } };
-  const beside = { idsBeside: '$.0.more' };
+  const idsAtOtherPath = { idsBeside: '$.0.more' };
   const ownIds = { ...gotNothing, found: { givesIds: false, published: 4 } };
   const ofOthers = { ...gotNothing, found: { seen: 0 }, receipts: { received: 5, neverOrdered: 5 } };
   const unexpected = { receipts: { received: 1 }, broadcasts: [{ ...nothing, unexpected: 1 }, nothing] };
@@ -122,12 +122,12 @@ describe("an event of the user's server", () => {
     ['too many for the ledgers', { found: { skipped: 3, seen: 5 } }, 'IDS_NOT_COUNTED', '3 of 5'],
     [
       'event with more ids at another path',
-      { found: { ...beside, published: 4 } },
+      { found: { ...idsAtOtherPath, published: 4 } },
       'IDS_NOT_COUNTED',
       '$.0.more',
       '2 of 4',
     ],
-    ['event with ids at another path, but all were found', { found: beside }],
+    ['event with ids at another path, but all were found', { found: idsAtOtherPath }],
     ['event with ids of its own, received by no connection', ownIds, 'DELIVERY_EVENT_MISSING'],
     ['partly missing', { found: { givesIds: false, published: 4 } }, 'BROADCASTS_NOT_SENT', '2 of 4'],
     ['more than were published', { found: { givesIds: false, published: 1 } }],
@@ -156,7 +156,7 @@ describe('the reason for an unknown figure is', () => {
   const own = newOwnEvent('said', '$.0', 'run', true);
   const { accounts } = snapshot();
   const refused = [snapshot({ accounts: { ...accounts, asked: 5, failed: { namespace_refused: 5 } } })];
-  const came = [snapshot({ accounts: { ...accounts, asked: 5, alive: 5 } })];
+  const snapshots = [snapshot({ accounts: { ...accounts, asked: 5, alive: 5 } })];
   const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
   it('the text of the server that refused the publisher', () => {
@@ -172,12 +172,15 @@ describe('the reason for an unknown figure is', () => {
   });
 
   it('that the run ended earlier', () => {
-    const { delivery, memory } = absentSections({ ...counted, ownEvent: own, snapshots: came, aborted }, hookConfig());
+    const { delivery, memory } = absentSections(
+      { ...counted, ownEvent: own, snapshots: snapshots, aborted },
+      hookConfig(),
+    );
     assert.deepEqual([delivery, memory], ['the run ended before the broadcasts', undefined]);
   });
 
   it('that no option asked for it', () => {
-    const { delivery } = absentSections({ ...counted, snapshots: came }, hookConfig());
+    const { delivery } = absentSections({ ...counted, snapshots: snapshots }, hookConfig());
     assert.match(delivery ?? '', /option `delivery`/);
   });
 });

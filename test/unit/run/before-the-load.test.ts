@@ -64,12 +64,16 @@ describe('the warm-up', () => {
   });
 
   it('uses virtual users if the server refuses bare clients', async (t) => {
-    let came = 0;
+    let arrived = 0;
     const { run } = await prepared(t, WARM_UP, ({ context }) => {
       const connection = { ...context.config.connection, url: 'http://127.0.0.1:1' };
-      context.clients = { ...context.clients, areUsers: true, nextTemporary: () => ({ connection, number: came++ }) };
+      context.clients = {
+        ...context.clients,
+        areUsers: true,
+        nextTemporary: () => ({ connection, number: arrived++ }),
+      };
     });
-    assert.ok(came > 0);
+    assert.ok(arrived > 0);
     assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');
   });
 
@@ -90,7 +94,7 @@ describe('the warm-up', () => {
 });
 
 describe('single round trips', () => {
-  const apart = (offsetsUs: number[], uncertaintyUs: number) => (run: FakeRun) =>
+  const separateClocks = (offsetsUs: number[], uncertaintyUs: number) => (run: FakeRun) =>
     run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: offsetsUs[via] ?? 0, uncertaintyUs }));
 
   it('use a separate room, and the probe joins the common room afterwards', async (t) => {
@@ -111,8 +115,12 @@ describe('single round trips', () => {
   const TRIPS: Trip[] = [
     ['take the time that the server acknowledges', () => {}, [2000, 2000]],
     // The probe is on w0, which answers; w0 publishes the first broadcast, w1 the second.
-    ['allow for the difference of two clocks if another worker publishes', apart([700, 1000], 1), [2000, 2300]],
-    ['allow for the error of a remote clock', answering(6000, apart([0, 0], 5000)), [6000, 6000]],
+    [
+      'allow for the difference of two clocks if another worker publishes',
+      separateClocks([700, 1000], 1),
+      [2000, 2300],
+    ],
+    ['allow for the error of a remote clock', answering(6000, separateClocks([0, 0], 5000)), [6000, 6000]],
     ...[0, -2000, 400, 4000, Number.NaN].map((us): Trip => [`cannot be ${us} µs`, answering(us), [], 2]),
   ];
   for (const [what, change, us, impossible = 0] of TRIPS) {
@@ -125,7 +133,7 @@ describe('single round trips', () => {
 
   const nameless = (run: FakeRun) => {
     Object.assign(run.context.probe, { worker: '' });
-    apart([700, 9000], 1)(run);
+    separateClocks([700, 9000], 1)(run);
   };
   const unanswered = ({ context: { control } }: FakeRun) => {
     const { broadcast } = control;

@@ -188,21 +188,21 @@ for (const [what, left, before, after] of OWN) {
 
 const here = (seq: number) => frozenBroadcast(seq, [10, 20, 30]);
 /** Row of a lost host with `connections` connections. */
-const gone = (seq: number, connections: number) =>
+const lostRow = (seq: number, connections: number) =>
   frozenBroadcast(seq, [], { expected: connections, lostDisconnected: connections, assumed: true });
 
 /** Rows, the server's member count of each broadcast, and the expected receivers in each row. */
 const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | null)[], expected: number[]][] = [
-  ['left before a broadcast: are no members', [here(1), gone(1, 5), here(2), gone(2, 5)], [8, 3], [3, 5, 3, 0]],
-  ['are in several rooms: are partly members', [here(1), gone(1, 50)], [13], [3, 10]],
+  ['left before a broadcast: are no members', [here(1), lostRow(1, 5), here(2), lostRow(2, 5)], [8, 3], [3, 5, 3, 0]],
+  ['are in several rooms: are partly members', [here(1), lostRow(1, 50)], [13], [3, 10]],
   [
     'belong to several engines: together as many members as counted',
-    [gone(1, 5), here(1), gone(1, 5)],
+    [lostRow(1, 5), here(1), lostRow(1, 5)],
     [10],
     [5, 3, 2],
   ],
-  ['are not all members: other connections joined the room', [here(1), gone(1, 5)], [20], [3, 5]],
-  ['have no count: all may be members', [here(1), gone(1, 5)], [null], [3, 5]],
+  ['are not all members: other connections joined the room', [here(1), lostRow(1, 5)], [20], [3, 5]],
+  ['have no count: all may be members', [here(1), lostRow(1, 5)], [null], [3, 5]],
 ];
 for (const [what, rows, counted, expected] of LOST) {
   test(`connections of a lost host ${what}`, () => {

@@ -83,11 +83,11 @@ it('waits for workers that do not answer yet', async (t) => {
   assert.deepEqual(run.codes, []);
 });
 
-const twice: Happens = (one) => {
+const restartTwice: Happens = (one) => {
   one.restart('w0');
   one.restart('w0');
 };
-const besides: Happens = (one) => {
+const restartMore: Happens = (one) => {
   one.restart('w0');
   one.restart('w1');
   one.parts.nginx = '8';
@@ -98,8 +98,8 @@ const CASES: [what: string, StackFault, Happens, replaced: string[], restarted: 
   ['replaces the planned part', 'kill-worker', (one) => one.restart('w0'), ['w0'], [], []],
   ['replaces Redis', 'restart-redis', ({ parts }) => Object.assign(parts, { Redis: 'run-2' }), ['Redis'], [], []],
   ['replaces nothing', 'kill-worker', () => {}, [], [], ['FAULT_FAILED']],
-  ['restarts a worker twice', 'kill-worker', twice, ['w0'], ['w0'], []],
-  ['restarts more than the planned part', 'kill-worker', besides, ['w0'], ['w1'], ['DEPLOYMENT_CHANGED']],
+  ['restarts a worker twice', 'kill-worker', restartTwice, ['w0'], ['w0'], []],
+  ['restarts more than the planned part', 'kill-worker', restartMore, ['w0'], ['w1'], ['DEPLOYMENT_CHANGED']],
 ];
 for (const [what, kind, happens, replaced, restarted, codes] of CASES) {
   it(`${what}: reports ${codes[0] ?? 'nothing'}`, async (t) => {

@@ -69,13 +69,13 @@ function check(workers: ReturnType<typeof named>[], servers: (number | undefined
   return requireWorkers(control, { bytes: 1, binary: false }, (text) => logged.push(text), signal).then(() => logged);
 }
 
-const alone = [named('w0', 'a')];
+const oneWorker = [named('w0', 'a')];
 const two = [named('w0', 'a'), named('w1', 'b')];
 
 test('accepts workers if all are known, or if the adapter has no count', async () => {
   assert.deepEqual(await check(two, [2]), []);
   assert.deepEqual(await check(two, [1]), [], 'they have no adapter in common');
-  assert.deepEqual(await check(alone, [undefined]), []);
+  assert.deepEqual(await check(oneWorker, [undefined]), []);
 });
 
 test('refuses one process at two addresses, and two workers with one name', async () => {
@@ -83,16 +83,16 @@ test('refuses one process at two addresses, and two workers with one name', asyn
     [named('w0', 'a'), /2 .* same process, w0/],
     [named('w0', 'b'), /2 .* same name, w0/],
   ] as const) {
-    await assert.rejects(check([...alone, second], []), { code: 'WORKER_URLS_WRONG', message });
+    await assert.rejects(check([...oneWorker, second], []), { code: 'WORKER_URLS_WRONG', message });
   }
 });
 
 test('waits for a worker that the adapter still counts, but not for an unknown one', async (t) => {
   const time = new VirtualTime(t);
-  const [line] = await time.until(check(alone, [2, 2, 1]));
+  const [line] = await time.until(check(oneWorker, [2, 2, 1]));
   assert.match(line ?? '', /2 servers.* 1;/);
   const message = /3 servers.* 1: w0/;
-  const ended = check(alone, Array<number>(50).fill(3));
+  const ended = check(oneWorker, Array<number>(50).fill(3));
   await assert.rejects(time.until(ended), { code: 'WORKER_URLS_WRONG', message });
 });
 

@@ -42,11 +42,14 @@ test('a free port starts nothing; the option `stack` does', async () => {
 
 test('refuses a port that another program uses, with its name and pid, and suggests TARGET', async (t) => {
   const port = await foreign(t);
-  const said = await refusal(stackAt(port));
-  assert.match(said, new RegExp(`^PORT_UNAVAILABLE: port ${port} .* taken by \\S.* \\(pid ${process.pid}\\)\\n`));
-  assert.match(said, new RegExp(`TARGET=http://127\\.0\\.0\\.1:${port}; .*STACK_PORT=${port + 1}$`));
-  const meant = stackAt(port, { TARGET: `http://127.0.0.1:${port}` });
-  assert.deepEqual(await whichDeployment(meant, DOWN), { kind: 'own' });
+  const refusalText = await refusal(stackAt(port));
+  assert.match(
+    refusalText,
+    new RegExp(`^PORT_UNAVAILABLE: port ${port} .* taken by \\S.* \\(pid ${process.pid}\\)\\n`),
+  );
+  assert.match(refusalText, new RegExp(`TARGET=http://127\\.0\\.0\\.1:${port}; .*STACK_PORT=${port + 1}$`));
+  const ownTarget = stackAt(port, { TARGET: `http://127.0.0.1:${port}` });
+  assert.deepEqual(await whichDeployment(ownTarget, DOWN), { kind: 'own' });
 });
 
 test('a listener on all addresses takes the port; one on ::1 alone does not', async (t) => {

@@ -13,7 +13,7 @@ import { perfectResult } from '../../helpers/results.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-const ours = (own: number, more: Partial<Fake> = {}): Record<number, Fake> => ({
+const runProcesses = (own: number, more: Partial<Fake> = {}): Record<number, Fake> => ({
   [GENERATOR]: { name: 'node', own, ...more },
 });
 
@@ -30,7 +30,7 @@ describe('the CPU time of a machine', () => {
   it('is divided into the run, other programs by name, the kernel and the hypervisor, from the first reading', async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
-      ...ours(100 + 30 * step),
+      ...runProcesses(100 + 30 * step),
       11: { name: 'fleet', parent: GENERATOR, own: 100 + 10 * step },
       [SERVER]: { name: 'node', own: 100 + 20 * step },
       2: { name: 'kthreadd', parent: 0, own: 100 },
@@ -65,7 +65,7 @@ describe('the CPU time of a machine', () => {
   it("never exceeds the kernel's count, whatever the processes report", async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
-      ...ours(10 * step),
+      ...runProcesses(10 * step),
       30: { name: 'chrome', own: 150 * step },
       31: { name: 'tsc', own: 83 * step },
     });
@@ -96,13 +96,17 @@ describe('the CPU time of a machine', () => {
       ['a compiler that started and ended between readings', { 30: shell(1125) }, { cc1: 80, make: 45 }],
     ];
     for (const [what, processes, programs] of steps)
-      assert.deepEqual((await ticks(machine.set({ ...ours(0), ...processes }).read())).programs, programs, what);
+      assert.deepEqual(
+        (await ticks(machine.set({ ...runProcesses(0), ...processes }).read())).programs,
+        programs,
+        what,
+      );
   });
 
   it('counts a process once that outlived its parent and was reaped by another process', async (t) => {
     const machine = new FakeMachine(t);
     const at = (reaped: number): Record<number, Fake> => ({
-      ...ours(0),
+      ...runProcesses(0),
       30: { name: 'init', own: 0, reaped },
       31: { name: 'make', own: 0, reaped: 0 },
     });
@@ -117,8 +121,8 @@ describe('the CPU time of a machine', () => {
   it("keeps children in the run's share if their parent ended, or if they ended between two readings", async (t) => {
     const machine = new FakeMachine(t);
     const child: Fake = { name: 'sh', parent: GENERATOR, own: 0 };
-    await machine.set({ ...ours(0), 11: child }).read();
-    machine.set({ ...ours(0, { reaped: 8 }), 11: { ...child, parent: 1, own: 4 } });
+    await machine.set({ ...runProcesses(0), 11: child }).read();
+    machine.set({ ...runProcesses(0, { reaped: 8 }), 11: { ...child, parent: 1, own: 4 } });
     assert.deepEqual(await ticks(machine.read()), { ours: 12, others: 0, kernel: 0, programs: {} });
   });
 

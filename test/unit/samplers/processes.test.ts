@@ -32,8 +32,8 @@ describe('the memory of a layer', () => {
   });
 
   it('is unknown if one of its processes is', () => {
-    const gone = { message: '1 of its 3 processes have ended', reason: 'gone' };
-    assert.throws(() => sumOver([1, 2, 4], readings, 'rssBytes'), gone);
+    const endedError = { message: '1 of its 3 processes have ended', reason: 'gone' };
+    assert.throws(() => sumOver([1, 2, 4], readings, 'rssBytes'), endedError);
     for (const none of [[], undefined])
       assert.throws(() => sumOver(none, readings, 'rssBytes'), /none of its processes/);
   });
@@ -52,21 +52,21 @@ test('memory that no layer includes needs the processes of the workers and all o
 });
 
 describe('PSS that was not read', () => {
-  const both = processes({ 1: { rssBytes: 200, pssBytes: 150 }, 2: { rssBytes: 200, pssBytes: 170 } });
+  const twoProcesses = processes({ 1: { rssBytes: 200, pssBytes: 150 }, 2: { rssBytes: 200, pssBytes: 170 } });
   const derive = (shared: SharedPages, pids: number[], rssBytes: number, layer = 'worker') =>
     shared.derive(layer, pids, rssBytes);
 
   it('is RSS minus the memory shared at the last reading', () => {
     const shared = new SharedPages();
     assert.equal(derive(shared, [1, 2], 500), undefined);
-    shared.note({ worker: [1, 2] }, both);
+    shared.note({ worker: [1, 2] }, twoProcesses);
     assert.deepEqual([derive(shared, [1, 2], 1000), derive(shared, [1, 2], 50)], [920, 0]);
     assert.equal(derive(shared, [1, 2], 1000, 'nginx'), undefined);
   });
 
   it('is unknown if other processes were read, and unchanged if only some were', () => {
     const shared = new SharedPages();
-    shared.note({ worker: [1] }, both);
+    shared.note({ worker: [1] }, twoProcesses);
     assert.equal(derive(shared, [2], 1000), undefined);
     shared.note({ worker: [1] }, processes({ 1: { rssBytes: 300 } }));
     shared.note({ worker: [1] }, new Map());

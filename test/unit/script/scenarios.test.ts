@@ -61,9 +61,9 @@ const MISTAKES: [place: string, step: unknown, meant?: string][] = [
 it('reports all mistakes of a flow at once, and suggests similar names', () => {
   const found = problems(column(MISTAKES, 1) as unknown[]);
   assert.equal(found.length, MISTAKES.length);
-  for (const [index, [place, step, meant = '']] of MISTAKES.entries()) {
+  for (const [index, [place, step, suggestion = '']] of MISTAKES.entries()) {
     assert.equal(found[index]?.path, `scenarios[0].flow[${index}]${place}`, JSON.stringify(step));
-    assert.ok(found[index]?.message.includes(meant), meant);
+    assert.ok(found[index]?.message.includes(suggestion), suggestion);
   }
 });
 

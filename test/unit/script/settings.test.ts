@@ -122,14 +122,17 @@ describe('settings of a run', () => {
     const polling = { transports: ['polling'], compression: true };
     assert.deepEqual(connection({ TRANSPORTS: '', COMPRESSION: '' }), [['websocket'], false]);
     assert.deepEqual(connection({}, polling), [['polling'], true]);
-    const both = { TRANSPORTS: 'default', COMPRESSION: 'off' };
-    assert.deepEqual(connection(both, polling), [['polling', 'websocket'], false]);
+    const bothSettings = { TRANSPORTS: 'default', COMPRESSION: 'off' };
+    assert.deepEqual(connection(bothSettings, polling), [['polling', 'websocket'], false]);
   });
 
   it('use the engine of the scenario, and do not check options of another engine', () => {
-    const ours = { engine: ENGINE, flow: [{ hold: true }] };
+    const ownScenario = { engine: ENGINE, flow: [{ hold: true }] };
     const engineOf = (...scenarios: object[]) => hookConfig({}, { engine: 'x' }, {}, { scenarios }).engine;
-    assert.deepEqual([engineOf(ours, ours), engineOf(ours, { weight: 0, flow: [] })], [ENGINE, ENGINE]);
+    assert.deepEqual(
+      [engineOf(ownScenario, ownScenario), engineOf(ownScenario, { weight: 0, flow: [] })],
+      [ENGINE, ENGINE],
+    );
     const other = { scenarios: [{ engine: 'socketio-v3', flow: [{ hold: true }] }] };
     const config = { socketio: { forceNew: true, path: 'rooms', query: 7 } };
     assert.partialDeepStrictEqual(hookConfig({}, config, {}, other), {

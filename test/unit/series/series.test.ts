@@ -182,8 +182,8 @@ it('ends the current run when it is stopped, and resumes after it', async (t) =>
   assert.deepEqual(columns(resumed.document.runs, 'number', 'exitCode'), { number: [1, 2, 3], exitCode: [0, 130, 0] });
   // A run whose result is missing does not count, and its number is not reused.
   rmSync(join(folder, resumed.document.runs[0]?.result ?? ''));
-  const again = await run(list('a', 'b', 'VALID'));
-  assert.deepEqual(column(again.document.runs, 'number'), [2, 3, 4]);
+  const restarted = await run(list('a', 'b', 'VALID'));
+  assert.deepEqual(column(restarted.document.runs, 'number'), [2, 3, 4]);
 });
 
 it('starts anew if the series is complete, and moves the earlier runs to another folder', async (t) => {

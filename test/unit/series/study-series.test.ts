@@ -56,8 +56,8 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
     });
     const made = await runSeries(series, { artillery, signal: new AbortController().signal, print: () => {} });
     const page = readFileSync(`${folder}/runs/study.html`, 'utf8');
-    const said = series.reportOf(made.document, made.runs).answer.lines.join('\n');
-    return { ...made.document, page, said, exitCode: exitCodeOfStudy(plan, made.runs) };
+    const answerText = series.reportOf(made.document, made.runs).answer.lines.join('\n');
+    return { ...made.document, page, said: answerText, exitCode: exitCodeOfStudy(plan, made.runs) };
   };
   return { plan, run, write };
 }
@@ -162,10 +162,14 @@ describe('runs that other programs disturbed', () => {
     }`;
     const first = await disturbed(t, `leave(run === 1 ? ${crash} : undefined);`);
     assert.deepEqual([first.runs.length, column(first.combinations, 'usable')], [4, [2, 1]], first.said);
-    const again = await disturbed(t, `leave(run === 1 ? disturb(0.3) : run === 2 ? ${crash} : undefined);`);
-    assert.deepEqual([again.runs.length, column(again.combinations, 'usable')], [5, [2, 2]], again.said);
+    const secondCrash = await disturbed(t, `leave(run === 1 ? disturb(0.3) : run === 2 ? ${crash} : undefined);`);
+    assert.deepEqual(
+      [secondCrash.runs.length, column(secondCrash.combinations, 'usable')],
+      [5, [2, 2]],
+      secondCrash.said,
+    );
     const problems = [null, 'INVALID: MEMBERS_DISAGREE', null, null, null];
-    assert.deepEqual(column(again.runs, 'problem'), problems, 'no run is excluded');
+    assert.deepEqual(column(secondCrash.runs, 'problem'), problems, 'no run is excluded');
     const loses = `(result) => {
       disturb(0.4)(result);
       result.findings = ${JSON.stringify([finding('COPIES_LOST')])};

@@ -195,11 +195,11 @@ test('other options of socket.io-client', async () => {
       async () => new Bench().play([{ connect: { [option]: {} } }]),
     ];
     for (const use of uses) {
-      const said = await use().then(
+      const refusalText = await use().then(
         () => '',
         ({ message }: Error) => message,
       );
-      assert.doesNotMatch(said, /unknown option(?!: )/, option);
+      assert.doesNotMatch(refusalText, /unknown option(?!: )/, option);
     }
   }
 });

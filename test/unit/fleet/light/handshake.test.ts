@@ -55,7 +55,7 @@ function failure(answer: Answer, pieceBytes = 1e6) {
   return failed;
 }
 
-for (const [answer, cause, said] of [
+for (const [answer, cause, quoted] of [
   [
     'HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n\r\n{"code":0}',
     'http_400',
@@ -73,7 +73,7 @@ for (const [answer, cause, said] of [
     for (const pieceBytes of [1, 7, 60, 1000]) {
       const failed = failure(() => answer, pieceBytes);
       assert.equal(failed?.cause, cause);
-      if (pieceBytes === 1000) assert.ok(failed?.message.endsWith(said), failed?.message);
+      if (pieceBytes === 1000) assert.ok(failed?.message.endsWith(quoted), failed?.message);
     }
   });
 }

@@ -16,15 +16,15 @@ const newReader = () => new AnswerReader(POLLING_ANSWER, new BufferBudget());
 /** @returns status, body and whether the connection is kept, for chunks of any size */
 function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
   const bytes = Buffer.from(answer);
-  const told = (read: ReturnType<AnswerReader['read']>) =>
+  const summaryOf = (read: ReturnType<AnswerReader['read']>) =>
     read && [read.head.status, read.body.toString('utf8', read.start, read.end), read.head.keepsAlive];
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = bytes.subarray(at, at + pieceBytes);
     // Older bytes follow, as in the shared read buffer.
     const whole = reader.read(Buffer.concat([piece, Buffer.from('\x1eold\r\n\r\n')]), 0, piece.length, MAX_BYTES);
-    if (whole) return told(whole);
+    if (whole) return summaryOf(whole);
   }
-  return told(reader.ended());
+  return summaryOf(reader.ended());
 }
 
 for (const pieceBytes of [1, 2, 7, 1000]) {
