@@ -54,15 +54,11 @@ const ENDS: [fault: string, onOpen: (ws: WebSocket) => void, message: RegExp][] 
     /but sent "hello from my app", which is no Socket\.IO packet/,
   ],
   [
-    'sends packets back',
+    'echoes packets',
     afterConnect((ws) => ws.send('40')),
     /answered Engine\.IO 4, but sent "0".*not a Socket\.IO server/,
   ],
-  [
-    'disconnects from the namespace',
-    afterConnect((ws) => ws.send('41')),
-    /then disconnected the client from namespace \//,
-  ],
+  ['disconnects the client', afterConnect((ws) => ws.send('41')), /then disconnected the client from namespace \//],
   [
     'knows no such namespace',
     afterConnect((ws) => ws.send('44{"message":"Invalid namespace"}')),

@@ -92,18 +92,8 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
 
   let next = 0;
   const refusals: [mismatch: string, answer: (message: Message) => object, message: RegExp, fix: RegExp][] = [
-    [
-      'a path that does not match, and quotes the received event',
-      (message) => ({ message }),
-      /"id":"run-[0-9a-f]{8}-trial/,
-      /./,
-    ],
-    [
-      'an id that is not in the received event',
-      ({ id: ref }) => ({ ref, id: ++next }),
-      /published id is not at/,
-      /at \$\.0\.ref/,
-    ],
+    ['a wrong path, and quotes the received event', (message) => ({ message }), /"id":"run-[0-9a-f]{8}-trial/, /./],
+    ['an id that was not received', ({ id: ref }) => ({ ref, id: ++next }), /published id is not at/, /at \$\.0\.ref/],
   ];
   for (const [mismatch, answer, message, fix] of refusals) {
     it(`refuses ${mismatch}`, async (t) => {

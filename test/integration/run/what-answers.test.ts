@@ -50,12 +50,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
     /^start your/,
   ],
   ['another path', answering(404, 'Cannot GET'), /HTTP 404 at \/socket\.io\/: Cannot GET/, /`path`.*--path/],
-  [
-    'a plain WebSocket server',
-    answering(426, 'Upgrade Required'),
-    /426.*plain WebSocket.*not Socket\.IO/,
-    /Socket\.IO 3/,
-  ],
+  ['a plain WebSocket', answering(426, 'Upgrade Required'), /426.*plain WebSocket.*not Socket\.IO/, /Socket\.IO 3/],
   ['a web page', answering(200, PAGE), /HTTP 200 .*web page.*My shop/, /`path`/],
   ['another JSON API', answering(200, '{"ok":true}'), /HTTP 200 .*JSON.*\{"ok":true\}/, /`path`/],
   [
@@ -86,12 +81,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   ],
   ['a proxy without a server', answering(502), /502 Bad Gateway/, /workers behind/],
   ['an error of the server', answering(500, 'oops'), /HTTP 500: oops/, /log of the server/],
-  [
-    'a program that closes the connection',
-    raw(),
-    /closed the connection without an answer/,
-    /^set the server's own path/,
-  ],
+  ['a program that closes it', raw(), /closed the connection without an answer/, /^set the server's own path/],
   [
     'a server that ignores other paths',
     http(() => {}),
@@ -101,7 +91,7 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   ['a login page', answering(200, '<title>Company Login</title>'), /Company Login/, /^log in first/],
   ['a program of another protocol', raw('SSH-2.0-OpenSSH_9\r\n'), /does not speak HTTP.*SSH-2\.0/, /host or port/],
   [
-    'nginx that expects TLS',
+    'nginx that needs TLS',
     answering(400, 'The plain HTTP request was sent to HTTPS port'),
     /speaks TLS/,
     /https:\/\/$/,

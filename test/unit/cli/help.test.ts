@@ -1,4 +1,3 @@
-/** Help of all commands at 80 columns, and the output after mistakes and a closed pipe. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

@@ -1,4 +1,3 @@
-/** Credentials in every part of the scenario that `init` writes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withNamedCredentials } from '../../../plugin/cli/init/credentials.ts';

@@ -1,4 +1,3 @@
-/** Exit of a command's process if the command itself does not end. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';

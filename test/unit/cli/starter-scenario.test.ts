@@ -1,4 +1,3 @@
-/** Scenarios written by `init`, read like Artillery and checked like a run. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';

@@ -1,4 +1,3 @@
-/** The conductor's address in the join token. */
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { it } from 'node:test';

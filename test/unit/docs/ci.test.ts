@@ -1,4 +1,3 @@
-/** Shell steps of the files in docs/ci, run with a stub for `npx artillery run`. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Figures on the site: cells, and published studies beside runs of this project. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -62,20 +61,8 @@ describe('a cell', () => {
     ['several runs with their range', '11.0 (10.0 to 12.0)', WORKER_PSS, withMemory(10), withMemory(12)],
     ['a dash for a missing figure', '–', 'memory.perConnectionBytes.systemHeld.slope', withMemory(10)],
     ['the interval of one run', '1,000.0 ± 400.0', CPU, withCpu(1000, 400)],
-    [
-      'the interval within runs, if wider than their range',
-      '1,050.0 ± 282.8',
-      CPU,
-      withCpu(1000, 400),
-      withCpu(1100, 400),
-    ],
-    [
-      'the range, if wider than the interval',
-      '1,050.0 (1,000.0 to 1,100.0)',
-      CPU,
-      withCpu(1000, 10),
-      withCpu(1100, 10),
-    ],
+    ['the interval within runs, if it is wider', '1,050.0 ± 282.8', CPU, withCpu(1000, 400), withCpu(1100, 400)],
+    ['the range, if it is wider', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000, 10), withCpu(1100, 10)],
     ['the range, without intervals', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000), withCpu(1100)],
   ] as [string, string, string, ...((result: Result) => void)[]][]) {
     it(`shows ${what}`, () => {

@@ -1,4 +1,3 @@
-/** Reports on the site: stored results, titles and pages. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
@@ -70,12 +69,7 @@ describe('the title of a report', () => {
   ][] = [
     ['its size', '5k', {}],
     ['TLS', '5k', { run: { target: 'https://127.0.0.1:8443' } }, 'TLS'],
-    [
-      'the transports of an unusual run',
-      '5k',
-      { connections: { transports } },
-      'default clients: polling, then WebSocket',
-    ],
+    ['transports of an unusual run', '5k', { connections: { transports } }, 'default clients: polling, then WebSocket'],
     ['the scenario of a run without a size', 'techracers', { run: { scenario: 'techracers' } }, 'techracers'],
   ];
   for (const [what, size, { run, connections }, ...expected] of cases) {

@@ -1,4 +1,3 @@
-/** The connections that each limit allows, how to raise it, and the diagnosis of a run. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findLimits, highest } from '../../../plugin/doctor/check-limits.ts';

@@ -1,4 +1,3 @@
-/** The last lines of `doctor`. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { diagnose, printDiagnosis } from '../../../plugin/doctor/diagnosis.ts';

@@ -1,4 +1,3 @@
-/** Answers of a fleet process to commands of the engine, and to reports of its clients. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client/client.ts';

@@ -1,4 +1,3 @@
-/** Effects of a planned fault on the connections of a fleet process. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';

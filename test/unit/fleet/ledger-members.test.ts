@@ -99,22 +99,14 @@ interface Times {
 const AT_THE_VERY_MOMENT: [what: string, times: Times, columns: object][] = [
   ['stays and receives nothing', {}, { expected: 1, received: 0, lostConnected: 1 }],
   ['joins when the broadcast is sent', { joined: 1000 }, { expected: 0 }],
-  [
-    'joins after the send, and receives the broadcast',
-    { joined: 1001, received: 1100 },
-    { expected: 0, unexpected: 1 },
-  ],
+  ['joins after the send, and gets a copy', { joined: 1001, received: 1100 }, { expected: 0, unexpected: 1 }],
   ['joins when the broadcast is ordered', { joined: 900 }, { expected: 1, justJoined: 1 }],
   ['leaves when the broadcast is ordered', { left: 900 }, { expected: 0, justLeft: 1 }],
   ['leaves when the broadcast is sent', { left: 1000 }, { expected: 1, lostDisconnected: 1 }],
   ['drops when the broadcast is sent', { left: 1000, back: 1100 }, { missed: 1, lostDisconnected: 1, justJoined: 0 }],
   ['returns when the broadcast is sent', { left: 800, back: 1000 }, { missed: 1, lostDisconnected: 1, justJoined: 0 }],
   ['returns when the broadcast is ordered', { left: 800, back: 900 }, { missed: 0, lostConnected: 1, justJoined: 1 }],
-  [
-    'receives the broadcast when it returns',
-    { left: 950, back: 1100, received: 1100 },
-    { missed: 1, resent: 1, received: 1 },
-  ],
+  ['receives it after its return', { left: 950, back: 1100, received: 1100 }, { missed: 1, resent: 1, received: 1 }],
   [
     'dropped twice, the second time when the broadcast was sent',
     { left: 300, back: 400, leftAgain: 950, backAgain: 1100 },

@@ -1,4 +1,3 @@
-/** Reconnects of a fleet process, with idle clients, and their counts. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { column } from '../../helpers/columns.ts';

@@ -1,4 +1,3 @@
-/** Contract of a carrier. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';

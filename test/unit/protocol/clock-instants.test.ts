@@ -1,4 +1,3 @@
-/** Timestamps in messages between hosts, converted from one clock to the other. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';

@@ -1,4 +1,3 @@
-/** Profilers inside the process of the user's server. */
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { it } from 'node:test';

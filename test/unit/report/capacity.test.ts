@@ -17,13 +17,7 @@ const at = (...bytes: number[]) => bytes.map((workerRss, index) => ({ connection
 /** Memory at rest, before the collections, at the peak, and in service. */
 const CASES: [what: string, atRest: number[], before: number[], peak: number | undefined, inService: number[]][] = [
   ['equals the readings before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
-  [
-    'equals the readings before the collections if the peak is lower',
-    [100, 150, 200],
-    [110, 175, 240],
-    190,
-    [110, 175, 240],
-  ],
+  ['equals the readings if the peak is lower', [100, 150, 200], [110, 175, 240], 190, [110, 175, 240]],
   // 200 more at 200 connections are 100 more at 100.
   ['includes what the peak adds, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
   // At 100 connections, the reading before a collection exceeds the share of the peak.

@@ -1,4 +1,3 @@
-/** Report files for other programs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { XMLParser } from 'fast-xml-parser';

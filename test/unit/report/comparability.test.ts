@@ -1,4 +1,3 @@
-/** Differences in the conditions of runs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';

@@ -1,4 +1,3 @@
-/** Text of a comparison: headline, report, and disturbed runs. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -53,22 +52,10 @@ describe('the headline', () => {
       /^inconclusive in Connect time p99, .*: too few runs; .* Memory per connection: its interval .*; no difference in \d/,
     ],
     ['a failed run, with the reason', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
-    [
-      'several failed runs, with the reason',
-      repeated(run()),
-      broken(3),
-      'worse',
-      /^B failed in 3 of 3 runs: no adapter; /,
-    ],
+    ['several failed runs, and why', repeated(run()), broken(3), 'worse', /^B failed in 3 of 3 runs: no adapter; /],
     ['failures on both sides', broken(1), broken(1), 'inconclusive', /^inconclusive/],
     ['a figure that one side lacks', withDelivery, without, 'inconclusive', /unknown for B: D/],
-    [
-      'a figure that most runs of a side lack',
-      withDelivery,
-      partly,
-      'inconclusive',
-      /^known in 1 of 3 runs of B: Delivered/,
-    ],
+    ['a figure that most runs lack', withDelivery, partly, 'inconclusive', /^known in 1 of 3 runs of B: Delivered/],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
     ['all runs INVALID', side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
     ['most runs of the first side INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],

@@ -1,4 +1,3 @@
-/** Differences between two sets of runs, with their size and certainty. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
@@ -38,13 +37,7 @@ describe('the answer for a figure', () => {
   const CASES: [name: string, a: RunSet, b: RunSet, path: string, answer: string][] = [
     ['repeats far apart', steady, latencies(70, 71, 69, 70, 70), ONE_WAY, 'worse'],
     ['repeats far apart, lower', steady, latencies(30, 31, 29, 30, 30), ONE_WAY, 'better'],
-    [
-      'repeats where higher is better',
-      rates(500, 501, 499),
-      rates(300, 301, 299),
-      'connections.achievedRatePerSec',
-      'worse',
-    ],
+    ['higher is better', rates(500, 501, 499), rates(300, 301, 299), 'connections.achievedRatePerSec', 'worse'],
     ['repeats within their spread', latencies(40, 50, 60), latencies(45, 55, 65), ONE_WAY, 'inconclusive'],
     ['repeats within the margin', steady, latencies(50, 51, 52, 50, 51), ONE_WAY, 'no-difference'],
     ['one run within the spread of repeats', baseline, latencies(50.5), ONE_WAY, 'no-difference'],

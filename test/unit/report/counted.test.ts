@@ -1,4 +1,3 @@
-/** Counted figures, and which runs have figures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';

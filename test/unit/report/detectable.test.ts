@@ -1,4 +1,3 @@
-/** Detectable differences, checked on simulated runs with known differences. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';

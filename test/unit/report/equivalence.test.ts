@@ -79,15 +79,10 @@ describe('counted faults', () => {
     ['39 times as many in single runs', [10], [400], 'worse'],
     ['faults in a single run, with repeats that vary as much', [100], [140, 300], 'inconclusive'],
     ['faults in a single run, with repeats that hardly vary', [100], [150, 149, 151, 150], 'worse'],
-    [
-      'a few more in all runs, within the margin',
-      [100, 100, 100, 100, 100],
-      [105, 105, 105, 105, 105],
-      'no-difference',
-    ],
+    ['a few more in all, within the margin', [100, 100, 100, 100, 100], [105, 105, 105, 105, 105], 'no-difference'],
     ['ten times as many in all runs', [40, 41, 39], [400, 410, 395], 'worse'],
     [
-      'faults in one of twelve runs against eleven',
+      'one in twelve against eleven',
       [0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0],
       [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 5],
       'worse',

@@ -1,4 +1,3 @@
-/** Figures that findings of their own runs invalidate. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';

@@ -104,24 +104,14 @@ describe('the outcome', () => {
       '1 of 5000 connections were lost',
       'transport close 1',
     ],
-    [
-      'both failed and lost connections',
-      failedAndLost,
-      '6 of 5000 failed: http_503 6',
-      '1 of 5000 connections were lost',
-    ],
+    ['both failures and losses', failedAndLost, '6 of 5000 failed: http_503 6', '1 of 5000 connections were lost'],
     ['a lost namespace', lostNamespace, '2 virtual users lost a namespace', 'disconnected_io_server_disconnect 2'],
     ['duplicates', set('delivery', { duplicates: 3 }), 3],
     ['unacknowledged messages', unanswered, '0.00 %'],
     ['copies that a planned fault explains', stormy(20)],
     ['one more copy than a planned fault explains', stormy(21), '99.96 %'],
     ['connections that did not return after a planned fault', stormy(0, 10), '10 connections', 'gave up 10'],
-    [
-      'one lost connection besides a planned fault',
-      stormy(0, 10, 11),
-      '11 of 5000 connections were lost',
-      'transport close 11',
-    ],
+    ['one more lost connection', stormy(0, 10, 11), '11 of 5000 connections were lost', 'transport close 11'],
     ['a met threshold of the scenario instead of the default', withThreshold(true)],
     ['a missed threshold', withThreshold(false), 'socketio.delivery.coverage >= 0.4'],
     ['a missed optional threshold', withThreshold(false, false)],
@@ -174,13 +164,7 @@ describe('the outcome of conditions given after the run', () => {
 
   /** Change of the run, bound of a figure, and text of the failure; without a text the condition is met. */
   const CASES: [what: string, change: (result: Result) => unknown, key: string, most: number, ...says: RegExp[]][] = [
-    [
-      'shows the value, never rounded to the limit that it misses',
-      measured,
-      P99,
-      500,
-      / is 500\.0000001, threshold <= 500$/,
-    ],
+    ['shows a value that is near its limit', measured, P99, 500, / is 500\.0000001, threshold <= 500$/],
     ['rounds a value that differs from the limit', measured, P99, 501],
     ['misses a bound of an unmeasured figure', unmeasured, P99, 500, /not known/],
     ['meets a bound of a slope', () => {}, `${SLOPE}.slope`, 1e6],

@@ -1,4 +1,3 @@
-/** Places in reports: bars and tables of a run, and functions in which two runs differ. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CpuPlaces, MemoryPlaces } from '../../../protocol/result/places-schema.ts';

@@ -1,4 +1,3 @@
-/** Intervals of clusters with a known true median. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';

@@ -1,4 +1,3 @@
-/** First sentence of a search, with its certainty. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search-schema.ts';

@@ -1,4 +1,3 @@
-/** Whether a level held, and the cause if it broke. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseConditions } from '../../../plugin/cli/parse-conditions.ts';

@@ -1,4 +1,3 @@
-/** Number of machines for a number of users. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { sizingOf } from '../../../report/search/sizing.ts';

@@ -175,13 +175,7 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'it held fewer', [restarts(70, 19), countedFewer(20)]],
   ['PROCESS_ENDED', 'COPIES_LOST', true, 'they were sent after it ended', [ends(91), missing(3)]],
   ['PROCESS_ENDED', 'COPIES_LOST', false, 'they were sent long before', [ends(99), missing(3)]],
-  [
-    'PROCESS_ENDED',
-    'COPIES_LOST',
-    true,
-    'they were for clients that were cut off',
-    [ends(99), lost(CUT), missing(0, 3)],
-  ],
+  ['PROCESS_ENDED', 'COPIES_LOST', true, 'their members were cut off', [ends(99), lost(CUT), missing(0, 3)]],
   [
     ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', true, 'the publisher was lost like others'] as const),
     [lost(CUT), unpublished('transport close')],

@@ -1,4 +1,3 @@
-/** Failed, lost, returning and missing connections, and contradictory counts of them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLargeText } from '../../../plugin/fleet/client/failure.ts';
@@ -135,11 +134,7 @@ describe('lost connections', () => {
 
   testRuns([
     ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
-    [
-      'dated by the samples, until they are released',
-      idleAnd({ samples, stages }),
-      [DROPPED, 'between 2.0 and 3.0 s', 'hold'],
-    ],
+    ['dated by samples, until the release', idleAnd({ samples, stages }), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
     ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, 'they ended 5.0 to 5.1 s after they had connected']],
     ['at the same age, to a tenth of a second', aged(4, 0.9, 0.95, 1), [DROPPED, 'they ended 0.9 to 1.0 s']],
     ['at one moment, at different ages', aged(4, 5, 6, 7, 8), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
@@ -156,7 +151,7 @@ describe('lost connections', () => {
     ['fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
     ['closed by their virtual users', closed],
     [
-      'counted apart from failed connects',
+      'other than failed connects',
       neverMade,
       ['CONNECTIONS_FAILED', '10 of 600', 'http_502 10'],
       [DROPPED, '30 of 590'],
@@ -301,11 +296,7 @@ describe('reconnecting connections', () => {
   const DROPPED: [string] = ['CONNECTIONS_DROPPED'];
 
   testRuns([
-    [
-      'reported with times and sessions, or as lost',
-      someAway,
-      [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
-    ],
+    ['with times and sessions, or lost', someAway, [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100]],
     ['more reconnects than the planned fault dropped', faulty(300), [...DROPPED, '5 times']],
     ['the number of reconnects that the planned fault caused', faulty(305)],
     ['the number of reconnects that the engine counts', reconnects, DROPPED],
@@ -411,11 +402,7 @@ describe('transports', () => {
     ['all upgraded', carried(0, 600, 0)],
     ['counts that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
     ['transports that did not upgrade', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
-    [
-      'upgrade without an answer from the server',
-      carried(0, 0, 600),
-      ['NOT_UPGRADED', '600 of 600', 'has not answered'],
-    ],
+    ['upgrade without an answer', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600', 'has not answered']],
     [
       'upgrade not offered by the server',
       carried(0, 0, 600, { upgradeFailures: { no_upgrade: 600 } }),

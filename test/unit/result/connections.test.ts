@@ -1,4 +1,3 @@
-/** Connections of several engines: counts, rate and times. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
@@ -90,13 +89,7 @@ describe('the achieved rate', () => {
     // 40 connections from 1.0 s to 1.6 s, plus the time of one.
     ['adds up processes that started at different times', [early, late], [ramp(0.4, 40)], 65, 40 / 65],
     ['adds up processes in any order', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
-    [
-      'counts a connection that opened before its phase was announced',
-      STEADY,
-      [ramp(2, 100, { beganAtUs: 150_000 })],
-      50,
-      2,
-    ],
+    ['counts a connection from before its phase', STEADY, [ramp(2, 100, { beganAtUs: 150_000 })], 50, 2],
     ['includes a ramp in which no connection opened', STEADY, nothing, 25, 4],
     ['is unknown if no connection opened', [openings([])], [ramp(2, 100)]],
     ['is unknown if no ramp began', [openings([7])], []],

@@ -1,4 +1,3 @@
-/** Findings about single copies and about broadcasts sent late. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';

@@ -1,4 +1,3 @@
-/** Memory per connection, at rest and in service, and the parts that add up to it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';

@@ -1,4 +1,3 @@
-/** CPU per connect of applications with known costs, timers and failures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';

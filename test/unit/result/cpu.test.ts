@@ -1,4 +1,3 @@
-/** CPU of known costs on a known background, with the uncertainty of the figures. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { machineFigures } from '../../../plugin/result/assemble-machine.ts';
@@ -71,12 +70,7 @@ check('idle', [
   // t(9) = 2.262, deviation 10.54 %, over the root of ten.
   ['has an interval from the spread of its parts', { idle: RESTLESS }, 10, 7.541],
   // t(3) = 3.182, deviation 0.8165 %, over the root of four; a tick in eight seconds is 0.125 %.
-  [
-    'has an interval from the spread of few parts',
-    { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) },
-    10,
-    1.305,
-  ],
+  ['has an interval from few parts', { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 1.305],
   ['has an interval of one tick over all of it', { idle: [200, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 0.25],
   ['has no interval if it is a single part', { idle: parts(0, 100_000) }, 10, null],
   ['is absent if its spread exceeds its value', { idle: parts(0, 0, 0, 0, 300_000) }, null],
@@ -102,22 +96,13 @@ check('copy', [
   // Student's t of four degrees, 2.776, times the deviation, 15.81 µs, over the root of five; and a tick of 10 ms.
   ['has an interval from the spread of its parts', { broadcasts: parts(1000, 8e4, 9e4, 1e5, 11e4, 12e4) }, 100, 19.734],
   // t(9) = 2.262 times the deviation, 105.4 ms, over the root of ten, for five seconds: 377 ms; and ticks.
-  [
-    'includes the uncertainty of the background',
-    { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) },
-    900,
-    75.4583,
-  ],
+  ["includes the background's", { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) }, 900, 75.4583],
   ['does not count a copy as missing if it arrives in the next part', { broadcasts: LATE }, 100, 2],
   ['has no interval for four broadcasts', { broadcasts: FOUR }, 100, null],
   ['has no interval for five broadcasts, one without copies', { broadcasts: [window(1, 0, 0), ...FOUR] }, 100, null],
   ['is absent if the noise is as large', { idle: RESTLESS, broadcasts: BROADCASTS }, null],
   ['is absent if the spread of its parts is larger', { broadcasts: parts(1000, 0, 0, 1e4, 0, 3e4) }, null],
-  [
-    'is absent if the spread of the background is larger',
-    { idle: RESTLESS, broadcasts: parts(1000, 12e4, 12e4) },
-    null,
-  ],
+  ['is absent if the background varies more', { idle: RESTLESS, broadcasts: parts(1000, 12e4, 12e4) }, null],
   ['is absent if it is negative', { idle: STEADY, broadcasts: parts(1000, 9e4, 9e4) }, null],
   ['is absent without copies', { broadcasts: [window(4, 0, 1)] }, null],
 ]);
@@ -131,11 +116,7 @@ check('message', [
   // A timer takes 100 of 150 ms a second. All parts are equal, so t(4) does not matter.
   ['excludes a timer that runs while no messages are sent', { messages: TIMED, idle: STEADY }, 50],
   ['excludes a timer that runs before the first connection', { messages: TIMED, unloaded: STEADY }, 50],
-  [
-    'is absent if a timer of the application does the work',
-    { messages: parts(1000, ...ONLY_TIMER), idle: STEADY },
-    null,
-  ],
+  ['is absent if a timer of the server does the work', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, null],
   ['is absent if it is within the noise of the timer', { messages: TIMED, idle: RESTLESS }, null],
 ]);
 

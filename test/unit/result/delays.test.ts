@@ -1,4 +1,3 @@
-/** Broadcasts that took far longer than the rest. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';

@@ -241,18 +241,8 @@ describe('leak, bound and interval', () => {
   /** Readings of real servers after each wave. */
   const WAVES = [8, 18, 28, 38].map((t, index) => ({ t, gone: [100, 200, 250, 350][index] as number }));
   for (const [server, layer, bytes, leaks] of [
-    [
-      'server that keeps a key of Redis for each',
-      'redisUsedMemory',
-      [1_252_520, 1_466_344, 1_572_744, 1_787_592],
-      true,
-    ],
-    [
-      'server that keeps 2 KB of its heap for each',
-      'workerKept',
-      [14_046_433, 14_321_524, 14_447_033, 14_703_036],
-      true,
-    ],
+    ['server that keeps a Redis key for each', 'redisUsedMemory', [1_252_520, 1_466_344, 1_572_744, 1_787_592], true],
+    ['server that keeps 2 KB of heap for each', 'workerKept', [14_046_433, 14_321_524, 14_447_033, 14_703_036], true],
     ['server that keeps nothing', 'workerKept', [13_825_825, 13_890_841, 13_913_041, 13_964_996], false],
     ['server without child processes', 'workerChildrenPss', [0, 0, 0, 0], undefined],
   ] as const) {

@@ -1,4 +1,3 @@
-/** Consequences of a server process that ended. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';

@@ -1,4 +1,3 @@
-/** Effects of a planned fault, and the verdict about them. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';

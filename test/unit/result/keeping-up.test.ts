@@ -1,4 +1,3 @@
-/** Whether a deployment kept up with broadcasts and messages. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { keepingUp } from '../../../plugin/findings/checks/delivery/keeping-up-checks.ts';

@@ -1,4 +1,3 @@
-/** Latency figures that few broadcasts support, and latencies within a worker and across workers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';

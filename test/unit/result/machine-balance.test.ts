@@ -1,4 +1,3 @@
-/** Memory of the machine that grew with the connections outside the measured processes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';

@@ -1,4 +1,3 @@
-/** Doubts caused by the machine, a container or the sampler. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { workerFigures } from '../../../plugin/result/assemble-workers.ts';
@@ -103,40 +102,13 @@ describe('the machine', () => {
     ['machine without idle CPU, and no thread waits', busy(9, 4, [0.1, 0.1])],
     ['machine without idle CPU, and waits are unknown', busy(9, null, null), FULL, '9.0 %'],
     ['machine of the host with the least idle CPU', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
-    [
-      'machine with half of its CPU used by other programs',
-      others(1.05, 0),
-      FULL,
-      'node tsc: 1.05',
-      '1.05 of 2',
-      'broadcasts',
-    ],
+    ['machine half used by other programs', others(1.05, 0), FULL, 'node tsc: 1.05', '1.05 of 2', 'broadcasts'],
     ['machine with half of its CPU used by the hypervisor', others(0, 1.1), FULL, 'hypervisor', '55 %'],
     ['machine with a quarter of its CPU used by other programs', others(0.5, 0.1)],
-    [
-      'machine with half of its CPU used outside the container',
-      elsewhere(others(0, 0)),
-      FULL,
-      '1.60 of 2',
-      'container',
-    ],
+    ['machine half used outside the container', elsewhere(others(0, 0)), FULL, '1.60 of 2', 'container'],
     ['machine with half of its CPU possibly used by the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
-    [
-      'machine of a host, with half of its CPU used by other programs',
-      onHost,
-      FULL,
-      '1.05 of 2',
-      'host b',
-      'node tsc: 1.05',
-    ],
-    [
-      'machine of workers elsewhere, with half of its CPU used by the hypervisor',
-      ofWorkers,
-      FULL,
-      '55 %',
-      'db1',
-      'ramp',
-    ],
+    ["host's machine half used by other programs", onHost, FULL, '1.05 of 2', 'host b', 'node tsc: 1.05'],
+    ["workers' machine half used by the hypervisor", ofWorkers, FULL, '55 %', 'db1', 'ramp'],
     ['saturated, with other programs', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
     ['saturated, with other programs within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
     ['late while other programs used a quarter', lateBeside(0.5, 0, 1), FULL, 'node tsc: 0.50'],

@@ -1,4 +1,3 @@
-/** Doubts about the memory figures of a run. */
 import { describe } from 'node:test';
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
@@ -103,10 +102,7 @@ describe('memory', () => {
     ['memory not linear in service', bendInService, 'MEMORY_NOT_LINEAR', 'workerPss in service', 'more', '100 %'],
     ['memory with cheaper last connections', bendDown, 'MEMORY_NOT_LINEAR', 'less'],
     ['memory with an average near zero', bendAroundNothing, 'MEMORY_NOT_LINEAR', 'more', 'KB'],
-    [
-      'at two numbers of connections, in a run over time',
-      plateausAt([0, 10], { overTime: newOverTime({ collect: true }, true) }),
-    ],
+    ['two numbers of connections, over time', plateausAt([0, 10], { overTime: newOverTime({ collect: true }, true) })],
     ['at two numbers of connections, before a planned fault', plateausAt([0, 10], { fault: { restarted: [] } })],
     ['at three numbers of connections', plateausAt([0, 10, 20])],
     ['at two numbers of connections', plateausAt([0, 10, 10]), 'PLATEAUS_UNUSABLE', 0, 10],

@@ -1,4 +1,3 @@
-/** Memory of connections and CPU of connects and copies, by place: profiles of the workers become rows that add up. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cpuByPlace } from '../../../plugin/result/places/cpu-places.ts';

@@ -1,4 +1,3 @@
-/** Processes whose memory is charged to the server. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type MeasuredProcesses, processesLine } from '../../../protocol/result/server-schema.ts';
@@ -31,14 +30,7 @@ const charged =
 
 describe('a measured process', () => {
   testCases([
-    [
-      'process without connections that grows',
-      charged(40, { holds: false }),
-      'PROCESS_APART',
-      21,
-      'port 4000',
-      '40.0 MB',
-    ],
+    ['process without connections grows', charged(40, { holds: false }), 'PROCESS_APART', 21, 'port 4000', '40.0 MB'],
     ['process without connections that hardly grows', charged(1, { holds: false })],
     ['process with connections', charged(40, { holds: true })],
     ['process with unknown connections', charged(40, { holds: null })],

@@ -1,5 +1,3 @@
-/** Choice between candidate causes, and findings without measurements. */
-
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
@@ -68,44 +66,16 @@ describe('a limit behind failures', () => {
       ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
       ...['no connection succeeded from 5.0 to 6.0 s, and none was refused after 6.0 s, when 3,000 succeeded'],
     ],
-    [
-      'a limit that makes the rest wait',
-      waiting([4000, 900, 0, 0], [0, 0, 50, 50]),
-      LIMIT,
-      4900,
-      '12.0 ms',
-      '100 waited',
-    ],
-    [
-      'a limit that closes the rest',
-      waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'),
-      LIMIT,
-      4900,
-      '100 were closed',
-    ],
+    ['a limit that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12.0 ms', '100 waited'],
+    ['a limit that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
     ['no limit visible in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
-    [
-      'no limit of the number if most connections open later',
-      refusedAt([1000, 2000, 1900], 'http_502'),
-      'CONNECTIONS_FAILED',
-    ],
+    ['no limit if most connections open later', refusedAt([1000, 2000, 1900], 'http_502'), 'CONNECTIONS_FAILED'],
     ['no limit if some connections still open', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
     ['no limit if all connections wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
     ['no limit in a few failures', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
-    [
-      'a limit of a process, by name',
-      full(4000, 'node app.mjs'),
-      LIMIT,
-      'process 7 (node app.mjs)',
-      '299 of at most 300',
-    ],
+    ['a limit of a named process', full(4000, 'node app.mjs'), LIMIT, 'process 7 (node app.mjs)', '299 of at most 300'],
     ['a limit of files other than connections', full(100, 'node app.mjs'), LIMIT, '199 of which are no connections'],
-    [
-      'possibly a proxy with two sockets for each connection',
-      full(100, 'nginx'),
-      LIMIT,
-      '299 of at most 300 files open',
-    ],
+    ['possibly a proxy with two sockets per user', full(100, 'nginx'), LIMIT, '299 of at most 300 files open'],
     ['no limit of files in a few failures', failing({ ECONNRESET: 3 }, filesUsedUp), 'CONNECTIONS_FAILED', '3 of 5000'],
     ['no limit in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
     ['the text of the first failure', refused, 'CONNECTIONS_FAILED', 'http_400 3', 'POST /login answered 401'],
@@ -189,14 +159,7 @@ describe('the generator', () => {
   testCases([
     ['generator with a late loop', late(51), 'GENERATOR_LATE', 51],
     ['generator with a late loop on a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
-    [
-      'generator with two late loops in one window: the worse',
-      late(60, 90),
-      'GENERATOR_LATE',
-      'fleet process 0',
-      '90 ms',
-      'ramp',
-    ],
+    ['the later of two late loops in one window', late(60, 90), 'GENERATOR_LATE', 'fleet process 0', '90 ms', 'ramp'],
     ['generator with a process that died', processes(dead), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
     ['generator with a process that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
     ['generator with a process that died after a stop', processes(dead, true)],
@@ -223,12 +186,7 @@ describe('the generator', () => {
       'fleet_dead 3',
     ],
     ['generator with connections of a dead process after a stop', ofConnections({ fleet_dead: 3 }, lost, true)],
-    [
-      'generator with connections of a lost host',
-      ofConnections({}, { 'agent lost': 9 }),
-      'GENERATOR_FAILED',
-      'agent lost 9',
-    ],
+    ["generator: lost host's connections", ofConnections({}, { 'agent lost': 9 }), 'GENERATOR_FAILED', 'agent lost 9'],
     [
       'out of open files beside a server that refuses',
       ofConnections({ EMFILE: 95, http_500: 2 }),

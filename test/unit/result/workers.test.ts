@@ -1,4 +1,3 @@
-/** Self-reported data of the workers. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { serverDescription } from '../../../plugin/result/assemble-environment.ts';

@@ -1,5 +1,3 @@
-/** Memory at rest: forced collections, confirmed collections, and memory that is still falling. */
-
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';

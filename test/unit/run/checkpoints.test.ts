@@ -1,4 +1,3 @@
-/** Checks at a standstill: the workers' counts, their statistics and the parts of the deployment. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
@@ -46,23 +45,11 @@ describe('workers and kernel count', () => {
     ['existing connections of other programs', (run) => (run.others = 2), 'SERVER_NOT_IDLE', 2],
     ['connections of one worker of two', oneWorker, 'WORKERS_DISAGREE', 'at 10', 0],
     ['the previous counts again', counting(() => ({ uptimeSeconds: 60 })), 'WORKER_URLS_WRONG', 'at 10', 'w0, w1'],
-    [
-      'a negative number of connections',
-      counting(() => ({ connections: 0 })),
-      'WORKERS_DISAGREE',
-      'no connection was open',
-      1,
-    ],
+    ['a negative number', counting(() => ({ connections: 0 })), 'WORKERS_DISAGREE', 'no connection was open', 1],
     ['fewer sockets than connections', openFiles((held) => 30 + held / 2), 'WORKERS_DISAGREE', 'at 20', 10],
     ['a socket and more for each connection', openFiles((held) => 30 + held * 2)],
     // One connection to a page of metrics, one of the probe, and as many of other programs as of the run.
-    [
-      'connections of other programs to the port of the server',
-      toPort((held) => 2 + 2 * held),
-      'WORKERS_DISAGREE',
-      'at 10',
-      10,
-    ],
+    ["other connections to the server's port", toPort((held) => 2 + 2 * held), 'WORKERS_DISAGREE', 'at 10', 10],
     ['a few connections of other programs to the port', toPort((held) => held + (held > 0 ? 5 : 0))],
     ['earlier connections of other programs to the port', toPort((held) => held + 40), 'SERVER_NOT_IDLE'],
   ]);
@@ -110,13 +97,7 @@ describe('at full target', () => {
       counting((_, index) => (index === 1 ? { connections: 20 } : {}))(run);
     };
   testWarnings(atFullTarget, [
-    [
-      'other connections that open and close',
-      (run) => (run.strangers = 30),
-      'WORKERS_DISAGREE',
-      'after the broadcasts',
-      30,
-    ],
+    ['other connections for a while', (run) => (run.strangers = 30), 'WORKERS_DISAGREE', 'after the broadcasts', 30],
     ['closed connections that the workers do not notice', unnoticed(2), 'PLATEAUS_UNUSABLE', 'still count 2'],
     ['an engine that leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
     ['a probe whose connection closes, and no longer belongs to the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],

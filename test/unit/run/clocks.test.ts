@@ -1,4 +1,3 @@
-/** Clocks of the workers: readings, and send times and round trips of broadcasts with drifting and jumping clocks. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -1,4 +1,3 @@
-/** End of the broadcasts: the wait for receipts, and members that the ledgers do not know. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext, test } from 'node:test';
 import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
@@ -154,26 +153,11 @@ interface Left {
 const OWN: [what: string, left: Left, before: number, after: number][] = [
   ['stay', {}, 0, 0],
   ['disconnected before the order', { probeLeftAtUs: 99, sentinelLeftAtUs: 99 }, 0, 0],
-  [
-    'disconnect between the order and the send: may have been counted',
-    { probeLeftAtUs: 100, sentinelLeftAtUs: 299 },
-    2,
-    0,
-  ],
-  [
-    'disconnect between the order and the send, in another room',
-    { probeLeftAtUs: 200, sentinelLeftAtUs: 200, room: 'capacity:1' },
-    0,
-    0,
-  ],
+  ['disconnect before the send: may have been counted', { probeLeftAtUs: 100, sentinelLeftAtUs: 299 }, 2, 0],
+  ['disconnect before it in another room', { probeLeftAtUs: 200, sentinelLeftAtUs: 200, room: 'capacity:1' }, 0, 0],
   ['disconnect after the send: may not have been counted', { probeLeftAtUs: 310 }, 0, 1],
   ['disconnect after the send, with an earlier copy', { probeLeftAtUs: 310, probeReceivedAtUs: 50 }, 0, 1],
-  [
-    'disconnect after the send, with the copy',
-    { probeLeftAtUs: 310, probeReceivedAtUs: 305, sentinelLeftAtUs: 310 },
-    0,
-    0,
-  ],
+  ['disconnect after their copy', { probeLeftAtUs: 310, probeReceivedAtUs: 305, sentinelLeftAtUs: 310 }, 0, 0],
 ];
 for (const [what, left, before, after] of OWN) {
   it(`own receivers that ${what}`, () => {
@@ -195,12 +179,7 @@ const lostRow = (seq: number, connections: number) =>
 const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | null)[], expected: number[]][] = [
   ['left before a broadcast: are no members', [here(1), lostRow(1, 5), here(2), lostRow(2, 5)], [8, 3], [3, 5, 3, 0]],
   ['are in several rooms: are partly members', [here(1), lostRow(1, 50)], [13], [3, 10]],
-  [
-    'belong to several engines: together as many members as counted',
-    [lostRow(1, 5), here(1), lostRow(1, 5)],
-    [10],
-    [5, 3, 2],
-  ],
+  ['belong to several engines: as many as counted', [lostRow(1, 5), here(1), lostRow(1, 5)], [10], [5, 3, 2]],
   ['are not all members: other connections joined the room', [here(1), lostRow(1, 5)], [20], [3, 5]],
   ['have no count: all may be members', [here(1), lostRow(1, 5)], [null], [3, 5]],
 ];

@@ -1,4 +1,3 @@
-/** End of a run after its last phase, by Ctrl-C, or without users: a stopped run ends at once, without warnings. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Stage } from '../../../plugin/run/stage.ts';
@@ -205,7 +204,7 @@ describe('the finale', () => {
 
   testWarnings(fromTheStart, [
     [
-      'a Redis that stopped answering',
+      'an ended Redis',
       ({ context }) => (context.redis = noRedis),
       'DEPLOYMENT_CHANGED',
       'Redis at a:1',

@@ -1,4 +1,3 @@
-/** A planned fault, from its start to recovery. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';

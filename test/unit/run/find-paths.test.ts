@@ -1,4 +1,3 @@
-/** Search for a countable event, and for the paths of its id and time. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findPaths, type Message } from '../../../plugin/run/broadcasts/find-paths.ts';
@@ -27,17 +26,9 @@ describe('an id', () => {
     ['a value that no two messages share', (n) => ({ room: 'a', kind: 7, meta: { id: 40 + 3 * n } }), 'meta.id'],
     ['a counter', (n) => n, ''],
     ['a token under any name', (n) => ({ n: token(n) }), 'n'],
-    [
-      'a token named `id` rather than a user’s id, a counter or a time',
-      (n, at) => ({ at, userId: 2 * n, n, id: token(n) }),
-      'id',
-    ],
+    ['a token named `id`, not a user’s id or a time', (n, at) => ({ at, userId: 2 * n, n, id: token(n) }), 'id'],
     ['the time if there is nothing else', (n, at) => ({ price: 100 + n * 5, at }), 'at'],
-    [
-      'each of several ids in one event',
-      (n) => [0, 1].slice(n % 2).map((nth) => ({ id: `${token(n)}${nth}` })),
-      '*.id',
-    ],
+    ['each of several ids in an event', (n) => [0, 1].slice(n % 2).map((nth) => ({ id: `${token(n)}${nth}` })), '*.id'],
     ['the id in a list of one', (n) => [{ id: token(n) }], '0.id'],
     ['absent in free text', (n) => ({ text: `hello number ${n}` })],
     ['absent if it repeats', (n) => ({ id: n % 2 })],

@@ -1,5 +1,3 @@
-/** Memory over time: waves, churn, and runs of days. */
-
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { overTimeFigures } from '../../../plugin/result/memory/drift.ts';

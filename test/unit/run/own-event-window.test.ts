@@ -1,4 +1,3 @@
-/** Broadcasts of the user's server: parts of the CPU window, and rows of broadcasts. */
 import assert from 'node:assert/strict';
 import { it, type TestContext, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';

@@ -1,4 +1,3 @@
-/** Checks of the target before any load: its processes, its workers, their payload limits. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requireWorkers } from '../../../plugin/run/target/require-workers.ts';

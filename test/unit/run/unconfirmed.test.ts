@@ -1,4 +1,3 @@
-/** Broadcasts with a late or missing confirmation: their copies show whether they were sent. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';

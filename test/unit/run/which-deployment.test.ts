@@ -1,4 +1,3 @@
-/** Choice of the deployment, from settings and running stack, and errors if another program listens. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { type TestContext, test } from 'node:test';

@@ -1,4 +1,3 @@
-/** Windows of a run: resources of layers, quotas, machines and generator loops between start and end. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { generatorFigures } from '../../../plugin/result/assemble-generators.ts';

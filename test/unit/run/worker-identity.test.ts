@@ -1,4 +1,3 @@
-/** Signs that another process answers instead of a worker. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {

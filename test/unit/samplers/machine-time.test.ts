@@ -1,4 +1,3 @@
-/** Attribution of CPU time, from a file tree like that of a machine. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
@@ -87,11 +86,7 @@ describe('the CPU time of a machine', () => {
     await machine.set({ 30: shell(1000) }).read();
     const steps: [what: string, processes: Record<number, Fake>, programs: object][] = [
       ['a running compiler', { 30: shell(1000), 31: { ...child, own: 70 } }, { cc1: 70 }],
-      [
-        'a finished compiler that make has not reaped',
-        { 30: shell(1000), 31: { ...child, own: 80, state: 'Z' } },
-        { cc1: 80 },
-      ],
+      ['a finished compiler, not reaped yet', { 30: shell(1000), 31: { ...child, own: 80, state: 'Z' } }, { cc1: 80 }],
       ['a compiler reaped by make', { 30: shell(1085) }, { cc1: 80, make: 5 }],
       ['a compiler that started and ended between readings', { 30: shell(1125) }, { cc1: 80, make: 45 }],
     ];

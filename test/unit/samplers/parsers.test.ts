@@ -1,4 +1,3 @@
-/** Output of the kernel, Redis and exporters, and invalid or oversized metrics pages. */
 import assert from 'node:assert/strict';
 import * as files from 'node:fs';
 import { describe, it, test } from 'node:test';

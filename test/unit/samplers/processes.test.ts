@@ -1,4 +1,3 @@
-/** Memory and CPU of layers from readings of their processes, and sampler rows beside slow metrics pages. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { Sampler } from '../../../plugin/samplers/index.ts';

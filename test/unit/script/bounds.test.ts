@@ -29,12 +29,7 @@ describe('a script that is out of bounds', () => {
     ['a scenario that is null', /scenarios\[0\]: /, {}, { scenarios: [null] as never }],
     ['a processor that is null', /config\.processor: /, { processor: null }, {}],
     ['a loop whose count is no number', /flow\[0\]\.count: /, {}, step({ loop: [{ think: 1 }], count: 'x' })],
-    [
-      'the inherited name `constructor`',
-      /socketio-capacity\.constructor: unknown option/,
-      named('{"constructor": 1}'),
-      {},
-    ],
+    ['inherited `constructor', /socketio-capacity\.constructor: unknown option/, named('{"constructor": 1}'), {}],
   ] as const) {
     it(`is refused: ${what}`, () => {
       assert.throws(() => hookConfig({}, config, {}, changes), { code: 'CONFIG_INVALID', message: refused });

@@ -61,12 +61,7 @@ it('lists the inputs that differ', async (t) => {
     ['an override', {}, ['environment variable RATE'], { RATE: '7' }],
     ['a variable in a template', {}, ['environment variable TEXT'], { TEXT: 'long' }],
     ['the environment', {}, ['config.target', 'environment'], {}, 'far'],
-    [
-      'nothing for variables that only the conductor uses',
-      {},
-      [],
-      { CAPACITY_TOKEN: 'x', CAPACITY_RESULTS: 'y', REDIS_URL: 'z' },
-    ],
+    ["nothing for the conductor's variables", {}, [], { CAPACITY_TOKEN: 'x', CAPACITY_RESULTS: 'y', REDIS_URL: 'z' }],
     ['nothing for the folder of the results', scenario('results: out', 'live: true'), []],
   ] as [string, Record<string, string>, string[], NodeJS.ProcessEnv?, string?][]) {
     const other = fileTree(t, { ...FILES, ...files });

@@ -1,4 +1,3 @@
-/** Phases: their arrivals, other rates, and shares of several hosts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { configuredRatePerSec } from '../../../plugin/script/load/load.ts';

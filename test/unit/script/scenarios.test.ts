@@ -1,4 +1,3 @@
-/** Mistakes in flows and in options of the engine, each with its path. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { column } from '../../helpers/columns.ts';

@@ -1,4 +1,3 @@
-/** Studies whose levels are credentials. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

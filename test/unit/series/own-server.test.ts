@@ -1,4 +1,3 @@
-/** The user's own server, which a series starts for a run. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

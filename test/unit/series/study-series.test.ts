@@ -1,4 +1,3 @@
-/** The runs of a study: their order, their repetitions, and when the study ends. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';

@@ -1,4 +1,3 @@
-/** Broadcasts of the wire contract: send times and payloads. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';

@@ -1,4 +1,3 @@
-/** Access to the metrics, by the address of the request. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';

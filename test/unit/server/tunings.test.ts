@@ -1,4 +1,3 @@
-/** Self-description of a server: its tunings, and the flags of its Node. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeFlags } from '../../../server/control/describe-server.ts';

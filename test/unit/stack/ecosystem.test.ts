@@ -1,4 +1,3 @@
-/** Apps of a stack, read from ecosystem.config.js like PM2, and the workers' Node. */
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

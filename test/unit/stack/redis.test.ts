@@ -1,4 +1,3 @@
-/** The stack's own Redis Cluster: access and slots. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { askRedis } from '../../../server/stack/redis.ts';

@@ -1,4 +1,3 @@
-/** Setup with a stub of apt-get, in temporary folders. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -58,11 +57,7 @@ suite('setup', () => {
 
   for (const [what, policy, isKept] of [
     ['keeps an existing policy', 'exit 101', true],
-    [
-      'replaces a policy that a killed setup left',
-      '# socketio-capacity setup\nkill -0 4194304 && exit 101\nexit 0',
-      false,
-    ],
+    ["replaces a killed setup's policy", '# socketio-capacity setup\nkill -0 4194304 && exit 101\nexit 0', false],
   ] as const) {
     test(what, async (t) => {
       const { calls, ...missing } = system(t, { [POLICY]: policy });

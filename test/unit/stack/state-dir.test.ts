@@ -1,4 +1,3 @@
-/** State folder: its location, protection against other users, and the state itself. */
 import assert from 'node:assert/strict';
 import { chmodSync, chownSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';

@@ -13,12 +13,7 @@ describe('the arrival in a flow whose users leave', () => {
   const cases: [string, object[], object, object[]][] = [
     ['ends before the first pause', [LOGIN, ENTER, THINK, SAY, THINK], {}, [LOGIN, ENTER]],
     ['ends before a loop', [LOGIN, LOOP], {}, [LOGIN]],
-    [
-      'continues to a join after a pause',
-      [CONNECT, THINK, ENTER, THINK, SAY],
-      { join: 'enter' },
-      [CONNECT, THINK, ENTER],
-    ],
+    ['continues to a delayed join', [CONNECT, THINK, ENTER, THINK, SAY], { join: 'enter' }, [CONNECT, THINK, ENTER]],
   ];
   for (const [what, flow, until, expected] of cases) it(what, () => assert.deepEqual(arrived(flow, until), expected));
 });

@@ -1,4 +1,3 @@
-/** Steps that shape the flow without sending: function, loop, think, hold. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { durationMs } from '../../../plugin/script/duration.ts';

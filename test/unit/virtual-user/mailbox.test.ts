@@ -1,4 +1,3 @@
-/** Events that arrive before the flow waits for them. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Bench } from '../../helpers/virtual-user.ts';

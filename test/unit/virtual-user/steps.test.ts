@@ -1,4 +1,3 @@
-/** Steps that use a connection: connect, every, emit, waitFor. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertEach } from '../../helpers/columns.ts';
