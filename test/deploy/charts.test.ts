@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
@@ -68,7 +67,10 @@ const byKind = (all: Manifest[], kind: string, name?: string): Manifest =>
 const environmentOf = (container: Manifest): Record<string, Manifest> =>
   Object.fromEntries(container.env.map(({ name, value, valueFrom }: Manifest) => [name, value ?? valueFrom]));
 const podsOf = (all: Manifest[]): Manifest[] =>
-  all.flatMap(({ spec, metadata }) => (spec?.template ? [{ name: metadata.name, ...spec.template.spec }] : []));
+  all.flatMap(({ kind, spec, metadata }) => {
+    const pod = kind === 'Pod' ? spec : spec?.template?.spec;
+    return pod ? [{ name: metadata.name, ...pod }] : [];
+  });
 
 for (const chart of CHARTS) {
   describe(`the chart ${chart}`, { skip: missingTools('helm') }, () => {
@@ -136,12 +138,11 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
 describe('the load, rendered', { skip: missingTools('helm') }, () => {
   it('has one conductor, and one agent per host, each with its index', () => {
     const all = render('load');
-    const { spec } = byKind(all, 'Job', 'web-agents');
+    const { spec } = byKind(all, 'Job', 'web-agents-1');
     assert.partialDeepStrictEqual(spec, { completionMode: 'Indexed', completions: 5, parallelism: 5, backoffLimit: 0 });
     const agent = environmentOf(spec.template.spec.containers[0]);
-    assert.equal(agent.CAPACITY_HOSTS, '5');
     assert.match(agent.CAPACITY_HOST.fieldRef.fieldPath, /job-completion-index/);
-    assert.equal(byKind(all, 'Job', 'web-conductor').spec.backoffLimit, 0);
+    assert.equal(byKind(all, 'Job', 'web-conductor-1').spec.backoffLimit, 0);
   });
 
   it('gives conductor and agents the same scenario and the same settings', () => {
@@ -150,7 +151,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
       'scenario.yml': readFileSync(scenario, 'utf8'),
       'users.csv': 'a,b',
     });
-    for (const name of ['web-agents', 'web-conductor']) {
+    for (const name of ['web-agents-1', 'web-conductor-1']) {
       const { containers, volumes, nodeSelector } = byKind(all, 'Job', name).spec.template.spec;
       const environment = environmentOf(containers[0]);
       assert.equal(environment.TARGET, 'http://web:8080');
@@ -162,7 +163,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
 
   it('gives control ports, token and Redis to the conductor only', () => {
     const all = render('load', '--set', 'redisUrl=redis://r:6379');
-    const [conductor = {}, agent = {}] = ['web-conductor', 'web-agents'].map((name) =>
+    const [conductor = {}, agent = {}] = ['web-conductor-1', 'web-agents-1'].map((name) =>
       environmentOf(byKind(all, 'Job', name).spec.template.spec.containers[0]),
     );
     assert.partialDeepStrictEqual(conductor, {
@@ -170,42 +171,45 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
       CAPACITY_TOKEN: { secretKeyRef: { name: 'web-token', key: 'token' } },
       REDIS_URL: 'redis://r:6379',
     });
-    const own = ['CAPACITY_CONDUCTOR', 'CAPACITY_HOST', 'CAPACITY_HOSTS', 'HOLD', 'TARGET'];
+    const own = ['CAPACITY_CONDUCTOR', 'CAPACITY_HOST', 'HOLD', 'TARGET'];
     assert.deepEqual(Object.keys(agent).sort(), own);
   });
 
-  it('starts the conductor with existing options, and mounts the files that they name', () => {
-    const { containers, volumes } = byKind(render('load'), 'Job', 'web-conductor').spec.template.spec;
-    const [program, command, ...args] = containers[0].args;
-    assert.equal(program, 'socketio-capacity');
-    const options = createProgram()
-      .commands.find((subcommand) => subcommand.name() === command)
-      ?.options.map(({ long }) => long);
-    const [scenarioFile, ...given] = args.toReversed();
-    for (const option of given) assert.ok(options?.includes(option.split('=')[0]), option);
-    const mounted = (path: string) =>
-      containers[0].volumeMounts.some(
-        ({ mountPath }: Manifest) => path === mountPath || path.startsWith(`${mountPath}/`),
+  for (const [what, values, given] of [
+    ['a run', [], ['conduct', '--hosts=5', '--listen=0.0.0.0:3401', '--secret=/run/join']],
+    [
+      'a series',
+      ['--set', 'command={search,--vary,connections}'],
+      [
+        'search',
+        '--vary',
+        'connections',
+        '--hosts=5',
+        '--listen=0.0.0.0:3401',
+        '--secret=/run/join',
+        '--results=/results',
+      ],
+    ],
+  ] as const) {
+    it(`starts ${what} with existing options, keeps its results, and mounts the files that it names`, () => {
+      const all = render('load', ...values);
+      const { containers, volumes } = byKind(all, 'Job', 'web-conductor-1').spec.template.spec;
+      assert.deepEqual(containers[0].command, ['socketio-capacity', ...given, '/scenario/scenario.yml']);
+      const command = createProgram().commands.find((subcommand) => subcommand.name() === given[0]);
+      const options = command?.options.map(({ long }) => long);
+      for (const option of given.filter((word) => word.startsWith('--')))
+        assert.ok(options?.includes(option.split('=')[0]), option);
+      const mounts = containers[0].volumeMounts.map(({ mountPath }: Manifest) => mountPath);
+      assert.deepEqual(mounts, ['/scenario', '/run/join', '/results', '/tmp']);
+      const agent = byKind(all, 'Job', 'web-agents-1').spec.template.spec.containers[0];
+      assert.deepEqual(agent.command.slice(1), given[0] === 'conduct' ? ['host'] : ['host', '--stay']);
+      const claim = byKind(all, 'PersistentVolumeClaim');
+      assert.equal(claim.metadata.annotations['helm.sh/resource-policy'], 'keep');
+      assert.ok(
+        volumes.some(({ persistentVolumeClaim }: Manifest) => persistentVolumeClaim?.claimName === claim.metadata.name),
       );
-    assert.ok(mounted(scenarioFile) && given.includes('--secret=/run/join') && mounted('/run/join'));
-    assert.ok(volumes.some(({ secret }: Manifest) => secret?.secretName === 'web-join'));
-  });
-
-  it('ends its pod with the exit code of the conductor, and passes signals to it', async () => {
-    const [shell, flag, script] = byKind(render('load'), 'Job', 'web-conductor').spec.template.spec.containers[0]
-      .command;
-    const run = (seconds: string, command: string) =>
-      execa(shell, [flag, script, 'conductor', 'sh', '-c', command], {
-        env: { KEEP_SECONDS: seconds, CAPACITY_RESULTS: '/results' },
-        reject: false,
-      });
-    assert.equal((await run('0', 'exit 3')).exitCode, 3);
-    // A stopped pod does not stay for its results.
-    const stopped = run('60', 'trap "exit 7" TERM; echo ready; while :; do sleep 0.05; done');
-    await once(stopped.stdout, 'data');
-    stopped.kill('SIGTERM');
-    assert.equal((await stopped).exitCode, 7);
-  });
+    });
+  }
 
   it('makes a certificate for the conductor, and a join token with its fingerprint for the agents', () => {
     const all = render('load');

@@ -15,6 +15,15 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{ .Release.Name }}-conductor.{{ .Release.Namespace }}.svc.{{ .Values.clusterDomain }}
 {{- end }}
 
+{{- define "capacity.resultsClaim" -}}
+{{ .Values.conductor.resultsClaim | default (printf "%s-results" .Release.Name) }}
+{{- end }}
+
+{{/* Not empty if the command makes several runs. */}}
+{{- define "capacity.isSeries" -}}
+{{- if ne (first .Values.command) "conduct" }}true{{ end }}
+{{- end }}
+
 {{/* Environment that conductor and agents share. */}}
 {{- define "capacity.env" -}}
 {{- with .Values.target }}
