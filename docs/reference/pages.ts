@@ -35,7 +35,7 @@ import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { environmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
 import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
 import { entries as tunings } from '../../server/tunings.ts';
-import { defaultOf, describedKeys, keysOf, type Node, nodeOf, shallow, valuesOf } from './schema.ts';
+import { defaultOf, describedKeys, type Key, keysOf, type Node, nodeOf, shallow, valuesOf } from './schema.ts';
 import { catalogue, code, escaped, OPTION, optionRows, section, seriesTable, table } from './tables.ts';
 
 export const MARK = '<!-- npm run docs:reference writes what follows -->';
@@ -182,8 +182,13 @@ function result(): string[] {
       ['key', 'meaning'],
       describedKeys(keys.map(shallow), known).map((row) => [row.paths, `${row.text}${shapeOf(row.node)}`]),
     );
-  const sections = keysOf(node).flatMap(({ path, node: { description }, children }) =>
-    children.length === 0 ? [] : [section(code(path), description ?? '', keyTable(children, seen))],
+  // The JSON Schema describes the keys of a list's entries.
+  const keysIn = ({ path, children }: Key) => {
+    const names = children.map((child) => code(child.path.slice(`${path}[].`.length)));
+    return children[0]?.path.startsWith(`${path}[]`) ? `Each has ${names.join(', ')}.` : keyTable(children, seen);
+  };
+  const sections = keysOf(node).flatMap((key) =>
+    key.children.length === 0 ? [] : [section(code(key.path), key.node.description ?? '', keysIn(key))],
   );
   const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
     section(id, `${shape.description}.`, keyTable(keysOf(shape), new Set())),

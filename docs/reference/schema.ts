@@ -16,7 +16,7 @@ type Schema = z.core.JSONSchema.BaseSchema;
 type Plain = '$ref' | 'const' | 'default' | 'description' | 'enum' | 'format' | 'required' | 'type' | Range;
 type Range = 'minimum' | 'maximum' | 'exclusiveMinimum';
 
-interface Key {
+export interface Key {
   /** Path with `[]` for a list and `*` for any key. */
   path: string;
   node: Node;
