@@ -9,7 +9,13 @@ import { type AppName, MESSAGE, PASSWORD, startApp } from '../../helpers/recorde
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 interface Har {
-  log: { entries: { request: { url: string }; response: object; _webSocketMessages?: object[] }[] };
+  log: {
+    entries: {
+      request: { url: string; postData?: { text: string } };
+      response: object;
+      _webSocketMessages?: object[];
+    }[];
+  };
 }
 
 /** Chromium’s, without cookies for the form: it leaves them out unless the user asks for sensitive data. */
@@ -209,14 +215,35 @@ it('takes a token of a login before the recording from the environment', async (
   assert.doesNotMatch(text + said, /eyJ/);
 });
 
+/** Changes the recording into one of Firefox, with headers before a form, and of Safari, without WebSockets. */
+const OTHER_BROWSERS = [
+  ({ log: { entries } }: Har) => {
+    const withHeaders = (text: string) => text.replace(/^_csrf/, 'Content-Type: x\r\nContent-Length: 9\r\n\r\n$&');
+    const changed = entries.map(({ _webSocketMessages: _, request, ...entry }) => {
+      const { postData = { text: '' } } = request;
+      return {
+        ...entry,
+        time: 0,
+        request: { ...request, postData: { ...postData, text: withHeaders(postData.text) } },
+      };
+    });
+    return { log: { entries: changed } };
+  },
+  ({ log: { entries } }: Har) => {
+    const http = entries.filter(({ request: { url } }) => !url.startsWith('ws:'));
+    const upgraded = { ...http.at(-1), response: { content: { mimeType: 'text/plain', text: '6' } } };
+    return { log: { entries: [...http, upgraded as (typeof http)[number]] } };
+  },
+];
+
 it('reports a recording without the messages of its WebSocket, and writes what it knows', async (t) => {
-  const withoutFrames = ({ log: { entries } }: Har) => ({
-    log: { entries: entries.map(({ _webSocketMessages: _, ...entry }) => entry) },
-  });
-  const { code, said, flow } = await initFrom(t, 'form', withoutFrames);
-  assert.equal(code, 0, said);
-  assert.match(said, /has no messages of the WebSocket.*Chrome or Edge/);
-  assert.deepEqual(flow, [...EXPECTED.form.flow, { hold: true }]);
+  for (const change of OTHER_BROWSERS) {
+    const { code, said, flow, text } = await initFrom(t, 'form', change);
+    assert.equal(code, 0, said);
+    assert.match(said, /has no messages of the WebSocket.*Chrome or Edge/);
+    assert.deepEqual(flow, [...EXPECTED.form.flow, { hold: true }]);
+    assert.match(text, EXPECTED.form.options);
+  }
 });
 
 it('leaves out malformed and hostile parts', async (t) => {

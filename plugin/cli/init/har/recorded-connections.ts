@@ -34,6 +34,8 @@ export interface RecordedConnection {
 export const DEFAULT_PATH = '/socket.io/';
 export const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
 const MESSAGE = '4';
+/** Answer to a poll when the client changes to the WebSocket. */
+const UPGRADING = '6';
 const SEPARATOR = '\x1e';
 const KINDS: Partial<Record<PacketType, RecordedPacket['kind']>> = {
   [PacketType.CONNECT]: 'connect',
@@ -70,6 +72,10 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
   const [handshake] = entries as [HarEntry];
   const query = [...handshake.url.searchParams].filter(([name]) => !ENGINE_QUERY.has(name));
   const used = new Set(entries.map(({ url }) => url.searchParams.get('transport') as Transport));
+  const sockets = entries.filter(({ url }) => url.searchParams.get('transport') === 'websocket');
+  // Safari's files have no WebSockets.
+  const lacksSocket = sockets.length === 0 && entries.some(({ response }) => response.text === UPGRADING);
+  if (lacksSocket) used.add('websocket');
   const decoded = { packets: [] as RecordedPacket[], undecodable: 0 };
   for (const isSent of [true, false]) decode(entries, isSent, decoded);
   return {
@@ -78,9 +84,7 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
     query: Object.fromEntries(query),
     handshake,
     transports: (['polling', 'websocket'] as const).filter((transport) => used.has(transport)),
-    lacksFrames: entries.some(
-      ({ url, frames }) => url.searchParams.get('transport') === 'websocket' && (frames ?? []).length === 0,
-    ),
+    lacksFrames: lacksSocket || sockets.some(({ frames = [] }) => frames.length === 0),
     packets: decoded.packets.sort((a, b) => a.atMs - b.atMs),
     undecodable: decoded.undecodable,
   };

@@ -17,6 +17,8 @@ const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(ap
 const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
 /** An address, or the text of a GraphQL query. */
 const SHOWN_VALUE = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{/;
+/** Headers that older versions of Firefox write before a form. */
+const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
 /** Cookies of load balancers and of analytics. */
 const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
 
@@ -98,7 +100,9 @@ function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
     return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : undefined;
   }
   if (/urlencoded/.test(mimeType)) {
-    return Object.fromEntries(text ? new URLSearchParams(text) : params.map(({ name, value }) => [name, value]));
+    return Object.fromEntries(
+      text ? new URLSearchParams(text.replace(FORM_HEADERS, '')) : params.map(({ name, value }) => [name, value]),
+    );
   }
   return /multipart/.test(mimeType) && params.length > 0
     ? Object.fromEntries(params.map(({ name, value }) => [name, value]))
