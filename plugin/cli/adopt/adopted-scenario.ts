@@ -111,7 +111,8 @@ function declare(draft: Draft, name: string, at: Path): void {
 function leaveOut(draft: Draft, at: Path, message: string): void {
   const line = draft.document.lineOf(at);
   const owner = draft.document.valueAt(at.slice(0, -1));
-  const isKey = typeof at.at(-1) === 'string' && Object.keys(Object(owner)).length > 1;
+  const isEvent = at.at(-1) === 'channel';
+  const isKey = typeof at.at(-1) === 'string' && !isEvent && Object.keys(Object(owner)).length > 1;
   const isOfStep = at.length === flowDepth(at) + 1;
   const isWhole = flowDepth(at) > 0 && !(isKey && (isOfStep ? verbOf(owner, STEPS) !== at.at(-1) : true));
   const path = isWhole ? at.slice(0, flowDepth(at)) : at;

@@ -104,9 +104,12 @@ export class ScenarioDocument {
     if (!found) return undefined;
     if ('owner' in found) return { line, ...this.#replace(owner, found.owner as Owner) };
     const to = found.moveTo(at.slice(0, -1));
-    this.#remove(owner, key);
     const current = this.valueAt(to);
     const merged = isPlain(current) && isPlain(found.value) ? { ...found.value, ...current } : (current ?? found.value);
+    // A different value is there already.
+    if (!isDeepStrictEqual(merged, isPlain(merged) ? { ...merged, ...Object(found.value) } : found.value))
+      return undefined;
+    this.#remove(owner, key);
     this.set(to, merged);
     return { line, before: { [key]: before[key] }, after: { [formatPath(to)]: merged } };
   }
