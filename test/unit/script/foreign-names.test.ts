@@ -19,35 +19,18 @@ function refusals(flow: unknown[], { config = {}, scenario = {}, env = {}, ...sc
   }
 }
 
+/** Names that `adopt` rewrites are in test/integration/cli/adopt-rewrites.test.ts. */
 const STEPS_WITH_HINTS: [step: unknown, hint: string][] = [
-  [{ on: 'price' }, 'to wait for one event, write waitFor: {event: <event>}'],
-  [{ on: { event: 'price' } }, 'to wait for one event, write waitFor: {event: <event>}'],
   [{ once: 'price' }, 'write waitFor: {event: "price"}'],
   [{ on: { event: 'price', function: 'check' } }, 'function "check" needs a config.processor'],
-  [{ listen: ['price'] }, 'write waitFor: {event: "price"}'],
   [{ waitForEvent: { name: 'price' } }, 'write waitFor: {event: "price"}'],
   [{ wait: 2 }, 'write think: 2'],
-  [{ sleep: '500ms' }, 'write think: "500ms"'],
-  [{ pause: { seconds: 3 } }, 'write think: 3'],
-  [{ delay: 1 }, 'write think: 1'],
-  [{ socketio: { connect: true } }, 'write connect: true'],
   [{ check: { json: '$.0.ok' } }, 'write match: {json: $.0.ok, value: true} in `acknowledge`'],
-  [{ join: { event: 'enter', data: 'r1' } }, 'write emit: ["enter", "r1"]'],
   [{ subscribe: 'news' }, 'write emit: ["news", <data>]'],
-  [{ send: ['say', 'hi'] }, 'write emit: ["say", "hi"]'],
-  [{ close: true }, 'write disconnect: true'],
   [{ repeat: 3 }, 'write loop: [<steps>]'],
-  [{ loop: [{ wait: 1 }] }, 'write think: 1'],
-  [{ connect: { url: 'http://x' } }, 'write it in config.target'],
-  [{ connect: { token: 'x' } }, 'auth: {token: …}'],
   [{ emit: { channel: 'a', count: 5 } }, 'write loop: [<steps>] with count'],
-  [{ emit: { event: 'typing', data: 1 } }, 'write `channel` instead: emit: {channel: <event>, data: …}'],
-  [{ emit: { channel: 'a', args: [1] } }, 'write data: <argument>'],
   [{ emit: ['a'], check: {} }, 'write match: {json'],
   [{ emit: ['a'], acknowledge: { check: {} } }, 'write match: {json'],
-  [{ emit: ['a'], ack: true }, 'write acknowledge: true'],
-  [{ every: { interval: 1, emit: ['a'] } }, 'write seconds: <number>'],
-  [{ waitFor: { on: 'a' } }, 'write event: <event>'],
 ];
 
 it('refuses names of other engines with the line to write', () => {
