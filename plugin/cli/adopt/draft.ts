@@ -32,9 +32,20 @@ export class Draft {
   set(path: Path, value: unknown, why: string): void {
     const name = String(path.at(-1));
     const before = this.document.valueAt(path);
-    const line = this.document.lineOf(path.slice(0, before === undefined ? -1 : undefined));
+    const at = path.slice(0, before === undefined ? -1 : undefined);
+    this.note(at, before === undefined ? {} : { [name]: before }, { [name]: value }, why);
     this.document.set(path, value);
-    this.changes.push({ line, before: before === undefined ? {} : { [name]: before }, after: { [name]: value }, why });
+  }
+
+  /** Removes a step. */
+  remove(path: Path, why: string): void {
+    this.note(path, this.document.valueAt(path) as Change['before'], {}, why);
+    this.document.remove(path);
+  }
+
+  /** Records a change. @param at its place; undefined for what is new */
+  note(at: Path | undefined, before: Change['before'], after: Change['after'], why: string): void {
+    this.changes.push({ line: at && this.document.lineOf(at), before, after, why });
   }
 
   scenario(): { config: Record<string, unknown>; scenarios: Scenario[] } {

@@ -79,19 +79,13 @@ function perUser(draft: Draft, place: Path, options: unknown): void {
   const { config, scenarios } = draft.scenario();
   for (const key of own) {
     const { [key]: value } = given;
-    const line = draft.document.lineOf(['config']);
     delete given[key];
     draft.document.remove([...place, key]);
     for (const [index, { engine = config.engine }] of scenarios.entries()) {
       if (engine === ENGINE) draft.document.set(['scenarios', index, 'socketio', key], value);
     }
     const why = 'in config, Artillery fills templates before there are users';
-    draft.changes.push({
-      line,
-      before: { [key]: value },
-      after: { [`socketio.${key} of the scenarios`]: value },
-      why,
-    });
+    draft.note(['config'], { [key]: value }, { [`socketio.${key} of the scenarios`]: value }, why);
   }
 }
 

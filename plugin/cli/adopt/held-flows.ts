@@ -29,37 +29,17 @@ export function holdFlows(draft: Draft): void {
     }
     let length = flow.length;
     // Staying replaces what comes after the last message.
-    for (; length > 0 && isEnd(flow[length - 1]); length--) {
-      const before = flow[length - 1] as Record<string, unknown>;
-      draft.changes.push({
-        line: draft.document.lineOf([...at, length - 1]),
-        ...{ before, after: {}, why: 'the users stay instead' },
-      });
-      draft.document.remove([...at, length - 1]);
-    }
+    for (; length > 0 && isEnd(flow[length - 1]); length--) draft.remove([...at, length - 1], 'the users stay instead');
     draft.document.append(at, { hold: true });
-    draft.changes.push({
-      line: undefined,
-      ...{
-        before: {},
-        after: { hold: true },
-        why: 'stays until all is measured; --leave keeps the users coming and going',
-      },
-    });
+    draft.note(undefined, {}, { hold: true }, 'stays until all is measured; --leave keeps the users coming and going');
   }
   const phases = [config.phases ?? []].flat();
   if (phases.length > MAX_PHASES || phases.some((phase) => 'pause' in Object(phase))) return;
   for (let index = phases.length; index > 0; index--) {
     draft.document.append(['config', 'phases'], { pause: PAUSE_SECONDS }, index);
   }
-  draft.changes.push({
-    line: draft.document.lineOf(['config', 'phases']),
-    ...{
-      before: {},
-      after: { pause: PAUSE_SECONDS },
-      why: 'after each phase: memory is read while the connections are idle',
-    },
-  });
+  const why = 'after each phase: memory is read while the connections are idle';
+  draft.note(['config', 'phases'], {}, { pause: PAUSE_SECONDS }, why);
 }
 
 function isEndless(step: unknown): boolean {

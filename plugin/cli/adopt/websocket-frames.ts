@@ -92,12 +92,7 @@ function rewriteSteps(draft: Draft, at: Path, origin: string): void {
     const change = draft.document.rewrite(problem);
     if (change) draft.changes.push({ ...change, why: SPEAKS });
   }
-  for (const index of [...become.keys()].reverse()) {
-    if (become[index]) continue;
-    const [line, before] = [draft.document.lineOf([...at, index]), steps[index] as Step];
-    draft.document.remove([...at, index]);
-    draft.changes.push({ line, before, after: {}, why: SPEAKS });
-  }
+  for (const index of [...become.keys()].reverse()) if (!become[index]) draft.remove([...at, index], SPEAKS);
 }
 
 /** Returns the options of `connect` for a URL of a WebSocket. */
