@@ -33,6 +33,8 @@ export interface Rounds<M> {
   /** Processes of the bench that are not its descendants. */
   pids?: number[];
   spread?: string;
+  /** Index of the column that `--check` compares with the published table. */
+  checkedColumn?: number;
 }
 
 interface Options {
@@ -40,12 +42,18 @@ interface Options {
   signal: AbortSignal;
   repeat: number;
   publish: boolean;
+  check?: boolean;
 }
 
+/** Larger increases over the published table fail `--check`. */
+const MAX_INCREASE = 1.1;
 const PAGE = join('docs', 'benchmarks.md');
 
-/** Runs all rounds. A variant that fails is listed with the reason. @throws the signal's reason */
-export async function runRounds<M>(bench: Rounds<M>, { command, signal, repeat, publish }: Options): Promise<void> {
+/** Runs all rounds. A variant that fails is listed with the reason. @throws the signal's reason; Error for a failed check */
+export async function runRounds<M>(
+  bench: Rounds<M>,
+  { command, signal, repeat, publish, check }: Options,
+): Promise<void> {
   const startedAt = new Date().toISOString();
   const machineTime = new MachineTime();
   const totals = () => machineTime.read([process.pid, ...(bench.pids ?? [])]);
@@ -100,7 +108,10 @@ export async function runRounds<M>(bench: Rounds<M>, { command, signal, repeat, 
   const result = { startedAt, command, machine, taken: sharesByMeasurement, rounds, absent: failures };
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
   console.log(`Written to ${folder}`);
-  if (publish) writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), bench.name, text));
+  const page = readFileSync(PAGE, 'utf8');
+  const worse = check ? regressions(sectionOf(page, bench.name), rows, bench.checkedColumn ?? 1) : [];
+  if (worse.length > 0) throw new Error(`more than published:\n${worse.join('\n')}`);
+  if (publish) writeFileSync(PAGE, withSection(page, bench.name, text));
 }
 
 /** @param sharesByMeasurement shares during each measurement, of which the largest is printed */
@@ -138,10 +149,25 @@ export function withSpread(values: number[], text: (value: number) => string): s
 }
 
 export function withSection(page: string, name: string, text: string): string {
+  const section = sectionOf(page, name);
+  return page.replace(`<!-- bench:${name} -->${section}`, () => `<!-- bench:${name} -->\n\n${text.trim()}\n\n`);
+}
+
+function sectionOf(page: string, name: string): string {
   const [opening, closing] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
   const [begin, end] = [page.indexOf(opening), page.indexOf(closing)];
   if (begin < 0 || end < begin) throw new Error(`${PAGE} has no section between ${opening} and ${closing}`);
-  return `${page.slice(0, begin + opening.length)}\n\n${text.trim()}\n\n${page.slice(end)}`;
+  return page.slice(begin + opening.length, end);
+}
+
+/** @param column index of a column of numbers @returns a line for each row whose number is over the published one by more than 10 % */
+export function regressions(section: string, rows: string[][], column: number): string[] {
+  const published = section.split('\n').map((line) => line.split(' | ').map((text) => text.replace(/^\| /, '')));
+  return rows.flatMap((row) => {
+    const before = published.find(([variant]) => variant === row[0])?.[column] ?? '';
+    const isWorse = Number.parseFloat(row[column] ?? '') > MAX_INCREASE * Number.parseFloat(before);
+    return isWorse ? [`${row[0]}: ${row[column]}, published ${before}`] : [];
+  });
 }
 
 function row(cells: string[]): string {

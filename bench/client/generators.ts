@@ -10,6 +10,8 @@ import { type Generator, Program, type Started } from './measured-generator.ts';
 import { JOIN, type Load, trustOf } from './programs/load-program.ts';
 
 const ENGINE = 'socketio-capacity';
+/** Generators that `--events` compares. */
+export const EVENTS = ['capacity', 'engine', 'deep', 'list', 'unreadable', 'uncounted'];
 
 /** Time between Artillery's first phase and the ramp, in which its start-up settles. */
 const LEAD_SECONDS = 6;
@@ -26,7 +28,6 @@ export const GENERATORS: Generator[] = [
   { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity },
   { name: 'engine', label: 'socketio-capacity in Artillery, without its plugin', start: startExternal(ENGINE) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
-  { name: 'own-event', label: 'own event', onRequest: true, start: startScript('fleet-program', ['own']) },
   ownEvent('deep', 'own event, id behind the text'),
   ownEvent('list', 'own event, two ids in a list'),
   ownEvent('unreadable', 'own event without an id'),

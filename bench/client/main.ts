@@ -7,8 +7,8 @@ import { integer } from '../../report/text/format.ts';
 import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
-import { columns, FLOOR, type GeneratorAndFloor } from './columns.ts';
-import { GENERATORS } from './generators.ts';
+import { columns, FLOOR, type GeneratorAndFloor, PER_MESSAGE } from './columns.ts';
+import { EVENTS, GENERATORS } from './generators.ts';
 import { type Measured, measure } from './measure-clients.ts';
 import { type Generator, versionOf } from './measured-generator.ts';
 import { startTlsProxy } from './proxy.ts';
@@ -21,6 +21,8 @@ const optionsSchema = z
     connections: z.coerce.number().int().min(1000).default(5000),
     rate: z.coerce.number().int().min(100).default(1000),
     tls: z.boolean().default(false),
+    events: z.boolean().default(false),
+    check: z.boolean().default(false),
     ...roundsOptions(names),
   })
   .refine(({ connections, rate }) => connections % rate === 0, {
@@ -35,13 +37,15 @@ await runCommand({
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     besides the floor, of ${names.join(', ')}
   --tls              use TLS, terminated by the stack's nginx in front of the worker
+  --events           own events instead of other generators: ${EVENTS.join(', ')}
+  --check            fail if a multiple per message is more than 10 % above the published one
   --publish          also write the section of docs/benchmarks.md`,
   schema: optionsSchema,
   run,
 });
 
 async function run({ options, ...command }: Command<z.output<typeof optionsSchema>>): Promise<void> {
-  const { connections, rate, only, tls } = options;
+  const { connections, rate, tls, events, only = events ? EVENTS : undefined } = options;
   const generators = new Map<string, Generator>(
     GENERATORS.filter(({ name, label, onRequest }) => label === FLOOR || (only?.includes(name) ?? !onRequest)).map(
       (generator) => [generator.label, generator],
@@ -61,15 +65,20 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
     };
     let floor: Measured | undefined;
     const bench = {
-      name: tls ? 'client-tls' : 'client',
-      text: [
-        `Each generator in turn opens ${integer(connections)} connections at ${integer(rate)}/s to one Socket.IO worker`,
-        `${tls ? 'behind nginx, which terminates TLS' : 'without a proxy'}, joins one room, and receives ${PLAN.count} broadcasts of`,
-        `${integer(PLAN.bytes)} characters. The floor is measured between every two of them, and each is compared with the one beside it.`,
-      ],
+      name: tls ? 'client-tls' : events ? 'client-events' : 'client',
+      text: tls
+        ? [`As above, at ${integer(rate)}/s behind nginx, which terminates TLS.`]
+        : events
+          ? ['As above; the rows of events are the light client alone.']
+          : [
+              `Each generator in turn opens ${integer(connections)} connections at ${integer(rate)}/s to one Socket.IO worker`,
+              `without a proxy, joins one room, and receives ${PLAN.count} broadcasts of`,
+              `${integer(PLAN.bytes)} characters. The floor is measured between every two of them, and each is compared with the one beside it.`,
+            ],
       spread: ', and mean multiples with 95 % intervals',
       variants,
       columns: columns(tls),
+      checkedColumn: PER_MESSAGE,
       versions: toolVersions([...generators.values()]),
       packages: ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'],
       pids: proxy ? [proxy.pid] : [],

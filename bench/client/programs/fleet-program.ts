@@ -9,7 +9,6 @@ const load = loadFromArguments();
 const [join, room] = JOIN;
 /** Paths of the ids in the messages of message-shapes.ts; undefined for another event. */
 const ID_PATHS: Record<string, string[] | undefined> = {
-  own: ['0', 'seq'],
   deep: ['0', 'nested', 'message', 'seq'],
   list: ['0', 'items', '*', 'seq'],
   unreadable: ['0', 'nothing'],

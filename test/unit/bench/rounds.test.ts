@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { columns, FLOOR, type GeneratorAndFloor } from '../../../bench/client/columns.ts';
 import type { Measured } from '../../../bench/client/measure-clients.ts';
-import { tableOf, withSection } from '../../../bench/rounds.ts';
+import { regressions, tableOf, withSection } from '../../../bench/rounds.ts';
 
 function measured(cpuPerConnectionUs: number, cpuPerMessageUs: number, memoryPerConnectionBytes: number): Measured {
   const figures = { cpuPerConnectionUs, cpuPerMessageUs, memoryPerConnectionBytes };
@@ -57,7 +57,7 @@ test('the table has a cell for every column, even without a floor; over TLS the 
 
 test('a bench replaces its section of the page only', () => {
   const page = readFileSync('docs/benchmarks.md', 'utf8');
-  for (const name of ['client', 'client-tls', 'server']) {
+  for (const name of ['client', 'client-tls', 'client-events', 'server']) {
     const changed = withSection(page, name, 'new\n');
     const [opening, closing] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
     assert.ok(changed.includes(`${opening}\n\nnew\n\n${closing}`), name);
@@ -65,4 +65,15 @@ test('a bench replaces its section of the page only', () => {
     assert.equal(changed.split(closing)[1], page.split(closing)[1]);
   }
   assert.throws(() => withSection('# Benchmarks\n', 'client', 'new'));
+});
+
+test('a check names the rows that are more than a tenth above the published ones', () => {
+  const published = '| - | × floor |\n| ours | 1.20 (1.10–1.30) | 5 |\n| theirs | 2.00 | 5 |\n';
+  const rows = (ours: string) => [
+    ['ours', ours],
+    ['theirs', '2.10 (1.50–2.70)'],
+    ['new', '9.00'],
+  ];
+  assert.deepEqual(regressions(published, rows('1.31'), 1), []);
+  assert.deepEqual(regressions(published, rows('1.33'), 1), ['ours: 1.33, published 1.20 (1.10–1.30)']);
 });
