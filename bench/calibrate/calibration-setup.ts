@@ -1,11 +1,14 @@
 /** Sets up a known server, and the product's fleet and control connection to it. */
+
+import { execFileSync } from 'node:child_process';
+import { cpus } from 'node:os';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
 import { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import { until } from '../../plugin/run/wait.ts';
 import { ControlClients, Sampler } from '../../plugin/samplers/index.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
-import { pin } from './cores.ts';
 import { type KnownProcess, startKnown } from './known-process.ts';
 import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
 
@@ -138,4 +141,15 @@ export function samplerOf({ server, control, fleet }: Setup): Sampler {
     connections: () => fleet.status().connected,
     workers: control,
   });
+}
+
+/**
+ * Pins the process's main thread to a core and gives it real-time priority there. Its other threads (compiler, garbage collector) are not
+ * pinned, so that they do not compete with it. Does nothing if that is impossible: with a single core, without `taskset` and `chrt`, or
+ * without permission.
+ */
+function pin(pid: number, core: number): void {
+  const run = (program: string, ...args: string[]) => attempt(() => execFileSync(program, args, { stdio: 'ignore' }));
+  if (core < cpus().length) run('taskset', '-cp', String(core), String(pid));
+  run('chrt', '-fp', '1', String(pid));
 }

@@ -1,9 +1,12 @@
 /** A generator process under measurement: it starts, waits before its ramp, and is ended by the bench. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { readProcessTable, withDescendants } from '../../plugin/samplers/processes/process-table.ts';
+import { attempt } from '../../protocol/base/attempt.ts';
+import { parseSmapsRollup } from '../../protocol/base/machine/kernel.ts';
 import { firstLine } from '../bench-machine.ts';
-import { ProcessTree } from '../bench-processes.ts';
 import type { Worker } from '../worker.ts';
 import type { Load } from './programs/load-program.ts';
 
@@ -107,5 +110,48 @@ export class Program {
 
   tail(): string {
     return `Its last output: ${this.#lines.slice(-12).join('\n  ')}`;
+  }
+}
+
+/** Reads CPU time and memory of a process and all its descendants from /proc (Linux). */
+export class ProcessTree {
+  readonly rootPid: number;
+  /** Last known CPU time by thread. Ended threads are kept, so that they still count. */
+  readonly #cpuNs = new Map<string, number>();
+
+  constructor(rootPid: number) {
+    this.rootPid = rootPid;
+  }
+
+  /** Returns the pids, root first. Descendants whose parent has ended are not found. */
+  pids(): number[] {
+    const table = readProcessTable();
+    return table.has(this.rootPid) ? [...withDescendants([this.rootPid], table)] : [];
+  }
+
+  /** Returns user and system time of all threads since their start, from the scheduler's nanosecond counters. */
+  cpuUs(): number {
+    for (const pid of this.pids()) {
+      for (const tid of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+        const ns = attempt(() => readFileSync(`/proc/${pid}/task/${tid}/schedstat`, 'latin1'))?.split(' ')[0];
+        if (ns !== undefined) this.#cpuNs.set(`${pid} ${tid}`, Number(ns));
+      }
+    }
+    let totalNs = 0;
+    for (const ns of this.#cpuNs.values()) totalNs += ns;
+    return totalNs / 1000;
+  }
+
+  /** Returns the proportional set size: pages shared by several processes are divided among them. */
+  pssBytes(): number {
+    return this.pids().reduce((total, pid) => {
+      const rollup = attempt(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
+      return total + ((rollup && parseSmapsRollup(rollup)?.pssBytes) || 0);
+    }, 0);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    // The process may have ended meanwhile.
+    for (const pid of this.pids()) attempt(() => process.kill(pid, signal));
   }
 }

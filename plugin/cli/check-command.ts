@@ -2,10 +2,12 @@
 import type { Command } from 'commander';
 import { harmless } from '../../protocol/base/printable.ts';
 import { formatProblems } from '../../protocol/base/problems.ts';
+import type { Condition } from '../../protocol/documents/search-schema.ts';
+import type { Outcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { foldedFindings } from '../../report/answer/answer.ts';
-import { outcomeBy } from '../../report/answer/checked.ts';
-import { exitCodeOfResult, outcomeText } from '../../report/answer/outcome.ts';
+import { exitCodeOfResult, outcomeText, shortened } from '../../report/answer/outcome.ts';
+import { type Checked, checkConditions, conditionText, whyUnknown } from '../../report/conditions/conditions.ts';
 import { readResult } from '../../report/read.ts';
 import { addHelp, badOption, printJson, withJson } from './command.ts';
 import { conjuncts, parseConditions } from './parse-conditions.ts';
@@ -58,4 +60,24 @@ function headline(result: Result): string {
   const { title, cause } = result.answer;
   const isGood = exitCodeOfResult(result) === 0;
   return isGood || cause === null ? outcomeText(result) : `${title}: ${cause}`;
+}
+
+/** @param conditions required conditions; a condition on an unmeasured figure counts as missed */
+export function outcomeBy(conditions: Condition[], result: Result): Outcome {
+  if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
+  const checked = checkConditions(conditions, result);
+  const thresholds = checked.map((one) => ({
+    name: conditionText(one.condition),
+    met: one.met,
+    strict: true,
+    text: textOf(one, result),
+  }));
+  return { status: checked.every(({ met }) => met) ? 'PASSED' : 'FAILED', thresholds };
+}
+
+/** Returns, for example, `latency.oneWayMs.p99 is 733.5, threshold <= 500`. */
+function textOf({ condition, value }: Checked, result: Result): string {
+  const { key, comparison, value: limit } = condition;
+  const found = value === null ? `is not known (${whyUnknown(condition, result)})` : `is ${shortened(value, [limit])}`;
+  return `${key} ${found}, threshold ${comparison} ${limit}`;
 }

@@ -2,7 +2,7 @@
 
 import { didYouMean, type Problem } from '../../protocol/base/problems.ts';
 import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search-schema.ts';
-import { isNumericKey, numericKeys } from '../../report/conditions/keys.ts';
+import { isNumericKey, numericKeys } from '../../report/conditions/conditions.ts';
 import { runMetrics } from '../result/run-metrics.ts';
 
 const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);

@@ -13,11 +13,10 @@ import type {
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { EVENTS, type JoinRoom } from '../../protocol/wire/events.ts';
 import { Accounts } from '../fleet/accounts.ts';
-import { EventLoopWatch } from '../fleet/event-loop-watch.ts';
+import { EventLoopWatch, TimerLag } from '../fleet/event-loop-watch.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
-import { TimerLag } from '../fleet/timer-lag.ts';
 import { toFlowError } from '../virtual-user/flow-error.ts';
 import type { Signals } from '../virtual-user/signals.ts';
 import { newTally, type Tally } from '../virtual-user/tally.ts';

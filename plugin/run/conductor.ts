@@ -7,7 +7,6 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
 import type { OverTime } from '../script/options/plugin-options.ts';
 import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
-import { beginCounts } from './broadcasts/event-counts.ts';
 import { checkPath, ownEventBroadcasts } from './broadcasts/own-event.ts';
 import { withRedisCpu } from './broadcasts/redis-commands.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
@@ -16,22 +15,26 @@ import { Checkpoints } from './checkpoints/checkpoints.ts';
 import type { RunContext } from './context.ts';
 import { measureFault } from './fault/measure-fault.ts';
 import { LeavingUsers } from './leaving-users.ts';
-import { collects } from './measurements/measurements.ts';
+import { collects } from './measurements/collecting.ts';
 import type { OverTimeMeasured } from './measurements/memory-measured.ts';
 import { identityOf } from './measurements/worker-identity.ts';
-import { startHeapProfiles, takeHeapProfiles } from './memory/heap-profiles.ts';
-import { measureStandstill } from './memory/holders.ts';
 import { measureChurn, measureWave, newOverTime } from './memory/measure-over-time.ts';
-import { measureBaseline, measurePlateau, measureResidual } from './memory/plateau.ts';
+import {
+  measureBaseline,
+  measurePlateau,
+  measureResidual,
+  measureStandstill,
+  startHeapProfiles,
+  takeHeapProfiles,
+} from './memory/plateau.ts';
 import type { Arrivals } from './population.ts';
 import type { Stage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
 import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
 import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle-windows.ts';
-import { endMessages, measureMessages } from './windows/message-window.ts';
+import { beginCounts, endMessages, measureMessages } from './windows/message-window.ts';
 import { profileCpu } from './windows/profiled-window.ts';
-import { beginRampWindow } from './windows/ramp-window.ts';
-import { addPhase, endRamp } from './windows/ramps.ts';
+import { addPhase, beginRampWindow, endRamp } from './windows/ramp-window.ts';
 
 /** How long arrivals may take to connect and join after their phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;

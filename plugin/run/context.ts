@@ -3,9 +3,9 @@
 import type { Inspectors, RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
-import type { DeploymentPart } from './measurements/deployment-parts.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import type { Holder } from './measurements/memory-measured.ts';
+import type { DeploymentPart } from './measurements/worker-identity.ts';
 import type { Population } from './population.ts';
 import type { Publishers } from './receivers/publishers.ts';
 import type { Probe } from './receivers/round-trip-probe.ts';

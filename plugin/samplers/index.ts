@@ -10,14 +10,13 @@ export {
 export { UnansweredRequest } from './control/control-errors.ts';
 export { ControlClients, type EachControl } from './control/control-workers.ts';
 export { workerMachines } from './control/worker-machines.ts';
+export { runtimeOf } from './inspector/inspected.ts';
 export { Inspectors, isInspectable } from './inspector/inspectors.ts';
-export { runtimeOf } from './inspector/runtime-of.ts';
 export { beginningOf, limitTime } from './late-answers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
-export { meanShares, sharesBetween } from './machine/cpu-shares.ts';
+export { MachineWatch, meanShares, sharesBetween } from './machine/cpu-shares.ts';
 export type { MachineTotals } from './machine/machine-time.ts';
-export { MachineWatch } from './machine/machine-watch.ts';
 export { readSharedMemory } from './machine/shared-memory.ts';
 export { connectionsTo, type Holding, holdingsOf } from './processes/connections-to.ts';
 export { type Listening, ListeningPorts, listenersOn, whoListens } from './processes/listeners.ts';

@@ -13,7 +13,7 @@ import { Late, within } from './late-answers.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
-import type { MachineWatch } from './machine/machine-watch.ts';
+import type { MachineWatch } from './machine/cpu-shares.ts';
 import { readProcesses } from './processes/proc.ts';
 import { type LayerPids, SharedPages } from './processes/process-memory.ts';
 import { ProcessSeries } from './processes/process-series.ts';

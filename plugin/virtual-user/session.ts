@@ -1,18 +1,16 @@
 /** Connections of a virtual user: opened by the first step that needs one, restored if configured, closed at the end. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import { slug } from '../../protocol/codes/failure-codes.ts';
+import { type FailureCode, slug } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
 import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
 import type { FleetConnection, Return, Watcher } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
 import { FlowError, lossOf, toFlowError } from './flow-error.ts';
-import { type AwaitedEvent, isSame, Mailbox, type WatchedEvent } from './mailbox.ts';
+import { type AwaitedEvent, isSame, Mailbox, Wait, type WatchedEvent } from './mailbox.ts';
 import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
-import { Wait } from './user-wait.ts';
 
 /** A namespace of the virtual user, and its connection. */
 interface NamespaceEntry {

@@ -4,22 +4,17 @@ import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { processesLine } from '../../protocol/result/server-schema.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { connectionLines } from './connections-line.ts';
-import { countedLines } from './counted-line.ts';
+import { connectionLines, countedLines, functionLines, httpLines, limitLines } from './connections-line.ts';
 import { cpuLines } from './cpu-line.ts';
-import { deliveryLines } from './delivery-line.ts';
+import { deliveryLines, messageLines } from './delivery-line.ts';
 import { faultLines } from './fault-line.ts';
 import { generatorLines } from './generator-line.ts';
 import { latencyLines } from './latency-line.ts';
-import { limitLines } from './limit-line.ts';
 import type { Line } from './line.ts';
 import { machineLine } from './machine-line.ts';
-import { memoryLines } from './memory-line.ts';
-import { messageLines } from './messages-line.ts';
+import { cpuPlacesLine, memoryLines } from './memory-line.ts';
 import { missedText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
-import { cpuPlacesLine } from './places-line.ts';
-import { functionLines, httpLines } from './virtual-users-line.ts';
 
 /** Sections of the report with the details, in the order of the answer. */
 const LINES: Record<string, (result: Result) => Line[]> = {

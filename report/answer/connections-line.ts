@@ -1,10 +1,11 @@
 /** How many connections a run held. */
 import type { Result } from '../../protocol/result/result.ts';
 import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
-import { embeddedName, serverName } from '../figures/measured-server.ts';
+import { limitName, nextLimit } from '../figures/limits.ts';
+import { embeddedName, serverName } from '../figures/setting-lines.ts';
 import { clientsOf } from '../figures/transports.ts';
 import { withUnit } from '../model/amount.ts';
-import { counted, integer } from '../text/format.ts';
+import { breakdown, counted, decimals, integer, total } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
 
 export function connectionLines(result: Result): Line[] {
@@ -30,4 +31,62 @@ export function connectionLines(result: Result): Line[] {
     .filter(([cause]) => !cause.startsWith('disconnected_') && (!cause.startsWith('function_') || cause in failures))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
   return [{ text, figure: figureOf(key, held, note) }, ...examples.slice(0, 2)];
+}
+
+/** Received copies of events without ids. */
+export function countedLines({ eventCounts }: Result): Line[] {
+  return eventCounts.map(({ event, seconds, receivers, sent, most, fewest, missingAtLeast, missingAtMost }) => {
+    const each = most === fewest ? integer(most) : `${integer(fewest)} to ${integer(most)}`;
+    const got = `\`${event}\`: ${each} copies for each of ${counted(receivers, 'connection')} in ${decimals(seconds, 1)} s`;
+    const missing =
+      missingAtLeast > 0
+        ? `${integer(missingAtLeast)} to ${integer(missingAtMost)} are missing, without ids to tell which`
+        : most === 0
+          ? 'none received'
+          : missingAtMost > 0
+            ? 'differences are within copies in flight'
+            : 'the same for all';
+    const base =
+      sent === null
+        ? '; compared with the connection that got most, so a copy that reached none is not missed'
+        : `; compared with ${counted(sent, 'message')}`;
+    return { text: `${got} (counts only: ${missing}${base})` };
+  });
+}
+
+/** The lowest limit of the deployment. */
+export function limitLines(result: Result): Line[] {
+  const next = result.absent.memory === undefined ? nextLimit(result) : null;
+  return next ? [{ text: `next limit: ${integer(next.max)} ${limitName(next.name)}` }] : [];
+}
+
+/** Lines about the HTTP requests, other engines and functions of virtual users. */
+export function httpLines({ http, otherUsers }: Result): Line[] {
+  const requests = http ? [requestsText(http)] : [];
+  if (!otherUsers) return requests.map((text) => ({ text }));
+  const { started, failures } = otherUsers;
+  const failed = total(failures) > 0 ? `, ${integer(total(failures))} failed (${breakdown(failures)})` : '';
+  const users = `${counted(started, 'virtual user')} of other engines${failed}`;
+  return [{ text: `beside the connections, ${[users, ...requests].join('; ')}; CPU and memory include them` }];
+}
+
+const SHOWN_COUNTERS = 5;
+
+export function functionLines({ functions }: Result): Line[] {
+  if (!functions) return [];
+  const { received, dropped, failures, counters } = functions;
+  const failed = total(failures) > 0 ? `${integer(total(failures))} failed (${breakdown(failures)})` : 'none failed';
+  const calls = received > 0 ? [`functions got ${counted(received, 'event')}, ${failed}`] : [];
+  if (dropped > 0) calls.push(`${integer(dropped)} came faster than functions could take them`);
+  const shown = Object.fromEntries(Object.entries(counters).slice(0, SHOWN_COUNTERS));
+  const more = Object.keys(counters).length - SHOWN_COUNTERS;
+  if (Object.keys(shown).length > 0) calls.push(`counters: ${breakdown(shown)}${more > 0 ? `, and ${more} more` : ''}`);
+  return [{ text: calls.join('; ') }];
+}
+
+function requestsText({ requests, responses, failures, pending }: NonNullable<Result['http']>): string {
+  const parts = Object.entries(responses).map(([status, count]) => `${integer(count)} answered ${status}`);
+  if (total(failures) > 0) parts.push(`${integer(total(failures))} failed (${breakdown(failures)})`);
+  if (pending > 0) parts.push(`${integer(pending)} open at the end`);
+  return `${counted(requests, 'HTTP request')}: ${parts.join(', ')}`;
 }

@@ -1,6 +1,6 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { roundUp } from '../figures/round-up.ts';
+import { roundUp } from '../figures/per-connection.ts';
 import { numberText, type QuantityName } from '../model/amount.ts';
 import { integer, optional } from '../text/format.ts';
 import { amountOf, type Line } from './line.ts';

@@ -1,9 +1,9 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { missesSome } from '../figures/held.ts';
 import { numberText } from '../model/amount.ts';
+import { percentilesText, tailOf } from '../model/names.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
-import { figureOf, type Line } from './line.ts';
-import { hasBroadcasts, NO_DELIVERY, unknownFigure } from './unknown-figure.ts';
+import { figureOf, hasBroadcasts, type Line, NO_DELIVERY, unknownFigure } from './line.ts';
 
 const COVERAGE = 'delivery.coverage';
 
@@ -64,4 +64,29 @@ function sameMissed({ leftOut }: Delivery): Line[] {
       ? `${connections === 1 ? 'it is' : 'they are'} no member${connections === 1 ? '' : 's'} of the room, or unreachable`
       : `worker${workers.length === 1 ? ` ${workers[0]} has` : `s ${workers.join(', ')} have`} as many, and published none of these broadcasts: find out why nothing arrives there from other workers (adapter, its subscription, Redis)`;
   return [{ text: `${who} missed ${integer(broadcasts)} broadcasts: ${why}` }];
+}
+
+export function messageLines({ messages: found }: Result): Line[] {
+  if (found === null || found.sent === 0) return [];
+  const { ackMs, outsideAckMs, answered, acknowledged, sent, unasked } = found;
+  const asked = sent - unasked;
+  if (answered === null) return [{ text: `${counted(sent, 'client message')} sent` }];
+  const share = answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of`;
+  const all = `${share} ${counted(asked, 'client message')} acknowledged`;
+  const figure = figureOf('messages.answered', answered, `${integer(acknowledged)} of ${integer(asked)}`);
+  // Virtual users that leave have no hold.
+  if (!ackMs) return [{ text: outsideAckMs ? `${all}: ${percentilesText(outsideAckMs)}` : all, figure }];
+  const { ms, percentile } = tailOf(ackMs);
+  return [
+    {
+      text: `${all}: ${percentilesText(ackMs)}`,
+      figure: figureOf(
+        `messages.ackMs.${percentile}`,
+        ms,
+        percentilesText(ackMs),
+        `Time to acknowledgement ${percentile}`,
+      ),
+    },
+    { text: null, figure },
+  ];
 }

@@ -1,8 +1,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { withUnit } from '../model/amount.ts';
 import { carriedBy, percentilesText, tailOf } from '../model/names.ts';
-import { figureOf, type Line } from './line.ts';
-import { hasBroadcasts, unknownFigure } from './unknown-figure.ts';
+import { figureOf, hasBroadcasts, type Line, unknownFigure } from './line.ts';
 
 type Latency = Result['latency'];
 

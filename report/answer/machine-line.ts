@@ -1,6 +1,6 @@
 /** Describes the machines of a run: CPU model, cores, memory and kernel. Generator and server are separate if they differ. */
 import type { Result } from '../../protocol/result/result.ts';
-import { sharesMachine } from '../figures/place.ts';
+import { sharesMachine } from '../figures/places.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
 import { counted, decimals } from '../text/format.ts';
 

@@ -13,7 +13,7 @@ import {
 import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
-import { memoryPlacesLine } from './places-line.ts';
+import { memoryPlacesLine } from './memory-line.ts';
 
 export const UNKNOWN = 'not known: that takes three readings';
 const NAME = 'What connections leave behind';

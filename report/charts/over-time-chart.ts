@@ -1,4 +1,6 @@
-/** Charts over the time of a run: connections, connect time, memory and CPU of each layer. */
+/** Charts over the time of a run: connections, also after a planned fault, connect time, memory with its drift, and CPU of each layer. */
+
+import type { OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { coreCount, usableCores } from '../figures/usable-resources.ts';
@@ -107,4 +109,67 @@ function number(sample: Sample, layer: string, key: string): number | null {
   const values = sample[layer] as Record<string, unknown> | null | undefined;
   const value = values?.[key] ?? (key === 'pssBytes' ? values?.derivedPssBytes : undefined);
   return typeof value === 'number' ? value : null;
+}
+
+/** Chart of memory over time, with the readings from which the remaining memory is computed. */
+type Moment = OverTimeResult['readings'][number];
+
+/** Limit of drawn points: more would look like a line and take a megabyte. */
+const MAX_MARKS = 200;
+
+/** Returns null for runs without `overTime`. */
+export function readingsOverTime({ memory: { overTime }, samples, stages }: Result): Chart | null {
+  if (!overTime) return null;
+  const { kind, peaks, readings } = overTime;
+  const read = (moments: Moment[], layer: string) => pointsOf(moments, ({ t, bytes }) => [t, bytes[layer]], 1 / MB);
+  const marked = (name: string, color: string, moments: Moment[], layer: string): Curve => {
+    const dots = moments.length <= MAX_MARKS && { style: 'points' as const, symbolSize: 8 };
+    return { name, color, points: read(moments, layer), ...dots };
+  };
+  const panel = (unit: string, layer: string, points: Point[]) => ({
+    unit,
+    curves: [
+      { name: 'memory', color: COLORS.blue, points },
+      marked('all connected', COLORS.purple, peaks, layer),
+      marked(kind === 'waves' ? 'all have left' : 'reading', COLORS.orange, readings, layer),
+    ],
+  });
+  const rss = pointsOf(
+    samples,
+    ({ t, worker }) => [t, (worker as { rssBytes?: number } | undefined)?.rssBytes],
+    1 / MB,
+  );
+  const heap = read([...peaks, ...readings], 'workerHeapUsed').sort(([a], [b]) => a - b);
+  const open = pointsOf(samples, ({ t, connections }) => [t, connections]);
+  return timeline('Memory of the workers and connections over time', stages, [
+    panel('MB RSS', 'workerRss', rss),
+    panel('MB heap', 'workerHeapUsed', heap),
+    { unit: 'connections', curves: [{ name: 'connections', color: COLORS.grey, points: open, style: 'area' }] },
+  ]);
+}
+
+/** Returns null if no connection dropped. */
+export function connectionsBack({ fault }: Result): Chart | null {
+  if (!fault || fault.dropped === 0) return null;
+  const { curve, connections } = fault;
+  const over = (key: 'connected' | 'attempts' | 'returns', scale = 1) =>
+    pointsOf(curve, (step) => [step.ms / 1000, step[key]], scale);
+  // Extends the line beyond the last reconnect to the end of the fault.
+  const last = curve.at(-1)?.connected ?? connections;
+  const end: Point[] = fault.overMs === null ? [] : [[fault.overMs / 1000, last]];
+  const connected: Point[] = [[0, connections], ...over('connected'), ...end];
+  return timeline(
+    'Connections after the fault',
+    [],
+    [
+      { unit: 'connections', curves: [{ name: 'Connections', color: COLORS.blue, points: connected, style: 'area' }] },
+      {
+        unit: 'per second',
+        curves: [
+          { name: 'Attempts to come back', color: COLORS.orange, points: over('attempts', 10) },
+          { name: 'Returns', color: COLORS.green, points: over('returns', 10) },
+        ],
+      },
+    ],
+  );
 }

@@ -1,7 +1,6 @@
 /** Finds different conditions of results, because they may explain a difference of figures. */
 import type { Result } from '../../protocol/result/result.ts';
-import { serverName, serverProperties } from '../figures/measured-server.ts';
-import { settingLines, settingText } from '../figures/setting-lines.ts';
+import { serverName, serverProperties, settingLines, settingText } from '../figures/setting-lines.ts';
 import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimals } from '../text/format.ts';
 

@@ -5,8 +5,7 @@
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { accuracyOf, type Figure } from '../figures/figures.ts';
-import { holm } from '../statistics/holm.ts';
-import { rankSumP } from '../statistics/rank-sum.ts';
+import { holm, rankSumP } from '../statistics/rank-sum.ts';
 import { detectableBy, intervalOf, pValue, runsNeeded, spreadOf } from '../statistics/spread.ts';
 import { hasMore, isFlaky, separation } from './counted.ts';
 import type { Apart } from './estimates.ts';

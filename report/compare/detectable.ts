@@ -1,6 +1,6 @@
 /** Smallest changes that a comparison would have detected in each deciding figure, by the noise of its own runs. */
 import { accuracyOf } from '../figures/figures.ts';
-import { shareText } from '../text/relative.ts';
+import { shareText } from '../text/format.ts';
 import type { Comparison } from './compare.ts';
 
 /** Minimum number of runs: the deviation of fewer can be small by chance. */

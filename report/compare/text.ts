@@ -3,8 +3,7 @@ import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { isCounted, titleOf } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import { type Cell, grid, type Table } from '../model/document.ts';
-import { counted, exactDecimals } from '../text/format.ts';
-import { isRelative, shareText } from '../text/relative.ts';
+import { counted, exactDecimals, isRelative, shareText } from '../text/format.ts';
 import type { Mismatch } from './comparability.ts';
 import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS } from './compare.ts';
 

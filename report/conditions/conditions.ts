@@ -1,6 +1,7 @@
 /** Conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
 
 import type { Condition } from '../../protocol/documents/search-schema.ts';
+import { ANY, matches, PLACES } from '../../protocol/result/figure-paths.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { figureOfPath, valueAt } from '../figures/figures.ts';
 import { whyNotQuoted } from '../figures/quoted.ts';
@@ -80,4 +81,14 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
     ? `${decimals(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`
     : format(was);
   return `${named} ${FAR[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${shown})`;
+}
+
+/** Returns the dotted keys of all numbers that are not in lists: `cpu.<name>.idlePercent`. */
+export function numericKeys(): string[] {
+  return PLACES.flatMap(({ path, type }) => (type === 'number' && !path.includes(`${ANY}.${ANY}`) ? path : []));
+}
+
+/** Returns whether the key is one of these, with any name for `<name>`. */
+export function isNumericKey(key: string, keys: string[]): boolean {
+  return keys.some((known) => matches(known, key) !== undefined);
 }

@@ -4,7 +4,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';
 import { heldOf } from './held.ts';
-import { sharesMachine } from './place.ts';
+import { sharesMachine } from './places.ts';
 
 /** A known cost, or the reason why it is unknown. */
 export type Known<T> = ({ known: true } & T) | { known: false; why: string };

@@ -4,7 +4,7 @@ import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
-import { sharesMachine } from './place.ts';
+import { sharesMachine } from './places.ts';
 
 /** Share of the machine’s CPUs that every system uses for itself. */
 const MIN_SHARE = 0.05;

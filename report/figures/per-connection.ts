@@ -6,7 +6,6 @@ import { sum } from '../statistics/statistics.ts';
 import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
 import { mainWorkerLayer, PAGE_NOISE_BYTES } from './layers.ts';
 import { isUncounted, withNative } from './native-memory.ts';
-import { roundUp } from './round-up.ts';
 
 export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
 type Part = PerConnection['parts'][number];
@@ -198,4 +197,10 @@ function wouldTell(
   const wanted = MAX_HALF_WIDTH_SHARE * Math.max(bytes, LEAST_COST_BYTES);
   const enough = roundUp(connections * Math.max(MORE_CONNECTIONS, halfWidth / wanted));
   return { connections: enough, halfWidthBytes: (halfWidth * connections) / enough };
+}
+
+/** Rounds an estimated number of connections up to one significant digit. */
+export function roundUp(connections: number): number {
+  const digit = 10 ** Math.floor(Math.log10(connections));
+  return Math.ceil(connections / digit) * digit;
 }

@@ -1,8 +1,22 @@
 /** Memory and CPU of the workers' packages and functions, in a form that lines, sections and comparisons share. */
 
+import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { QuantityName } from '../../protocol/result/figure.ts';
 import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
+
+/** The machines that the deployment runs on. */
+type Run = Pick<Result['run'], 'profile' | 'target'>;
+
+/** Returns whether the deployment runs on the generator's machine. */
+export function sharesMachine({ run }: { run: Run }): boolean {
+  return run.profile !== 'remote' || isLoopback(new URL(run.target).hostname);
+}
+
+/** Returns the name of a deployment that the run did not start: profile `remote`, on any machine. */
+export function ownServer(run: Run): string {
+  return sharesMachine({ run }) ? 'your own server on this machine' : 'your own server';
+}
 
 /** Memory in bytes; otherwise in the unit of the quantity. */
 export interface PlaceSize {

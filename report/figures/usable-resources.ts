@@ -1,7 +1,7 @@
 /** Resources of the generator's machine that a run can use, within the limits of its container. */
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals, integer } from '../text/format.ts';
-import { sharesMachine } from './place.ts';
+import { sharesMachine } from './places.ts';
 
 type Environment = Pick<Result['environment'], 'cpuCount' | 'memoryBytes' | 'limits'>;
 
@@ -35,4 +35,22 @@ export function coreCount(cores: number): string {
 
 function present(limit: number | undefined): number[] {
   return limit === undefined ? [] : [limit];
+}
+
+/** Time for which a CPU quota stopped a container. */
+export type Throttled = NonNullable<Result['machine']>['throttled'];
+
+type Window = keyof NonNullable<Throttled>;
+
+/** Share of the periods. A group that is stopped in one of twenty waits up to 100 ms each time, which is its p99. */
+const MAX_SHARE = 0.05;
+
+export function throttledShare(windows: Throttled, window: Window): number {
+  const { periods = 0, throttledPeriods = 0 } = windows?.[window] ?? {};
+  return periods === 0 ? 0 : throttledPeriods / periods;
+}
+
+/** Returns whether the throttling matters. */
+export function isThrottled(windows: Throttled | undefined, window: Window): boolean {
+  return throttledShare(windows ?? null, window) > MAX_SHARE;
 }

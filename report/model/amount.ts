@@ -8,13 +8,13 @@ import {
   decimals,
   exactDecimals,
   integer,
+  isRelative,
   kilobytes,
   megabytes,
   milliseconds,
   percentOf,
   sizeOf,
 } from '../text/format.ts';
-import { isRelative } from '../text/relative.ts';
 
 interface Quantity {
   /** Empty if the text includes the unit, or without one. */

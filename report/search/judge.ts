@@ -8,7 +8,7 @@ import { leadingFindings } from '../answer/answer.ts';
 import { isMissed } from '../answer/outcome.ts';
 import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
 import { invalidatedBy } from '../figures/invalidated.ts';
-import { sharesMachine } from '../figures/place.ts';
+import { sharesMachine } from '../figures/places.ts';
 
 export interface Judgement {
   outcome: Exclude<Outcome, 'error'>;

@@ -7,7 +7,7 @@ import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
 import { isTold } from '../figures/per-connection.ts';
-import { sharesMachine } from '../figures/place.ts';
+import { sharesMachine } from '../figures/places.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
 import { sum } from '../statistics/statistics.ts';
 import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';

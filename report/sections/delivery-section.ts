@@ -1,7 +1,7 @@
 /** Section on lost and duplicate copies. */
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { hasBroadcasts, NO_DELIVERY } from '../answer/unknown-figure.ts';
+import { hasBroadcasts, NO_DELIVERY } from '../answer/line.ts';
 import { missesSome } from '../figures/held.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { absentSection, count, type Fact, facts, grid, lines, type Section } from '../model/document.ts';

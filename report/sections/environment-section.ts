@@ -1,10 +1,9 @@
 /** Section on the environment and all settings, to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
-import { embeddedName, serverName, serverProperties } from '../figures/measured-server.ts';
-import { ownServer } from '../figures/place.ts';
-import { settingLines } from '../figures/setting-lines.ts';
+import { ownServer } from '../figures/places.ts';
+import { embeddedName, serverName, serverProperties, settingLines } from '../figures/setting-lines.ts';
 import { coreCount } from '../figures/usable-resources.ts';
-import { facts, type Section } from '../model/document.ts';
+import { facts, grid, lines, type Section } from '../model/document.ts';
 
 export function environment(result: Result): Section {
   const { run, environment: found } = result;
@@ -46,4 +45,36 @@ export function environment(result: Result): Section {
 export function profileOf(run: Result['run']): string {
   if (run.profile === 'remote') return ownServer(run);
   return embeddedName({ run }) ?? 'nginx, PM2 and Redis';
+}
+
+/** Section on the measured processes. */
+export function processes(result: Result): Section | null {
+  const { processes: found } = result;
+  if (found === null || found.measured.length + found.notCounted.length === 0) return null;
+  const { port, unseen, measured, omitted, notCounted } = found;
+  const listed = (ports: number[] | null) => ports?.join(', ') ?? 'cannot be seen';
+  const head = ['Layer', 'Process', 'Command', 'Listens on', 'Target’s listeners', 'Held connections'];
+  const counted = measured.map(({ layer, pid, command, ports, role, holds }) => [
+    layer,
+    String(pid),
+    command,
+    listed(ports),
+    role,
+    holds === null ? 'unknown' : holds ? 'yes' : 'no',
+  ]);
+  const others = notCounted.map(({ pid, command, ports, why }) => [String(pid), command, listed(ports), why]);
+  return {
+    id: 'processes',
+    title: 'Measured processes',
+    lead: 'The processes of this machine whose memory and CPU are in the figures of the deployment.',
+    folded: true,
+    blocks: [
+      grid('Counted', head, counted),
+      grid('Not counted', ['Process', 'Command', 'Listens on', 'Why'], others),
+      lines('note', [
+        unseen !== null && port !== null && `Listeners on port ${port} could not be seen: ${unseen}.`,
+        omitted > 0 && `${omitted} further processes are counted, too.`,
+      ]),
+    ],
+  };
 }

@@ -1,7 +1,7 @@
 import type { Fault } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { faultHeadline } from '../answer/fault-line.ts';
-import { connectionsBack } from '../charts/fault-chart.ts';
+import { connectionsBack } from '../charts/over-time-chart.ts';
 import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { count, drawing, type Fact, facts, lines, type Section } from '../model/document.ts';

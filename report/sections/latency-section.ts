@@ -3,7 +3,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { carriedLatency } from '../answer/latency-line.ts';
-import { hasBroadcasts } from '../answer/unknown-figure.ts';
+import { hasBroadcasts } from '../answer/line.ts';
 import { broadcastTimes, oneWayPercentiles } from '../charts/latency-chart.ts';
 import { numberText, withUnit } from '../model/amount.ts';
 import { absentSection, drawing, lines, type Section } from '../model/document.ts';

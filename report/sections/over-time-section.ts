@@ -2,8 +2,7 @@
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { driftText, UNKNOWN } from '../answer/over-time-line.ts';
-import { readingsOverTime } from '../charts/drift-chart.ts';
-import { memoryOverTime } from '../charts/over-time-chart.ts';
+import { memoryOverTime, readingsOverTime } from '../charts/over-time-chart.ts';
 import { inOrder, layerTitle } from '../figures/layers.ts';
 import { ANSWERING, otherDrifts } from '../figures/left-behind.ts';
 import { amount } from '../model/amount.ts';

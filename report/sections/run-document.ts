@@ -7,20 +7,18 @@ import type { Result } from '../../protocol/result/result.ts';
 import { foldedFindings, leadOf } from '../answer/answer.ts';
 import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import type { Answer, Cause, Document, Tone } from '../model/document.ts';
+import { type Answer, type Cause, type Document, grid, type Section, type Tone } from '../model/document.ts';
 import { capacity } from './capacity-section.ts';
 import { connections } from './connections-section.ts';
 import { cpu } from './cpu-section.ts';
 import { delivery } from './delivery-section.ts';
-import { environment, profileOf } from './environment-section.ts';
+import { environment, processes, profileOf } from './environment-section.ts';
 import { fault } from './fault-section.ts';
 import { generator } from './generator-section.ts';
 import { latency } from './latency-section.ts';
 import { memory } from './memory-section.ts';
 import { messages } from './messages-section.ts';
 import { overTime } from './over-time-section.ts';
-import { processes } from './processes-section.ts';
-import { thresholds } from './thresholds.ts';
 import { workers } from './workers-section.ts';
 
 export function runDocument(result: Result): Document {
@@ -94,4 +92,26 @@ function causesOf(all: readonly Finding[]): Cause[] {
 
 function optionalLine(text: string) {
   return { section: 'thresholds', text: `optional threshold missed: ${text}` };
+}
+
+/** Null without any that can be judged. */
+function thresholds(result: Result): Section | null {
+  const { thresholds: judged } = result.outcome;
+  if (judged.length === 0) return null;
+  return {
+    id: 'thresholds',
+    title: 'Thresholds',
+    folded: true,
+    blocks: [
+      grid(
+        'Thresholds',
+        ['What was asked', 'Answer', 'What was found'],
+        judged.map(({ name, text, met, strict }) => [
+          name,
+          `${met ? 'met' : 'MISSED'}${strict ? '' : ' (optional)'}`,
+          text,
+        ]),
+      ),
+    ],
+  };
 }

@@ -1,9 +1,10 @@
+/** Tests of significance. */
+
 /**
  * Wilcoxon's rank-sum test, exact also with ties. Its p-value is the share of all divisions of the pooled values whose rank sum is at least
  * as far from the expected one. For values that are only zero or non-zero, it equals Fisher's exact test of the number of runs with faults.
+ * @returns the two-sided p-value that both groups have the same distribution
  */
-
-/** Returns the two-sided p-value that both groups have the same distribution. */
 export function rankSumP(a: number[], b: number[]): number {
   const ranks = doubledRanks([...a, ...b]);
   const total = ranks.reduce((sum, rank) => sum + rank, 0);
@@ -34,4 +35,19 @@ function doubledRanks(values: number[]): number[] {
     const equal = values.filter((other) => other === value).length;
     return 2 * below + equal + 1;
   });
+}
+
+/**
+ * Holm's step-down procedure (Scandinavian Journal of Statistics 6, 1979): the probability of even one false rejection among all tests is
+ * at most `error`, however the tests depend on each other.
+ * @param ps p-value of each test @param error of the whole family, 0 to 1 @returns for each test, whether its hypothesis is rejected
+ */
+export function holm(ps: number[], error: number): boolean[] {
+  const rejected = ps.map(() => false);
+  const order = [...ps.keys()].sort((a, b) => (ps[a] as number) - (ps[b] as number));
+  for (const [rank, index] of order.entries()) {
+    if ((ps[index] as number) > error / (ps.length - rank)) break;
+    rejected[index] = true;
+  }
+  return rejected;
 }

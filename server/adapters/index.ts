@@ -1,8 +1,7 @@
 /** All adapters that `CAPACITY_ADAPTER` can choose. To add one: write its file, add it here. */
 import { z } from 'zod';
 import { type AdapterKind, defineAdapter } from './adapter.ts';
-import { redis, shardedDynamic, shardedDynamicPrivate, shardedStatic } from './redis-adapter.ts';
-import { redisStreams } from './redis-streams.ts';
+import { redis, redisStreams, shardedDynamic, shardedDynamicPrivate, shardedStatic } from './redis-adapter.ts';
 
 const inMemory = defineAdapter({
   help: 'Socket.IO’s own: a broadcast reaches the members on the worker that publishes it',

@@ -1,3 +1,6 @@
+import { z } from 'zod';
+import type { BroadcastEcho } from '../../protocol/wire/events.ts';
+
 /**
  * Payloads of broadcasts. Pseudo-random, so that compression or shared memory cannot improve a measurement. Text uses only ASCII characters
  * that JSON does not escape: each is one byte on the wire.
@@ -44,4 +47,29 @@ function generate(sizeBytes: number, toByte: (random: number) => number): Buffer
     bytes[at] = toByte(state >>> 24);
   }
   return bytes;
+}
+
+/** Limits the memory of room names, which stay as long as the rooms have members. */
+const MAX_ROOM_LENGTH = 256;
+
+const roomSchema = z.string().min(1).max(MAX_ROOM_LENGTH);
+const joinSchema = z.union([roomSchema, z.object({ clientKey: roomSchema }).transform(({ clientKey }) => clientKey)]);
+const echoSchema = z.object({
+  seq: z.number().int().positive(),
+  sentAtUs: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER),
+});
+
+export const EXPECTED_PAYLOADS = {
+  room: `expected a room or {clientKey: room}, with at most ${MAX_ROOM_LENGTH} characters`,
+  echo: 'expected {seq, sentAtUs, data} as received',
+} as const;
+
+/** Returns the room of a `join_room`; undefined if the payload is invalid. */
+export function roomOf(payload: unknown): string | undefined {
+  return joinSchema.safeParse(payload).data;
+}
+
+/** Returns the echo of a broadcast; undefined if the payload is invalid. */
+export function echoOf(payload: unknown): Pick<BroadcastEcho, 'seq' | 'sentAtUs'> | undefined {
+  return echoSchema.safeParse(payload).data;
 }

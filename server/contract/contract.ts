@@ -13,8 +13,7 @@ import {
 } from '../../protocol/wire/events.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
 import type { OwnFigures } from '../control/own-figures.ts';
-import { EXPECTED_PAYLOADS, echoOf, roomOf } from './contract-messages.ts';
-import { binaryPayload, payload } from './contract-payload.ts';
+import { binaryPayload, EXPECTED_PAYLOADS, echoOf, payload, roomOf } from './contract-payload.ts';
 import type { Departures } from './departures.ts';
 import type { MeasuredRooms } from './measured-rooms.ts';
 import { countMembers, localMembers } from './room-members.ts';

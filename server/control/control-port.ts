@@ -1,13 +1,27 @@
 /** The control port of a worker, for a Socket.IO or a plain server: the control namespace, `/metrics` and `/healthz`. */
 import { randomUUID } from 'node:crypto';
+import * as files from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { Server } from 'socket.io';
+import { attempt } from '../../protocol/base/attempt.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { thisHost } from '../../protocol/base/machine/this-host.ts';
+import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
+import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/base/machine/kernel.ts';
+import { allocatedBytes } from '../../protocol/base/machine/malloc-heap.ts';
+import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
+import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
+import { usableCores } from '../../protocol/base/machine/usable.ts';
 import { VERSION } from '../../protocol/base/version.ts';
+import { CapacityError } from '../../protocol/codes/errors.ts';
+import { type ProfileAction, profileProcess } from '../../protocol/profiles/profile-process.ts';
+import { PROFILE_LIMITS, type ProfileKind } from '../../protocol/profiles/profile-schema.ts';
 import {
   type BroadcastOrder,
   type BroadcastSent,
   CONTROL_NAMESPACE,
+  type WorkerMachine,
+  type WorkerResources,
   type WorkerStats,
 } from '../../protocol/wire/events.ts';
 import { openHttp } from '../http-listener.ts';
@@ -16,10 +30,8 @@ import { type ControlRequests, serveControl } from './control.ts';
 import { serveHttp } from './control-http.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import type { OwnFigures } from './own-figures.ts';
-import { OwnProfile } from './own-profile.ts';
 import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
-import { readResources } from './worker-resources.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 
 /** Limit of a control request, far above the largest real one. */
@@ -113,5 +125,62 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
       await ownProfile.end();
       await Promise.all([controlIo.close(), listener.close()]);
     },
+  };
+}
+
+/** Runs V8's profilers in a worker's own process, at the request of a run, if the server allows it. */
+class OwnProfile {
+  readonly #isAllowed: boolean;
+
+  constructor(isAllowed: boolean) {
+    this.#isAllowed = isAllowed;
+  }
+
+  /** @throws CapacityError REQUEST_FAILED if the server does not allow profiles */
+  async request(action: ProfileAction, kind: ProfileKind): Promise<ReturnType<typeof profileProcess>> {
+    if (!this.#isAllowed)
+      throw new CapacityError(
+        'REQUEST_FAILED',
+        'the server does not allow profiles: set the option `profile: true` of `instrument(io)`',
+      );
+    // Imported when needed, because runtimes other than Node may lack the module.
+    const [inspector, fs] = await Promise.all([import('node:inspector'), import('node:fs')]);
+    return profileProcess({ inspector, fs }, PROFILE_LIMITS, action, kind);
+  }
+
+  /** Ends a running profile. Idempotent; never rejects. */
+  async end(): Promise<void> {
+    if (this.#isAllowed) await this.request('end', 'cpu').catch(() => {});
+  }
+}
+
+/** Values that the system does not provide (any but Linux) are left out. */
+export async function readResources(worker: string): Promise<WorkerResources> {
+  const [rollup, open] = await Promise.all([
+    readFile('/proc/self/smaps_rollup', 'latin1').catch(() => ''),
+    readdir('/proc/self/fd').catch(() => undefined),
+  ]);
+  const { soft } = openFileLimits();
+  return {
+    worker,
+    pssBytes: parseSmapsRollup(rollup)?.pssBytes,
+    mallocBytes: attempt(() => allocatedBytes(files)),
+    // Without the descriptor of the folder being read.
+    openFiles: open && open.length - 1,
+    openFilesLimit: Number.isFinite(soft) ? soft : null,
+    cgroup: readCgroup(),
+    usableCores: usableCores(),
+    machine: machine(),
+  };
+}
+
+function machine(): WorkerMachine {
+  return {
+    hostname: hostname(),
+    kernel: thisHost().kernel,
+    ...thisMachine(),
+    usedBytes: attempt(() => readMemory().usedBytes),
+    tcpBytes: attempt(readTcpBytes),
+    cpu: attempt(readCpu),
   };
 }

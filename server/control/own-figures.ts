@@ -1,5 +1,7 @@
 /** Counters and measurements of a worker's own process, for a Socket.IO or a plain server. */
-import { BatchWindow } from '../contract/batch-window.ts';
+
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+import type { WorkerBatches } from '../../protocol/wire/events.ts';
 import { Guard } from '../guard.ts';
 import { createMetrics } from './metrics.ts';
 import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
@@ -23,4 +25,49 @@ export function ownFigures(worker: string, counts: Counts) {
     for (const figure of [eventLoop, collections, batches]) figure.close();
   };
   return { worker, counts, eventLoop, collections, batches, metrics, guard, close };
+}
+
+/** Measures how a worker handles `event_batch`, in windows from one `next()` to the following one. */
+const NS_PER_MS = 1e6;
+
+class BatchWindow {
+  #batches = 0;
+  #ownHandler = 0;
+  #events = 0;
+  readonly #handlerNs: RecordableHistogram = createHistogram();
+  /** Separate from the statistics' window, whose readers reset it. Created at the first `next()`, because its timer costs CPU. */
+  #eventLoop: EventLoopWindow | undefined;
+
+  add(events: number, handlerMs: number): void {
+    this.#batches++;
+    this.#events += events;
+    this.#handlerNs.record(Math.max(1, Math.round(handlerMs * NS_PER_MS)));
+  }
+
+  /** Counts a batch that the server's own handler takes. */
+  skip(): void {
+    this.#ownHandler++;
+  }
+
+  /** @returns the current window, and starts the next one */
+  next(): Omit<WorkerBatches, 'worker'> {
+    this.#eventLoop ??= new EventLoopWindow();
+    const ms = (percentile: number) => this.#handlerNs.percentile(percentile) / NS_PER_MS;
+    const window = {
+      batches: this.#batches,
+      ownHandler: this.#ownHandler,
+      events: this.#events,
+      handlerMs: this.#batches === 0 ? null : { p50: ms(50), p95: ms(95), max: this.#handlerNs.max / NS_PER_MS },
+      eventLoop: this.#eventLoop.next(),
+    };
+    this.#batches = 0;
+    this.#ownHandler = 0;
+    this.#events = 0;
+    this.#handlerNs.reset();
+    return window;
+  }
+
+  close(): void {
+    this.#eventLoop?.close();
+  }
 }

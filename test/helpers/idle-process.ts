@@ -7,8 +7,8 @@ import {
   type CreateClient,
   NO_SESSIONS,
   type RecoverableSession,
+  Traffic,
 } from '../../plugin/fleet/client/client.ts';
-import { Traffic } from '../../plugin/fleet/client/traffic.ts';
 import type {
   ConnectionCommand,
   ConnectionReport,

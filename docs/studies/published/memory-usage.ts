@@ -4,7 +4,7 @@
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { driftText } from '../../../report/answer/over-time-line.ts';
-import { readingsOverTime } from '../../../report/charts/drift-chart.ts';
+import { readingsOverTime } from '../../../report/charts/over-time-chart.ts';
 import { comesAndGoes } from '../../../report/figures/held.ts';
 import { grid } from '../../../report/model/document.ts';
 import { figure, tableHtml } from '../../../report/render/blocks.ts';

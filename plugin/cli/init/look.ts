@@ -1,12 +1,14 @@
 /** `init` looks at what a server sends to connections that do what those of the scenario will do. */
+
+import { attempt } from '../../../protocol/base/attempt.ts';
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 import { findId, findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
 import { roomIntoEvent } from '../../run/broadcasts/own-event.ts';
+import type { ReceivedByPublisher } from '../../run/receivers/publishers.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { eventOf, listen, said } from './listen.ts';
 import { drawnIn, ownRoom } from './own-room.ts';
-import { partlyReached } from './reach.ts';
 import type { Starter } from './starter-scenario.ts';
 
 /** A template that draws a value. */
@@ -120,4 +122,42 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
       ? `the time at ${formatJsonPath(unusableTime.path)} cannot be used: ${unusableTime.reason}`
       : 'it has no time';
   return `${told} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
+}
+
+/** An event with a published id that did not reach both clients: it is the one to count, and a run of it shows what is missing. */
+interface PartlyReached {
+  paths: Paths;
+  /** Connections that received it, the likely causes and their fixes. */
+  text: string;
+}
+
+const CAUSES =
+  'If the server runs in several processes, no adapter connects them: give it one, such as Redis or the cluster adapter. Otherwise, clients must do something to get it, such as join a room. A run fails until then, because the scenario counts the event.';
+
+/**
+ * @param ids the published ones
+ * @returns the event that one connection received, or each of the two without the other, or only the publisher
+ */
+function partlyReached(
+  [first, second]: Heard,
+  toPublisher: readonly ReceivedByPublisher[],
+  ids: ReadonlySet<string>,
+): PartlyReached | undefined {
+  const pathsOf = (messages: Message[]) => findPaths([messages, messages], ids);
+  const [one, other] = [pathsOf(first), pathsOf(second)];
+  const paths = one ?? other ?? pathsOf(toPublisher.flatMap(messageOf));
+  if (!paths) return undefined;
+  const reached =
+    one && other
+      ? 'came to each of two connections, but no id to both'
+      : one || other
+        ? 'came to one of two connections'
+        : 'came only to the connection that published';
+  return { paths, text: `${JSON.stringify(paths.event)} ${reached}. ${CAUSES}` };
+}
+
+/** @returns none if the text is cut */
+function messageOf({ event, text }: ReceivedByPublisher): Message[] {
+  const args: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
+  return args ? [{ event, args, receivedAtUs: 0 }] : [];
 }

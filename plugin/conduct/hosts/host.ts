@@ -2,11 +2,14 @@
 import type { Socket } from 'socket.io';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
+import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
-import type { GeneratorHost } from '../../run/measurements/generator-measured.ts';
+import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator-measured.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
+import { takenShare } from '../../run/windows/resource-windows.ts';
+import { meanShares } from '../../samplers/index.ts';
 import type { AgentMessage, Hello, HubMessage, MachineRow } from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
-import { MachineWindows } from './machine-windows.ts';
 import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
 
@@ -110,5 +113,51 @@ export class Host {
   /** Disconnect reason under which its connections count as closed. */
   get #reason(): string {
     return this.lostReason === undefined ? OWN_DISCONNECT : AGENT_LOST;
+  }
+}
+
+/** A generator host's CPU readings, averaged by stage and selected by window of the run. */
+const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
+
+export class MachineWindows {
+  /** Keyed by the index of the stage in the run. */
+  readonly #idle = new Map<number, { window: GeneratorWindow; sum: number; rows: number }>();
+  readonly #shares = new Map<number, { window: ShareWindow; mean: MachineShares }>();
+
+  add(
+    { atUs, cpuIdlePercent, shares }: MachineRow,
+    { stages, samplesBeganAtUs = atUs }: Pick<Measurements, 'stages' | 'samplesBeganAtUs'>,
+  ): void {
+    const stageAt = (timeUs: number) => stages.findLastIndex(({ t }) => t * 1e6 <= timeUs - samplesBeganAtUs);
+    const windowOf = (stage: number) => WINDOWS[stages[stage]?.name ?? ''];
+    if (shares) {
+      const middle = stageAt(atUs - (shares.seconds * 1e6) / 2);
+      const window = windowOf(middle);
+      const before = this.#shares.get(middle);
+      if (window) this.#shares.set(middle, { window, mean: meanShares([...(before ? [before.mean] : []), shares]) });
+    }
+    const stage = stageAt(atUs);
+    const window = windowOf(stage);
+    if (window === undefined || cpuIdlePercent === null) return;
+    const { sum, rows } = this.#idle.get(stage) ?? { sum: 0, rows: 0 };
+    this.#idle.set(stage, { window, sum: sum + cpuIdlePercent, rows: rows + 1 });
+  }
+
+  /** Mean idle CPU of the busiest stage of each window. An average over all ramps would hide the last, busiest one. */
+  get cpuIdlePercent(): GeneratorHost['cpuIdlePercent'] {
+    const lowest: GeneratorHost['cpuIdlePercent'] = {};
+    for (const { window, sum, rows } of this.#idle.values())
+      lowest[window] = Math.min(lowest[window] ?? 100, sum / rows);
+    return lowest;
+  }
+
+  /** Shares of the stage of each window in which other programs took the most CPU. */
+  get shares(): GeneratorHost['shares'] {
+    const highest: GeneratorHost['shares'] = {};
+    for (const { window, mean } of this.#shares.values()) {
+      const before = highest[window];
+      if (!before || takenShare(mean) > takenShare(before)) highest[window] = mean;
+    }
+    return highest;
   }
 }

@@ -10,12 +10,11 @@ import { diagnose } from '../diagnosis.ts';
 import { readSituation } from '../situation.ts';
 import { checkBurst } from './burst.ts';
 import { checkCertificates } from './check-certificate.ts';
-import { checkConnect, checkPolling } from './check-connect.ts';
+import { checkConnect, checkPolling, checkUpgrades } from './check-connect.ts';
 import { checkIdle } from './check-idle.ts';
 import { checkSources } from './check-sources.ts';
 import { checkControls } from './controls.ts';
 import { check, type TargetCheck } from './target-check.ts';
-import { checkUpgrades } from './upgrade.ts';
 
 interface Examination {
   /** Called with each check as soon as it has finished. */

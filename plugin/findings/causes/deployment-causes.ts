@@ -1,9 +1,9 @@
 /** Causes among findings about the deployment's processes and its machine. */
 import type { Finding } from '../../../protocol/result/findings.ts';
 import { STANDSTILL } from '../../../report/figures/stalls.ts';
-import type { ChangedPart } from '../../run/measurements/deployment-parts.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../../run/measurements/observations.ts';
-import { isOfSlowServer, isTimeOut } from '../checks/connections/cut-off.ts';
+import type { ChangedPart } from '../../run/measurements/worker-identity.ts';
+import { isOfSlowServer, isTimeOut } from '../checks/connections/failure-causes.ts';
 import { missedCycle, PING_TIMEOUT } from '../checks/connections/pings.ts';
 import {
   allFailuresAreCuts,
@@ -20,8 +20,7 @@ import {
   noneOther,
   onlyCuts,
 } from '../evidence.ts';
-import { APART, type Causes, type Evidence, UNANSWERED_ON_LOST } from './edges.ts';
-import { allGoneBy } from './time-outs.ts';
+import { APART, allGoneBy, type Causes, type Evidence, UNANSWERED_ON_LOST } from './edges.ts';
 
 /** Parts that change if a process of the server ends. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];

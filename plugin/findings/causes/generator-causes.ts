@@ -1,12 +1,20 @@
 /** Causes among findings about the generator, its machine and the measurement itself. */
 import { waitedForServer } from '../checks/connections/connect-waits.ts';
-import { isTimeOut } from '../checks/connections/cut-off.ts';
+import { isTimeOut } from '../checks/connections/failure-causes.ts';
 import { growthSeconds } from '../checks/delivery/keeping-up-checks.ts';
 import { fullWorkers, mayLackCpu } from '../checks/server/saturation-checks.ts';
 import { stalledServer } from '../checks/server/stalls-checks.ts';
 import { longestDelayMs, MAX_GROWTH, noneEnded } from '../evidence.ts';
-import { type Causes, type Evidence, LOST_WITH_CONNECTIONS } from './edges.ts';
-import { allGoneBy, areByGenerator, areByMachine, isLateEnough, noneGone } from './time-outs.ts';
+import {
+  allGoneBy,
+  areByGenerator,
+  areByMachine,
+  type Causes,
+  type Evidence,
+  isLateEnough,
+  LOST_WITH_CONNECTIONS,
+  noneGone,
+} from './edges.ts';
 
 function hadCpuLeft({ effect, result }: Evidence): boolean {
   return fullWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined;

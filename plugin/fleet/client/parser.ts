@@ -1,4 +1,4 @@
-/** Parsers other than Socket.IO's default: modules with the classes that its option `parser` takes. */
+/** Parsers other than Socket.IO's default (modules with the classes that its option `parser` takes), and a bound of what packets nest. */
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
 
@@ -21,4 +21,20 @@ export function loadParser(file: string): Parser {
     throw new TypeError(`${file} is not a parser: it does not export Encoder and Decoder`);
   }
   return parser;
+}
+
+/** Bounds what a server may nest: everything that copies or compares such data later recurses into it. */
+const MAX_LEVELS = 200;
+
+/** @throws Error for what nobody could copy */
+export function requireShallow(data: unknown): void {
+  if (nestsDeeper(data)) throw new Error('data that is nested too deeply');
+}
+
+/** Whether arrays and objects in `value`, of decoded JSON, nest more than `levels` deep. */
+export function nestsDeeper(value: unknown, levels = MAX_LEVELS): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
+  if (levels === 0) return true;
+  for (const key in value) if (nestsDeeper((value as Record<string, unknown>)[key], levels - 1)) return true;
+  return false;
 }

@@ -3,9 +3,9 @@
 import { once } from 'node:events';
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { tellParent } from '../../../protocol/base/tell-parent.ts';
+import { TimerLag } from '../event-loop-watch.ts';
 import type { FleetAnswer, FleetCommand, FleetStart } from '../fleet-messages.ts';
 import { Outbox } from '../outbox.ts';
-import { TimerLag } from '../timer-lag.ts';
 import { Holder } from './holder.ts';
 
 const STATUS_INTERVAL_MS = 100;

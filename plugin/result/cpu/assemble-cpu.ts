@@ -6,9 +6,8 @@ import { studentT } from '../../../report/statistics/student.ts';
 import type { CpuWindow, RampWindow } from '../../run/measurements/measured-windows.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { Layer } from '../../samplers/index.ts';
-import { impossibleCpu } from '../invariants/cpu-invariants.ts';
+import { impossibleCpu, inOrder } from '../invariants/cpu-invariants.ts';
 import { sum } from '../sums.ts';
-import { inOrder } from './windows-in-order.ts';
 
 type Cpu = Result['cpu'][string];
 

@@ -2,9 +2,9 @@
 import { cpus } from 'node:os';
 import { valuesOf } from '../../../protocol/result/findings.ts';
 import { decimals } from '../../../report/text/format.ts';
+import type { CpuWindow } from '../../run/measurements/measured-windows.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { LAYERS } from '../../samplers/index.ts';
-import { inOrder } from '../cpu/windows-in-order.ts';
 import { sum } from '../sums.ts';
 import type { Violation } from './violation.ts';
 
@@ -41,4 +41,9 @@ export function impossibleCpu({
     values: [...valuesOf({ 'CPU time': cpuSeconds, 'length of the window': seconds }, 's'), ...valuesOf({ cores })],
     fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
   }));
+}
+
+/** @returns all windows, in the order of time */
+export function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
+  return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
 }

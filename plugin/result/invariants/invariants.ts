@@ -2,12 +2,9 @@
  * Physical invariants of memory and CPU that sources report. A page of metrics can be stale, in another unit, or of another process.
  * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
  */
-import {
-  type Collecting,
-  hasCleanPages,
-  type Measurements,
-  workerProcesses,
-} from '../../run/measurements/measurements.ts';
+
+import { type Collecting, hasCleanPages, workerProcesses } from '../../run/measurements/collecting.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { sourcesOf } from '../../samplers/index.ts';
 import { impossibleCpu } from './cpu-invariants.ts';

@@ -11,9 +11,9 @@ import {
   collects,
   hasCleanPages,
   isUnclean,
-  type Measurements,
   workerProcesses,
-} from '../../run/measurements/measurements.ts';
+} from '../../run/measurements/collecting.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 

@@ -6,7 +6,8 @@ import type { Drift, OverTimeResult } from '../../../protocol/result/memory-sche
 import { familyOf } from '../../../report/figures/layers.ts';
 import { roundedUp } from '../../../report/figures/left-behind.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
-import { type Collecting, isUnclean, type Measurements } from '../../run/measurements/measurements.ts';
+import { type Collecting, isUnclean } from '../../run/measurements/collecting.ts';
+import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory-measured.ts';
 import { withoutFigures } from '../../run/memory/at-rest.ts';
 import type { Layer } from '../../samplers/index.ts';

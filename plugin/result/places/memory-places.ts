@@ -1,8 +1,9 @@
 /** Memory that a connection keeps in the workers, or leaves behind there, by package and allocating function. */
+
+import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MemoryPlaces } from '../../../protocol/result/places-schema.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { knownSavings } from './known-savings.ts';
-import { largest, placeRows } from './place-rows.ts';
+import { largest, packageOfUrl, placeRows } from './place-rows.ts';
 
 type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'> & Partial<Pick<Measurements, 'overTime'>>;
 
@@ -39,4 +40,53 @@ function endsOf({ plateaus, overTime }: Measured) {
   }
   const [first, last] = [plateaus[0], plateaus.at(-1)];
   return first && last && { first, last, connections: last.connections };
+}
+
+/** Savings that Socket.IO's documentation describes, with what they would save in this server. */
+type Node = Profile['nodes'][number];
+type Saving = NonNullable<MemoryPlaces['savings']>[number];
+
+/** Less is within the error of the sampling, or of no use. */
+const LEAST_BYTES = 512;
+const DOCS = 'https://socket.io/docs/v4';
+
+/** @param profiles of the heap @param externalBytes per connection, where compression keeps its buffers @returns the largest first */
+function knownSavings(profiles: Profile[], connections: number, externalBytes: number): Saving[] {
+  const sum = (isPart: (callers: Node[]) => boolean) =>
+    profiles.reduce((total, { nodes }) => total + sumOf(nodes, isPart), 0) / connections;
+  const deflate = sum((callers) => callers.some(({ url }) => url.includes('/permessage-deflate')));
+  const all: Saving[] = [
+    { name: 'first-request', bytes: sum(isOfRequest), url: `${DOCS}/memory-usage/` },
+    {
+      name: 'compression',
+      bytes: deflate < LEAST_BYTES ? 0 : deflate + Math.max(0, externalBytes),
+      url: `${DOCS}/server-options/#permessagedeflate`,
+    },
+    { name: 'ws', bytes: sum(isOfWs), url: `${DOCS}/memory-usage/` },
+  ];
+  return all.filter(({ bytes }) => bytes >= LEAST_BYTES).toSorted((a, b) => b.bytes - a.bytes);
+}
+
+/** Engine.IO keeps the first HTTP request: the request itself, and its properties, which a listener of Engine.IO makes a dictionary. */
+function isOfRequest(callers: Node[]): boolean {
+  const [own, by, above] = callers;
+  const isListener = own?.name === '' && packageOfUrl(own.url) === 'engine.io';
+  if (isListener && by?.name === 'emit' && above?.name === 'completeUpgrade') return true;
+  return callers.some(({ name, url }) => name === 'parserOnHeadersComplete' && url.startsWith('node:'));
+}
+
+/** Allocated by `ws`, or by Node on its behalf, other than for compression. */
+function isOfWs(callers: Node[]): boolean {
+  const nearest = callers.find(({ url }) => url !== '' && !url.startsWith('node:'));
+  return nearest !== undefined && packageOfUrl(nearest.url) === 'ws' && !nearest.url.includes('/permessage-deflate');
+}
+
+/** @param isPart gets a node and its callers, the nearest first */
+function sumOf(nodes: Node[], isPart: (callers: Node[]) => boolean): number {
+  const callersOf = (index: number) => {
+    const callers: Node[] = [];
+    for (let node = nodes[index]; node; node = nodes[node.parent]) callers.push(node);
+    return callers;
+  };
+  return nodes.reduce((sum, { self }, index) => sum + (self > 0 && isPart(callersOf(index)) ? self : 0), 0);
 }

@@ -7,14 +7,17 @@ import type { RunContext } from '../context.ts';
 import { isOn } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';
 import { noteAbsent } from '../measurements/absent-sources.ts';
-import type { ChangedPart, DeploymentPart } from '../measurements/deployment-parts.ts';
 import type { Moment } from '../measurements/observations.ts';
-import { identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
+import {
+  type ChangedPart,
+  type DeploymentPart,
+  identityOf,
+  type WorkerIdentity,
+} from '../measurements/worker-identity.ts';
 import { succeed } from '../wait.ts';
 import { BusyWorkers, KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
-import { WorkerCounts } from './worker-counts.ts';
-import { WorkerRestarts } from './worker-restarts.ts';
+import { WorkerCounts, WorkerRestarts } from './worker-counts.ts';
 
 /** How long an aborted run waits for a dead worker to restart, so that it can report the restart. */
 const RESTART_TIMEOUT_MS = 5000;

@@ -38,7 +38,7 @@ import type { LayerBytes, MachineMoment, OverTimeMeasured, Plateau } from './mem
 import { Observations } from './observations.ts';
 import type { OwnEventMeasured } from './own-event-measured.ts';
 import { runId } from './run-id.ts';
-import type { WorkerIdentity } from './worker-identity.ts';
+import type { Restart, SilentWorker, WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {
   /** The flows' `every` steps. */
@@ -66,23 +66,6 @@ type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
   usersLeave?: boolean;
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
-
-/** A worker's restart between two checks. */
-export interface Restart {
-  evidence: string;
-  /** Start of the new process, in seconds of the sampler. */
-  t?: number;
-  /** Connections of the old process at the last check. */
-  connections?: number;
-}
-
-export interface SilentWorker {
-  worker: string;
-  /** Nothing listens on its control port. Otherwise, it may be running without answering. */
-  isRefused: boolean;
-  /** Connections at the last check. */
-  connections: number;
-}
 
 /** CPU profiles of all processes of the server, with the connections or copies made meanwhile; `failure`: why some are missing. */
 export interface CpuProfiled {
@@ -287,35 +270,4 @@ export class Measurements {
       this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
-}
-
-export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors' | 'usersLeave'>>;
-
-/** @returns whether RSS and PSS are without garbage after a collection. JVM and Go keep pages of their heaps, and free them late. */
-export function hasCleanPages({ inspectors }: Pick<Collecting, 'inspectors'>): boolean {
-  return inspectors === undefined || inspectors.runtime === 'v8';
-}
-
-/** @returns whether the figure has garbage after a collection */
-export function isUnclean(measured: Pick<Collecting, 'inspectors'>, figure: string): boolean {
-  return !hasCleanPages(measured) && PAGES.includes(figure);
-}
-
-const PAGES = ['workerRss', 'workerPss', 'workerWorkingSet'];
-
-/** @returns a lower limit of how many processes the workers have */
-export function workerProcesses(
-  measured: Pick<Measurements, 'workersAtStart'> & Pick<Collecting, 'inspectors'>,
-): number {
-  return Math.max(1, measured.workersAtStart.length, measured.inspectors?.size ?? 0);
-}
-
-/** @returns whether the run can force garbage collections in the workers */
-export function canCollect({ control, inspectors }: Collecting): boolean {
-  return control || inspectors !== undefined;
-}
-
-/** @returns whether it does so before each reading: not while users come and go, whose latency it would change */
-export function collects(measurements: Collecting): boolean {
-  return canCollect(measurements) && !measurements.usersLeave;
 }

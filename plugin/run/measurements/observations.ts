@@ -1,5 +1,5 @@
 /** Facts that a run notes in addition to its figures, by kind. `plugin/findings/` makes findings from them. */
-import type { ChangedPart } from './deployment-parts.ts';
+import type { ChangedPart } from './worker-identity.ts';
 
 /** Point of a run at which the deployment is checked. */
 export interface Moment {

@@ -84,3 +84,37 @@ export function changesBetween(earlier: WorkerIdentity[], later: WorkerIdentity[
 function seconds(value: number): string {
   return `${Math.round(value)} s`;
 }
+
+/** Parts of the deployment, with identities by which a run notices a replacement. */
+export interface DeploymentPart {
+  /** Id of its layer: `worker`, one of the named layers, or `pm2`. */
+  layer: string;
+  /** Changes with a restart: process ids, or Redis's run id. */
+  identity: string;
+}
+
+/** @param identities identities by name @returns parts of the layer by name */
+export function partsOf(layer: string, identities: Record<string, string> = {}): Record<string, DeploymentPart> {
+  return Object.fromEntries(Object.entries(identities).map(([name, identity]) => [name, { layer, identity }]));
+}
+
+export interface ChangedPart extends Pick<DeploymentPart, 'layer'> {
+  name: string;
+}
+
+/** A worker's restart between two checks. */
+export interface Restart {
+  evidence: string;
+  /** Start of the new process, in seconds of the sampler. */
+  t?: number;
+  /** Connections of the old process at the last check. */
+  connections?: number;
+}
+
+export interface SilentWorker {
+  worker: string;
+  /** Nothing listens on its control port. Otherwise, it may be running without answering. */
+  isRefused: boolean;
+  /** Connections at the last check. */
+  connections: number;
+}

@@ -1,11 +1,14 @@
-/** Measures memory at a constant number of connections: the points of the fit, and the residual after all have closed. */
+/**
+ * Measures memory at a constant number of connections: the points of the fit, the residual after all have closed, heap profiles, and what
+ * else may hold memory of connections: other processes, and files in shared memory.
+ */
 
-import { valuesOf } from '../../samplers/index.ts';
+import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
+import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory-measured.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
-import { machineMoment } from './holders.ts';
 import type { AtRest } from './readings.ts';
 
 /** Measures the baseline, once memory has settled: memory that is freed later would make connections look cheaper. */
@@ -53,4 +56,61 @@ export async function measureResidual(context: RunContext, checkpoints: Checkpoi
   if (measurements.fault) return;
   const { layers, falling } = await measureSettled(context, when);
   measurements.afterDisconnect = withoutFigures(layers, falling);
+}
+
+/** Keeps a failure in place of the profiles, as no figure depends on them. */
+export async function startHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
+  if (!profiler || signal.aborted || measurements.heapProfiles) return;
+  measurements.heapProfiles = [];
+  await profiler.startProfiles('heap').catch((error) => {
+    measurements.heapProfiles = error;
+  });
+}
+
+/** To be called after the last reading at rest. */
+export async function takeHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
+  const { heapProfiles } = measurements;
+  if (!profiler || !heapProfiles || heapProfiles instanceof Error || signal.aborted) return;
+  measurements.heapProfiles = await profiler.takeProfiles().catch((error: Error) => error);
+}
+
+/** Only the largest processes, as a small one cannot have grown by much. */
+const MAX_PROCESSES = 300;
+/** Minimum growth since the first reading for which the command line is read. */
+const GROWN_BYTES = 1024 ** 2;
+
+export class Holders {
+  #first: Map<string, number> | undefined;
+
+  /** @param measured processes of the layers, which are excluded, as are this process and its children */
+  async read(measured: number[]): Promise<Holder[]> {
+    const table = readProcessTable();
+    const known = withDescendants([process.pid], table);
+    for (const pid of measured) known.add(pid);
+    const processes = [...table.values()]
+      .filter(({ pid, rssBytes }) => rssBytes > 0 && !known.has(pid))
+      .toSorted((a, b) => b.rssBytes - a.rssBytes)
+      .slice(0, MAX_PROCESSES)
+      .map(({ pid, startedAtUs, rssBytes }) => ({ id: `${pid} ${startedAtUs}`, pid, bytes: rssBytes }));
+    this.#first ??= new Map(processes.map(({ id, bytes }) => [id, bytes]));
+    const hasGrown = ({ id, bytes }: Holder) => bytes - (this.#first?.get(id) ?? 0) > GROWN_BYTES;
+    const named = processes.map((holder) =>
+      hasGrown(holder) ? { ...holder, name: shownCommand(holder.pid) } : holder,
+    );
+    const shared = (await readSharedMemory()).map(({ place, bytes }) => ({ id: place, pid: null, name: place, bytes }));
+    return [...named, ...shared];
+  }
+}
+
+/** @param layers bytes read at the same time @returns undefined if the run does not compare the machine's memory */
+async function machineMoment({ sampler, holders }: RunContext, layers: LayerBytes): Promise<MachineMoment | undefined> {
+  const found = await holders?.();
+  return found && { t: sampler.seconds(), layers, holders: found };
+}
+
+/** Reads the machine again before the connections close. Growth since the plateau is not due to connections. */
+export async function measureStandstill(context: RunContext): Promise<void> {
+  const { sampler, measurements, signal } = context;
+  if (signal.aborted) return;
+  measurements.standstill = await machineMoment(context, valuesOf(await sampler.reading()));
 }

@@ -32,8 +32,8 @@ import {
 import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { type DeploymentPart, partsOf } from '../measurements/deployment-parts.ts';
 import { SERVER_PROCESSES } from '../measurements/observations.ts';
+import { type DeploymentPart, partsOf } from '../measurements/worker-identity.ts';
 import { describeProcesses } from './measured-processes.ts';
 import { isThisMachine, listenersOf, portOf } from './target-listeners.ts';
 import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';

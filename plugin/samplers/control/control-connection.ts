@@ -7,8 +7,14 @@ import { guardClient } from '../../../protocol/wire/guard-client.ts';
 import { agentTo } from '../../../protocol/wire/http-agent.ts';
 import { reasonOf } from '../absence.ts';
 import { within } from '../late-answers.ts';
-import type { ControlEndpoint, LookupAll } from './control-endpoints.ts';
-import { connectError, connectFailure, UnansweredRequest, unreachable } from './control-errors.ts';
+import {
+  type ControlEndpoint,
+  connectError,
+  connectFailure,
+  type LookupAll,
+  UnansweredRequest,
+  unreachable,
+} from './control-errors.ts';
 import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;

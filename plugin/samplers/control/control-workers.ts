@@ -11,7 +11,7 @@ import type {
   WorkerStats,
 } from '../../../protocol/wire/events.ts';
 import { ControlConnection, type ControlOptions } from './control-connection.ts';
-import { addressesOf, endpointsOf, type LookupAll } from './control-endpoints.ts';
+import { addressesOf, endpointsOf, type LookupAll } from './control-errors.ts';
 
 /** A full garbage collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;

@@ -8,11 +8,10 @@ import type { InspectedRuntime, Runtime } from '../../../protocol/documents/serv
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 import { Absent } from '../absence.ts';
 import { findPprof, GoServer, isGoUrl } from './go.ts';
-import type { Inspected, InspectedMemory } from './inspected.ts';
+import { type Inspected, type InspectedMemory, runtimeOf } from './inspected.ts';
 import { JvmProcess, mayAttach } from './jvm.ts';
 import { requireInspectable, withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
-import { runtimeOf } from './runtime-of.ts';
 
 /** Time between a collection and the reading that it is for. */
 const COLLECTED_AGE_MS = 2000;

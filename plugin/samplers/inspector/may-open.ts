@@ -9,7 +9,7 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Runtime } from '../../../protocol/documents/server-runtimes.ts';
 import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
-import { runtimeOf } from './runtime-of.ts';
+import { runtimeOf } from './inspected.ts';
 
 /** What is known of a process that a signal can reach. */
 export interface Inspectable {

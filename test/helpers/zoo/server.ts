@@ -16,7 +16,7 @@ import {
 } from '../../../protocol/wire/events.ts';
 import { payload } from '../../../server/contract/contract-payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
-import { readResources } from '../../../server/control/worker-resources.ts';
+import { readResources } from '../../../server/control/control-port.ts';
 import { Guard } from '../../../server/guard.ts';
 import { workerStats } from '../fake-run.ts';
 import { type Cleaner, urlOf } from '../raw-listen.ts';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { ProcessTree } from '../../../bench/bench-processes.ts';
 import { GENERATORS } from '../../../bench/client/generators.ts';
+import { ProcessTree } from '../../../bench/client/measured-generator.ts';
 
 /** Burns CPU in a thread and in a child, prints the child's pid, then waits. */
 const PROGRAM = `

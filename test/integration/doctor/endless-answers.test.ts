@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
+import { checkUpgrades } from '../../../plugin/doctor/target/check-connect.ts';
 import { requestHandshake } from '../../../plugin/run/receivers/request-handshake.ts';
 import { connectionTargetOf } from '../../../plugin/script/connection-target.ts';
 import { parseEngineOptions } from '../../../plugin/script/options/engine-options.ts';

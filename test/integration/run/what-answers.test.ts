@@ -12,7 +12,7 @@ import { test } from 'node:test';
 import type { Server } from 'socket.io';
 import * as msgpack from 'socket.io-msgpack-parser';
 import { WebSocketServer } from 'ws';
-import { checkUpgrades } from '../../../plugin/doctor/target/upgrade.ts';
+import { checkUpgrades } from '../../../plugin/doctor/target/check-connect.ts';
 import { requestHandshake } from '../../../plugin/run/receivers/request-handshake.ts';
 import { targetProblem, tlsProblem } from '../../../plugin/run/receivers/target-problem.ts';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';

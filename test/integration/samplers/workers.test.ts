@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { execa } from 'execa';
 import { readAtRest } from '../../../plugin/run/memory/readings.ts';
-import { addressesOf } from '../../../plugin/samplers/control/control-endpoints.ts';
+import { addressesOf } from '../../../plugin/samplers/control/control-errors.ts';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
 import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
 import { instrument } from '../../../server/instrument.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventCounter, readEventCounts } from '../../../plugin/fleet/process/counts/event-counts.ts';
-import { eventCountFigures } from '../../../plugin/result/delivery/event-counts.ts';
-import { beginCounts } from '../../../plugin/run/broadcasts/event-counts.ts';
+import { eventCountFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
+import { beginCounts } from '../../../plugin/run/windows/message-window.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
 const EVENTS = [{ event: 'price', from: 'bid' }, { event: 'cursor' }];

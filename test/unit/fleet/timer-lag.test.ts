@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { TimerLag } from '../../../plugin/fleet/timer-lag.ts';
+import { TimerLag } from '../../../plugin/fleet/event-loop-watch.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 it('a late timer shows in the next second only', (t) => {

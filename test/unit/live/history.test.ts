@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { LiveHistory } from '../../../plugin/live/history.ts';
+import { LiveHistory } from '../../../plugin/live/live-server.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 
 it('has the PSS of a layer, or its RSS if the PSS is unknown', () => {

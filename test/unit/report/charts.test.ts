@@ -3,11 +3,15 @@ import { describe, it } from 'node:test';
 import { deflateSync, inflateSync } from 'node:zlib';
 import { clock, clockTicks, short } from '../../../report/charts/axes.ts';
 import type { Chart } from '../../../report/charts/chart.ts';
-import { readingsOverTime } from '../../../report/charts/drift-chart.ts';
-import { connectionsBack } from '../../../report/charts/fault-chart.ts';
 import { broadcastTimes, oneWayPercentiles } from '../../../report/charts/latency-chart.ts';
 import { memoryByConnections } from '../../../report/charts/memory-chart.ts';
-import { connectTimeOverTime, cpuOverTime, memoryOverTime } from '../../../report/charts/over-time-chart.ts';
+import {
+  connectionsBack,
+  connectTimeOverTime,
+  cpuOverTime,
+  memoryOverTime,
+  readingsOverTime,
+} from '../../../report/charts/over-time-chart.ts';
 import { readoutOf, timeline } from '../../../report/charts/plot.ts';
 import { workersOverTime } from '../../../report/charts/workers-chart.ts';
 import { readResult } from '../../../report/read.ts';

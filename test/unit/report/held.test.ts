@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { momentText } from '../../../plugin/findings/checks/observed/moment.ts';
+import { momentText } from '../../../plugin/findings/checks/observed/counts-of.ts';
 import { connectionLines } from '../../../report/answer/connections-line.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { moment, waves } from '../../helpers/waves.ts';

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { outcomeBy } from '../../../plugin/cli/check-command.ts';
 import { findAll } from '../../../plugin/findings/find.ts';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { foldedFindings } from '../../../report/answer/answer.ts';
-import { outcomeBy } from '../../../report/answer/checked.ts';
 import { exitCodeOfResult, outcomeText } from '../../../report/answer/outcome.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
 import { column } from '../../helpers/columns.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { CpuPlaces, MemoryPlaces } from '../../../protocol/result/places-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { memoryPlacesLine } from '../../../report/answer/places-line.ts';
+import { memoryPlacesLine } from '../../../report/answer/memory-line.ts';
 import { compare } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
 import { renderConsole } from '../../../report/render/console.ts';

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { amount, amountText } from '../../../report/model/amount.ts';
-import { exactDecimals, percentOf } from '../../../report/text/format.ts';
-import { isRelative, shareText } from '../../../report/text/relative.ts';
+import { exactDecimals, isRelative, percentOf, shareText } from '../../../report/text/format.ts';
 
 it('gives no percentage of a value near zero', () => {
   assert.equal(isRelative(100, 61, -90), true);

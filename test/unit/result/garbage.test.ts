@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
-import { allowingForGarbage } from '../../../plugin/result/memory/garbage.ts';
+import { allowingForGarbage, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
 

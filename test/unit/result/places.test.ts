@@ -6,7 +6,7 @@ import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { cpuProfileText, heapProfileText } from '../../../plugin/samplers/profiles/profile-text.ts';
 import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { cpuPlacesLine, memoryPlacesLine } from '../../../report/answer/places-line.ts';
+import { cpuPlacesLine, memoryPlacesLine } from '../../../report/answer/memory-line.ts';
 
 const KB = 1024;
 const node = (name: string, url: string, line: number, self: number, parent: number) => {

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
-import { partsOf } from '../../../plugin/run/measurements/deployment-parts.ts';
+import { partsOf } from '../../../plugin/run/measurements/worker-identity.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import {
   afterTheBaseline,

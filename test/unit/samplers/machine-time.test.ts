@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
+import { MachineWatch, sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
-import { MachineWatch } from '../../../plugin/samplers/machine/machine-watch.ts';
 import { TICK_US } from '../../../protocol/base/machine/kernel.ts';
 import { takenByOthers } from '../../../report/figures/others.ts';
 import { assertEach } from '../../helpers/columns.ts';

@@ -2,9 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { maskedPlan } from '../../../plugin/series/masked-plan.ts';
 import { runSeries } from '../../../plugin/series/series.ts';
-import { studySeries } from '../../../plugin/series/study-series.ts';
+import { maskedPlan, studySeries } from '../../../plugin/series/study-series.ts';
 import type { Plan } from '../../../protocol/documents/study-schema.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 

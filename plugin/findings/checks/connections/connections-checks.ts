@@ -5,9 +5,9 @@ import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
-import { isThrottled } from '../../../../report/figures/throttled.ts';
+import { isThrottled } from '../../../../report/figures/usable-resources.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
-import { decimals, integer, total } from '../../../../report/text/format.ts';
+import { breakdown, decimals, integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import { BY_SERVER } from '../../../run/measurements/end-words.ts';
@@ -17,11 +17,9 @@ import { RATE_TOLERANCE } from '../../met-expectations.ts';
 import { holdsConnections } from '../server/ended-processes-checks.ts';
 import { gapOf, slowStage } from './connect-waits.ts';
 import { closedByApplication, codesFix, countedEnds, endsByCode, sameAge, secondsText } from './ends-checks.ts';
-import { expiredLogin } from './expired-logins.ts';
-import { byFrequency, listed, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
-import { idleTimeOut } from './idle-time-outs.ts';
+import { byFrequency, expiredLogin, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
-import { missedPings } from './pings.ts';
+import { idleTimeOut, missedPings } from './pings.ts';
 
 const NOT_READY =
   'find why the server refused every connection then: it started, was deployed, or failed a health check; see its log and that of the proxy';
@@ -62,7 +60,7 @@ export const connections: Check[] = [
       ? `; no connection succeeded from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and none was refused after ${decimals(outage.since, 1)} s, when ${integer(outage.after)} succeeded`
       : '';
     return {
-      message: `${words}${total(failed)} of ${target} failed: ${listed(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
+      message: `${words}${total(failed)} of ${target} failed: ${breakdown(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
       values: [
         ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target, ...failed }),
         ...valuesOf({ 'no connection succeeded from': outage?.from, 'no connection succeeded until': outage?.to }, 's'),
@@ -82,7 +80,7 @@ export const connections: Check[] = [
     const { polling, upgradeFailures } = transports;
     const [[cause] = ['']] = byFrequency(upgradeFailures);
     const known = failureOf(cause);
-    const causes = cause === '' ? 'no upgrade failed, so the server has not answered' : listed(upgradeFailures);
+    const causes = cause === '' ? 'no upgrade failed, so the server has not answered' : breakdown(upgradeFailures);
     return {
       message: `${polling} of ${opened} connections stayed on polling: ${cause === 'no_upgrade' ? known?.meaning : causes}`,
       values: valuesOf({ 'connections on polling': polling, 'opened connections': opened, ...upgradeFailures }),
@@ -192,7 +190,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${listed(lost)}${codesText && `; ${codesText}`}${counted?.message ?? ''}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
+      message: `${total(lost)} of ${opened} connections were lost${planned}: ${breakdown(lost)}${codesText && `; ${codesText}`}${counted?.message ?? ''}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
       values: [
         ...values,
         ...valuesOf(Object.fromEntries(codes)),
@@ -234,7 +232,7 @@ function lostNamespaces({ connections, fault }: Measured): Found {
   // A planned fault has its own account.
   if (total(gone) === 0 || fault) return undefined;
   return {
-    message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${listed(gone)}`,
+    message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${breakdown(gone)}`,
     values: valuesOf({ 'lost namespaces': total(gone), ...gone }),
     fix: 'see the log of the workers: the server disconnects these sockets',
   };

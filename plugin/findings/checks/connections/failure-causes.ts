@@ -1,5 +1,6 @@
 /** Causes of failed and lost connections: which ones the generator brought about, and which ones show the deployment. */
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
+import type { Measured } from '../../check.ts';
 
 type Counts = Record<string, number>;
 
@@ -39,9 +40,52 @@ export function byFrequency(counts: Counts): [cause: string, count: number][] {
   return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }
 
-/** Returns `transport close 12, ping timeout 3`. */
-export function listed(counts: Counts): string {
-  return byFrequency(counts)
-    .map(([cause, count]) => `${cause} ${count}`)
-    .join(', ');
+/** A login that the server no longer accepts: by its own words, or because it let nobody in any more. */
+type Connections = Pick<Measured, 'connections'>;
+
+const LOGIN = '(token|jwt|session|credential|auth|ticket|login|cookie)';
+const EXPIRED = new RegExp(`${LOGIN}[^.;]{0,40}expired|expired[^.;]{0,20}${LOGIN}|token_?expired`, 'i');
+const REFUSED = /unauthori[sz]ed|not authori[sz]ed|authenticat|(invalid|bad) (token|jwt|session|credential)/i;
+
+const RENEW =
+  'give it a longer lifetime than the run, or let each virtual user get its own in an earlier step (`capture`)';
+
+/** @returns the server's words and the fix; undefined unless it said that a login expired, or refused it after it had accepted it */
+export function expiredLogin({ connections }: Connections): { words?: string; fix: string } | undefined {
+  const { failureExamples, failures, ends, opened } = connections;
+  const ofEnds = ends.flatMap(({ event, eventText, words }) => [`${event} ${eventText}`, words]);
+  const words = [...ofEnds, ...Object.values(failureExamples)].find((text) => EXPIRED.test(text));
+  if (words !== undefined)
+    return { words, fix: `the login ${opened > 0 ? 'expired during the run' : 'has expired'}: ${RENEW}` };
+  const causes = Object.keys(ofDeployment(withoutLosses(failures)));
+  const isRefused = (cause: string) => cause === 'http_401' || REFUSED.test(failureExamples[cause] ?? '');
+  return causes.length > 0 && causes.every(isRefused) && wasAccepted(connections)
+    ? { fix: `the server had accepted this login before: if it expired during the run, ${RENEW}` }
+    : undefined;
 }
+
+/** @returns whether all came in until some moment, and nobody afterwards */
+function wasAccepted({ overTime }: Measured['connections']): boolean {
+  if (!overTime) return false;
+  const { opened, failed } = overTime;
+  const last = opened.findLastIndex((count) => count > 0);
+  return (
+    last >= 0 &&
+    failed.slice(last + 1).some((count) => count > 0) &&
+    failed.slice(0, last).every((count) => count === 0)
+  );
+}
+
+/** Nothing answered in time: a slow machine causes it, on either side. */
+const TIMED_OUT = /timeout|^ETIMEDOUT$/;
+/** A gateway answers for a server that is slow or gone. */
+const GATEWAY = /^http_5\d\d$/;
+
+const CUT_OFF =
+  /^(disconnected_)?transport[ _](close|error)$|^disconnected$|^closed(_1006)?$|^E(CONNREFUSED|CONNRESET|PIPE)$/;
+
+export const isTimeOut = (cause: string) => TIMED_OUT.test(cause);
+
+export const isOfSlowServer = (cause: string) => TIMED_OUT.test(cause) || GATEWAY.test(cause);
+
+export const isCutOff = (cause: string) => CUT_OFF.test(cause) || isOfSlowServer(cause);

@@ -7,8 +7,7 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { integer, total } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
-import { filesBeside, leakedFilesFix } from '../server/open-files.ts';
-import { isTimeOut } from './cut-off.ts';
+import { isTimeOut } from './failure-causes.ts';
 
 /** Below this share of the target, failures are noise. */
 const MIN_SHARE = 0.01;
@@ -160,4 +159,23 @@ function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured
   // In the interval of the last that came, others may have failed already.
   const isAfter = (count: number, index: number) => count > 0 && index > last;
   return overTime.failed.some(isAfter) && overTime.failed.every((count, index) => count === 0 || index >= last);
+}
+
+/** Open files of a server beside its connections: modules, pipes and logs take fewer. */
+const MIN_OTHER_FILES = 40;
+/** Programs with one socket for each connection; a proxy has two. */
+const ONE_SOCKET = /^(\S*\/)?(node|bun|deno)\b/;
+
+/**
+ * @param connections the largest number that the process can have had. With several processes, each has its share of them
+ * @returns how many of its files are no connections; undefined if they may be connections
+ */
+export function filesBeside(command: string, openFiles: number, connections: number): number | undefined {
+  const beside = openFiles - connections;
+  return ONE_SOCKET.test(command) && beside > Math.max(connections, MIN_OTHER_FILES) ? beside : undefined;
+}
+
+/** @param pid of the running process */
+function leakedFilesFix(pid: number | undefined): string {
+  return `find which files the server opens and does not close: \`ls -l /proc/${pid}/fd\` lists them`;
 }

@@ -5,12 +5,12 @@ import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { explainedBy, standstill } from '../../../../report/figures/stalls.ts';
-import { isThrottled } from '../../../../report/figures/throttled.ts';
+import { isThrottled } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { integer, total } from '../../../../report/text/format.ts';
+import { breakdown, integer, total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { byFrequency, listed, ofGenerator } from '../connections/failure-causes.ts';
+import { byFrequency, ofGenerator } from '../connections/failure-causes.ts';
 import { saturationIn } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];
@@ -35,7 +35,7 @@ export const generator: Check[] = [
     const [[most] = ['']] = byFrequency(own);
     const fault = generatorFaultOf(most);
     if (!fault) return undefined;
-    const message = `${total(own)} connections failed or were lost because of the generator: ${listed(own)}`;
+    const message = `${total(own)} connections failed or were lost because of the generator: ${breakdown(own)}`;
     const { words = '' } = ends.find(({ reason, words }) => reason === most && words !== '') ?? {};
     return {
       message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`,

@@ -4,7 +4,7 @@ import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../../report/figures/others.ts';
-import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/throttled.ts';
+import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
 import { violationsOf } from '../../../result/invariants/invariants.ts';

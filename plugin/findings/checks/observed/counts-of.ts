@@ -1,8 +1,8 @@
 /** Counts of workers, kernel and pages that do not match the connections of the generator. */
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import type { Observed } from '../../../run/measurements/observations.ts';
+import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
+import { counted } from '../../../../report/text/format.ts';
+import type { Moment, Observed } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
-import { momentText } from './moment.ts';
 
 const WRONG_COUNT = 'find what the server counts as a connection: the count itself is wrong';
 const OTHER_USERS = 'measure a server that has no other users';
@@ -108,4 +108,28 @@ function countsText({ when, counted, held, all, own, before }: Observed['countsD
       ? `${all} connections in all, fewer than the ${own} of the run itself${others}`
       : `${counted} connections`;
   return `${momentText(when)}, the workers count ${connections}, the generator ${held}`;
+}
+
+/** When a run noticed something, as text and as the window of a finding. */
+const TEXTS: Record<Moment['at'], (count: number) => string> = {
+  begin: () => 'before the load',
+  plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${counted(count, 'connection')}`),
+  wave: (count) => `after wave ${count}`,
+  reading: (count) => `after ${count} s`,
+  'before fault': () => 'just before the planned fault',
+  'after fault': () => 'after the planned fault',
+  broadcasts: () => 'after the broadcasts',
+  left: () => 'after all had left',
+  stop: () => 'when the run stopped',
+};
+
+export function momentText({ at, count = 0 }: Moment): string {
+  return TEXTS[at](count);
+}
+
+/** @returns the number in the text */
+export function momentValues({ at, count = 0 }: Moment): FindingValue[] {
+  if (at === 'plateau') return valuesOf({ 'connections of the plateau': count });
+  if (at === 'wave') return valuesOf({ wave: count });
+  return at === 'reading' ? valuesOf({ 'time of the reading': count }, 's') : [];
 }

@@ -14,8 +14,7 @@ import {
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
 import type { CodedDetail } from '../../check.ts';
-import { OF_COUNTS } from './counts-of.ts';
-import { momentText, momentValues } from './moment.ts';
+import { momentText, momentValues, OF_COUNTS } from './counts-of.ts';
 
 const ROUND_TRIPS_FIX =
   'see whether others missed the same broadcasts, and the worker logs: a worker refuses control requests, does not acknowledge `broadcast_echo`, or drops connections';

@@ -7,8 +7,8 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { EndedProcess, HaltedProcess } from '../../../samplers/index.ts';
 import { check, checkUnless, type Detail, type Found, type Measured } from '../../check.ts';
 import { ofDeployment, only } from '../connections/failure-causes.ts';
+import { filesBeside } from '../connections/limits-checks.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
-import { filesBeside } from './open-files.ts';
 
 /** Share of the limit of open files from which on it is worth a word. */
 const NEARLY_FULL = 0.8;

@@ -1,10 +1,9 @@
 /** Workers that ended or restarted, by their statistics and control ports: on another host, nothing else tells. */
 import { total } from '../../../../report/text/format.ts';
-import type { Measurements, Restart, SilentWorker } from '../../../run/measurements/measurements.ts';
-import { changesBetween } from '../../../run/measurements/worker-identity.ts';
+import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { changesBetween, type Restart, type SilentWorker } from '../../../run/measurements/worker-identity.ts';
 import type { Measured } from '../../check.ts';
-import { isCutOff } from '../connections/cut-off.ts';
-import { ofDeployment, only } from '../connections/failure-causes.ts';
+import { isCutOff, ofDeployment, only } from '../connections/failure-causes.ts';
 
 /**
  * Compares workers in the order of the control URLs; names can be the same.

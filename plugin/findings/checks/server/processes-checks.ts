@@ -1,11 +1,15 @@
-/** Memory of processes that are charged to the server, and that held none of the connections. */
+/** The server's processes and workers: which ones held no connections, changed, or could not be read. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import type { MeasuredProcesses } from '../../../../protocol/result/server-schema.ts';
+import { stalledWorkers } from '../../../../report/figures/stalls.ts';
 import { megabytes } from '../../../../report/text/format.ts';
+import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
+import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts';
 import { type Check, check, type Found } from '../../check.ts';
+import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
 /** Pages of an idle process move by as much. */
 const NOISE_BYTES = 1024 ** 2;
@@ -44,4 +48,52 @@ function apart(
     message: `${named.join(' and ')} and held no connection, while other measured processes held them`,
     fix: `name the processes of the server alone: ss -tlnp 'sport = :${port}' names those that listen on the target's port`,
   };
+}
+
+/** Sources of figures that could not be read when the run needed them: what may not be read is absent, and has not ended. */
+export const sources: Check[] = [
+  check('SOURCE_UNREADABLE', (_, { absentSources, samplesBeganAtUs }) =>
+    [...absentSources].map(([source, absence]) => ({
+      message: describeAbsence(source, absence, samplesBeganAtUs),
+      subject: source,
+      values: valuesOf({ 'begin of the absence': absentSinceSeconds(absence, samplesBeganAtUs) }, 's'),
+      fix: absence.fix,
+    })),
+  ),
+];
+
+/** The workers are the ones that the run began with, and all are known. */
+export const workers: Check[] = [
+  check('WORKER_URLS_WRONG', (_, measurements) => {
+    const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);
+    if (unknown.length === 0) return undefined;
+    return {
+      message: `connections are on workers that are not in \`control.urls\`: ${unknown.join(', ')}`,
+      values: valuesOf(unknownWorkers(measurements)),
+    };
+  }),
+  check('WORKER_URLS_WRONG', (_, measurements) => {
+    const { elsewhere } = changedWorkers(measurements);
+    if (elsewhere.length === 0) return undefined;
+    return {
+      message: `control URLs led to other workers at the end than at the start: ${elsewhere.join(', ')}`,
+      fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
+    };
+  }),
+  check('WORKER_STALLED', stalledWorkers),
+  check('DEPLOYMENT_CHANGED', (result, measurements) => {
+    const { unknown } = silentWorkers(result, measurements);
+    const refused = unknown.filter(({ isRefused }) => isRefused);
+    const answers = [
+      ...(unknown.length > refused.length
+        ? [`${names(unknown.filter(({ isRefused }) => !isRefused))} no longer answered`]
+        : []),
+      ...(refused.length > 0 ? [`the control port of ${names(refused)} refused connections`] : []),
+    ];
+    return answers.length > 0 ? `${answers.join(', and ')} when the run stopped` : undefined;
+  }),
+];
+
+function names(workers: { worker: string }[]): string {
+  return workers.map(({ worker }) => worker).join(', ');
 }

@@ -2,7 +2,7 @@
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { sharesMachine } from '../../../../report/figures/place.ts';
+import { sharesMachine } from '../../../../report/figures/places.ts';
 import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimals, megabytes } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';

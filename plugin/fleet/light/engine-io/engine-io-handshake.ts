@@ -1,10 +1,13 @@
-/** Engine.IO 4's handshake and request target. */
+/** Engine.IO 4's handshake, request target, and message packets with their WebSocket frames. */
 import { isUtf8 } from 'node:buffer';
 import type { Announced } from '../../../../protocol/link/ends.ts';
 import { announcedIn } from '../../client/announced.ts';
 import type { ClientOptions } from '../../client/client.ts';
 import { ENGINE_IO_3 } from '../../client/failure.ts';
+import type { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
+import type { EngineIoPacket } from '../polling/payload.ts';
 import { engineIoError, socketIo2Error } from '../protocol-error.ts';
+import { encodeMessage, OPCODE } from '../websocket/frames.ts';
 
 /** Limit, because every connection keeps its session id. */
 const MAX_SESSION_ID_LENGTH = 1000;
@@ -62,4 +65,20 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
     throw engineIoError('a text message that is not UTF-8');
   }
   return text;
+}
+
+/** Returns the packet of a message. */
+export function packetOf(message: EngineIoPacket): EngineIoPacket {
+  return typeof message === 'string' ? `4${message}` : message;
+}
+
+/** Returns the packet as a WebSocket frame. */
+export function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
+  return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
+}
+
+/** Returns the concatenated frames of the messages: text for strings, binary for bytes. */
+export function encodeMessages(messages: readonly EngineIoPacket[], deflate?: PerMessageDeflate): Buffer {
+  const frames = messages.map((message) => frameOf(packetOf(message), deflate));
+  return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }

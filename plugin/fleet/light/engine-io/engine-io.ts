@@ -3,9 +3,8 @@
  * HTTP long-polling, which it can upgrade to WebSocket as socket.io-client does.
  */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
-import type { ClientOptions, TransportState } from '../../client/client.ts';
+import { type ClientOptions, Traffic, type TransportState } from '../../client/client.ts';
 import { type Failure, NO_UPGRADE } from '../../client/failure.ts';
-import { Traffic } from '../../client/traffic.ts';
 import { Attempt } from '../connect-attempt.ts';
 import { BINARY, decodeBinary, type EngineIoPacket } from '../polling/payload.ts';
 import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
@@ -16,8 +15,7 @@ import { engineIoError } from '../protocol-error.ts';
 import { encodeFrame, largestPayload, OPCODE } from '../websocket/frames.ts';
 import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
 import { planUpgrade, type UpgradePlan } from '../websocket/websocket-handshake.ts';
-import { encodeMessages, frameOf, packetOf } from './encode.ts';
-import { readHandshake, targetOf } from './engine-io-handshake.ts';
+import { encodeMessages, frameOf, packetOf, readHandshake, targetOf } from './engine-io-handshake.ts';
 
 const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
 const PONG_FRAME = encodeFrame(OPCODE.text, PONG);

@@ -3,7 +3,7 @@
 import type { ConnectTimings } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
 import type { Failure } from '../../client/failure.ts';
-import { nestsDeeper } from '../../client/nesting.ts';
+import { nestsDeeper } from '../../client/parser.ts';
 import type { RepeatedMessage } from '../../client/repeated-message.ts';
 import type { Attempt } from '../connect-attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';

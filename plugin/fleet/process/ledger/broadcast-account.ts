@@ -1,8 +1,7 @@
 /** The final account of one broadcast: every expected receiver stands in one column, and every copy too. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/ledger-messages.ts';
-import type { Losses } from './losses.ts';
-import type { Absence, Members } from './members.ts';
+import type { Absence, Losses, Members } from './members.ts';
 
 /** Receipts of a broadcast. */
 export interface BroadcastRow {

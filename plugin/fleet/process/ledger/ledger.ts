@@ -10,8 +10,7 @@ import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../pr
 import type { Copy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../fleet-messages.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
-import { Losses } from './losses.ts';
-import { grown, Members } from './members.ts';
+import { grown, Losses, Members } from './members.ts';
 
 /** A row is memory: without a plan, numbers up to here may have one. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };

@@ -7,9 +7,8 @@ import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
-import { AckOrder } from './ack-order.ts';
 import { SendWheel } from './send-wheel.ts';
-import { MessageWindow, type Sender, type SendingConnection } from './sender.ts';
+import { AckOrder, MessageWindow, type Sender, type SendingConnection } from './sender.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
