@@ -15,13 +15,17 @@ export interface Command<O> {
 export function roundsOptions(names: string[]) {
   return {
     repeat: z.coerce.number().int().positive().default(1),
-    only: z
-      .string()
-      .transform((list) => list.split(','))
-      .pipe(z.array(z.enum(names)))
-      .optional(),
+    only: namesOption(names).optional(),
     publish: z.boolean().default(false),
   };
+}
+
+/** An option with several of these names, separated by commas. */
+export function namesOption<const Name extends string>(names: readonly Name[]) {
+  return z
+    .string()
+    .transform((list) => list.split(','))
+    .pipe(z.array(z.enum(names as [Name, ...Name[]])));
 }
 
 interface Definition<S extends z.ZodObject> {

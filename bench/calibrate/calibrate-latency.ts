@@ -1,9 +1,10 @@
 /** Calibrates the latency of every receiver, with copies that the server delays by a known time. */
 import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
+import { decodeHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
+import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { broadcast, join, pinApart, withSetup } from './calibration-setup.ts';
-import { type Bound, type Comparison, exactly, known, type Section } from './comparison.ts';
-import { distributed, p99OfCopies } from './distribution.ts';
+import { type Bound, type Comparison, exactly, known, near, type Section } from './comparison.ts';
 import type { Copy } from './known-server.ts';
 
 interface LatencySize {
@@ -67,4 +68,30 @@ function rows(what: string, copies: Copy[], measured: Summary | null, p99: numbe
     exactly(`${what}: receipts`, copies.length, known(measured?.count)),
     ...distributed(what, afterUs, measured && { ...measured, p99 }, bound),
   ];
+}
+
+/** Returns nearest-rank percentiles; NaN without values. */
+export function distributionOf(values: number[]) {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
+  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
+}
+
+/** Returns rows that compare percentiles of the true times, in µs, with the measured ones, in ms. */
+function distributed(
+  what: string,
+  truthUs: number[],
+  measured: Partial<Record<'p50' | 'p99' | 'max', number | null>> | null,
+  bound: Bound,
+): Comparison[] {
+  const truth = distributionOf(truthUs.map((us) => us / 1000));
+  return (['p50', 'p99', 'max'] as const).map((key) =>
+    near(`${what}: ${key}`, 'ms', truth[key], known(measured?.[key]), bound),
+  );
+}
+
+/** Returns the p99 in ms of all copies, from the histograms: a result with few broadcasts has no p99. @param keys keys of the histograms */
+function p99OfCopies({ histograms }: Result['latency'], keys = ['oneWayLocal', 'oneWayCrossWorker']): number {
+  const decoded = keys.map((key) => decodeHistogram(histograms[key] ?? ''));
+  return mergeHistograms(decoded).getValueAtPercentile(99) / 1000;
 }

@@ -2,11 +2,12 @@
  * Calibrates `compare` with alternating runs, as in `study A B`: it must detect a server that is slower and larger by a known share, and no
  * difference between halves of equal runs.
  */
-import type { Result } from '../../protocol/result/result.ts';
+import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { compare } from '../../report/compare/compare.ts';
-import { artilleryRun } from './artillery-run.ts';
-import type { ServerPlan } from './calibration-setup.ts';
+import { startRun } from '../../test/helpers/run.ts';
+import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './calibration-setup.ts';
 import { atMost, type Comparison, exactly, known, type Section } from './comparison.ts';
+import type { KnownServerStarted } from './known-server.ts';
 
 const SIZE = { connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10 };
 /** Runs of each side. */
@@ -27,14 +28,14 @@ const MAX_FALSE_SHARE = 0.05;
 
 /** Takes 70 seconds for each of 3 × `RUNS` + 1 runs. */
 export async function differences(): Promise<Section> {
-  const { result: pilot } = await artilleryRun(SIZE, REFERENCE);
+  const pilot = await artilleryRun(SIZE, REFERENCE);
   const changed = changedBy(pilot);
   const sides: Record<'reference' | 'twin' | 'changed', Result[]> = { reference: [], twin: [], changed: [] };
   for (let round = 0; round < RUNS; round++) {
     const order = (['reference', 'changed', 'twin'] as const).slice();
     if (round % 2 === 1) order.reverse();
     for (const side of order) {
-      sides[side].push((await artilleryRun(SIZE, side === 'changed' ? changed : REFERENCE)).result);
+      sides[side].push(await artilleryRun(SIZE, side === 'changed' ? changed : REFERENCE));
     }
   }
   const { reference, twin } = sides;
@@ -110,4 +111,58 @@ export function halvesOf<T>(values: T[]): [T[], T[]][] {
 
 function isDifferent(answer: string | undefined): boolean {
   return answer === 'better' || answer === 'worse';
+}
+
+interface ArtilleryRunSize {
+  /** Opened in four equal ramps. */
+  connections: number;
+  broadcasts: number;
+  broadcastSeconds: number;
+  /** Idle time before the broadcasts. Its CPU use is subtracted from CPU per connect. */
+  holdSeconds: number;
+}
+
+const RAMPS = 4;
+const RAMP_SECONDS = 2;
+
+/** Runs `artillery run` with engine and plugin against a new known server. */
+async function artilleryRun(size: ArtilleryRunSize, config: ServerPlan): Promise<Result> {
+  const server = await startKnownServer(config);
+  const cleanUps: (() => unknown)[] = [];
+  try {
+    const script = scriptOf(server.started, size);
+    const started = startRun({ after: (cleanUp) => void cleanUps.push(cleanUp) }, { script });
+    const exitCode = await started.ended;
+    const result = started.result();
+    if (!result?.run.complete) throw new Error(`artillery run ended with ${exitCode}:\n${started.output()}`);
+    return resultSchema.parse(result);
+  } finally {
+    for (const cleanUp of cleanUps) await cleanUp();
+    await server.close();
+  }
+}
+
+function scriptOf(
+  { url, controlUrl }: KnownServerStarted,
+  { connections, broadcasts: count, broadcastSeconds: interval, holdSeconds: hold }: ArtilleryRunSize,
+): object {
+  const rate = connections / RAMPS / RAMP_SECONDS;
+  const ramp = [{ duration: RAMP_SECONDS, arrivalRate: rate, rampTo: rate }, { pause: 2 }];
+  return {
+    config: {
+      target: url,
+      engines: { 'socketio-capacity': {} },
+      plugins: {
+        'socketio-capacity': {
+          control: { urls: [controlUrl], token: TOKEN },
+          singleRoundTrips: 5,
+          hold,
+          broadcasts: { count, interval },
+          drain: { quiet: 0.5 },
+        },
+      },
+      phases: Array.from({ length: RAMPS }, () => ramp).flat(),
+    },
+    scenarios: [{ engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: ROOM }] }, { hold: true }] }],
+  };
 }

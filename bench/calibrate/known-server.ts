@@ -19,8 +19,6 @@ export interface KnownServerConfig {
   delaysMs?: [number, number][];
   /** Mean of an additional, exponentially distributed delay, which all copies of a broadcast share. */
   sharedDelayMs?: number;
-  /** Number of members that each broadcast leaves out. */
-  drop?: number;
   /** CPU time that each connection takes. */
   connectCpuUs?: number;
   /** CPU time that each open connection takes per second. */
@@ -54,7 +52,6 @@ export interface Copy {
 
 export interface KnownServerTruth {
   copies: Copy[];
-  dropped: number;
 }
 
 /** Step of the delays: adjacent members get very different ones, and all together cover the range evenly. */
@@ -71,7 +68,6 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
     token,
     keep,
     delaysMs = [[0, 0]],
-    drop = 0,
     sharedDelayMs = 0,
     connectCpuUs = 0,
     idleCpuUsPerSec = 0,
@@ -120,15 +116,9 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
     const message = packet.data[1] as Broadcast;
     const members = [...rooms].flatMap((room) => [...(adapter.rooms.get(room) ?? [])]);
     const sharedMs = -sharedDelayMs * Math.log(1 - Math.random());
-    let toDrop = drop;
     for (const [index, id] of members.entries()) {
       const socket = io.sockets.sockets.get(id);
       if (!socket) continue;
-      if (toDrop > 0 && !isProbe(socket)) {
-        toDrop--;
-        truth().dropped++;
-        continue;
-      }
       const [low, high] = delaysMs[Number(workerOf.get(id)?.slice(1))] ?? [0, 0];
       const delayMs = low + (high - low) * (((index + message.seq) * GOLDEN_RATIO) % 1);
       const waitMs = sharedMs + delayMs;
@@ -143,7 +133,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
 });
 
 function nothing(): KnownServerTruth {
-  return { copies: [], dropped: 0 };
+  return { copies: [] };
 }
 
 /** Spends CPU time of this thread, as counted by the kernel. */

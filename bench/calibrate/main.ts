@@ -1,10 +1,9 @@
 /** `npm run calibrate`: measures servers with known true values, and prints the errors. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
-import { parseArgs } from 'node:util';
 import { z } from 'zod';
-import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { table } from '../../report/text/table.ts';
+import { namesOption, runCommand } from '../bench-command.ts';
 import { describeMachine } from '../bench-machine.ts';
 import { inService } from './calibrate-in-service.ts';
 import { inspector } from './calibrate-inspector.ts';
@@ -20,7 +19,6 @@ import { memoryIntervals } from './coverage/memory-coverage.ts';
 import { differences } from './differences.ts';
 import { hogs } from './hogs.ts';
 import { studyDifferences } from './study-differences.ts';
-import { wholeRun } from './whole-run.ts';
 
 /** Allowed errors. */
 const TIME_BOUND = { absolute: 1, share: 0.01 };
@@ -60,7 +58,6 @@ const PARTS = {
   'latency-intervals': latencyIntervals,
   'memory-intervals': () => memoryIntervals(1000),
   'cost-intervals': costIntervals,
-  run: wholeRun,
   'study-differences': async () => studyDifferences(200),
   // Takes twenty minutes.
   differences,
@@ -78,15 +75,13 @@ const USAGE = `usage: npm run calibrate -- [options]
   --write         also write docs/calibration.md and .json; with --only, just these parts`;
 const PACKAGES = ['socket.io', 'ws', 'socket.io-client', 'artillery', 'hdr-histogram-js'];
 
-try {
-  await main();
-} catch (error) {
-  console.error(describeError(error));
-  process.exitCode = 1;
-}
+await runCommand({
+  usage: USAGE,
+  schema: z.object({ only: namesOption(PART_NAMES).default(PART_NAMES), write: z.boolean().default(false) }),
+  run: ({ options }) => calibrate(options),
+});
 
-async function main(): Promise<void> {
-  const { only, write } = parseOptions();
+async function calibrate({ only, write }: { only: Part[]; write: boolean }): Promise<void> {
   const machine = describeMachine(PACKAGES);
   const sections: (Section & { when: Measured })[] = [];
   const keepsOthers = only.length < PART_NAMES.length && existsSync(DATA);
@@ -123,16 +118,5 @@ async function measured(name: Part): Promise<{ section: Section; attempts: numbe
     if (attempts === MAX_ATTEMPTS || NEVER_RETRIED.includes(name) || missed.length === 0) return { section, attempts };
     console.log(`${section.title}: missed in attempt ${attempts}`);
     console.log(`${table(TABLE_HEAD, missed.map(cells), '  ').join('\n')}\n`);
-  }
-}
-
-function parseOptions(): { only: Part[]; write: boolean } {
-  try {
-    const { values } = parseArgs({ options: { only: { type: 'string' }, write: { type: 'boolean', default: false } } });
-    const only = z.array(z.enum(PART_NAMES as [Part, ...Part[]])).parse(values.only?.split(',') ?? PART_NAMES);
-    return { only, write: values.write };
-  } catch (error) {
-    const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
-    throw new CapacityError('CONFIG_INVALID', message, USAGE);
   }
 }

@@ -2,9 +2,9 @@
 import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { distributionOf } from '../calibrate-latency.ts';
 import { broadcast, join, pinApart, withSetup } from '../calibration-setup.ts';
 import type { Comparison, Section } from '../comparison.ts';
-import { distributionOf } from '../distribution.ts';
 import type { Copy } from '../known-server.ts';
 import { covers, intervalFrom, normal } from './coverage.ts';
 
