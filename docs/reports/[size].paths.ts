@@ -1,5 +1,4 @@
-import { reportPage } from './page.ts';
-import { readReports } from './reports.ts';
+import { readReports, reportPage } from './reports.ts';
 
 export default {
   watch: ['./*/result.json'],

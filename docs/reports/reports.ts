@@ -4,9 +4,14 @@ import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
 import { comesAndGoes } from '../../report/figures/held.ts';
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
+import { isUsable } from '../../report/figures/measured-figures.ts';
 import { clientsOf, transportsOf } from '../../report/figures/transports.ts';
 import { readResult } from '../../report/read.ts';
+import { figure } from '../../report/render/blocks.ts';
+import { renderSummary } from '../../report/render/markdown.ts';
+import { runDocument } from '../../report/sections/run-document.ts';
 import { decimals } from '../../report/text/format.ts';
+import { inMarkdown } from '../figures.ts';
 
 export interface Report {
   /** Name of the folder and of the page: `5k`. */
@@ -38,19 +43,9 @@ export function readReports(): Report[] {
     .sort((a, b) => a.result.connections.target - b.result.connections.target || a.title.localeCompare(b.title));
 }
 
-/** Returns the reports that differ only in size, smallest first. */
-export function readReportsBySize(): Report[] {
-  return readReports().filter(({ differences }) => differences.length === 0);
-}
-
-/**
- * Returns the VALID report with the most connections and Socket.IO's default ping interval. Sizing is computed from it.
- * @param reports sorted by size, smallest first
- */
-export function largestValid(reports: Report[], isUsable: (result: Result) => boolean): Report | undefined {
-  return reports.findLast(
-    ({ result }) => result.verdict.status === 'VALID' && pingsOf(result).length === 0 && isUsable(result),
-  );
+/** Returns whether the report is VALID and has Socket.IO's default ping interval. */
+export function isValidAtDefaultPings({ result }: Report): boolean {
+  return result.verdict.status === 'VALID' && pingsOf(result).length === 0;
 }
 
 export function describeReport(size: string, result: Result): Report {
@@ -74,4 +69,20 @@ function differencesOf(result: Result): string[] {
   const secure = /^(https|wss):/.test(result.run.target);
   const sending = result.messages ? ['messages of clients'] : [];
   return [...(secure ? ['TLS'] : []), ...(clients ? [clients] : []), ...sending];
+}
+
+/** Renders a report's page: the answer, the first chart, and a link to the full report. */
+export function reportPage({ size, title, result }: Report): string {
+  const document = runDocument(result);
+  const chart = document.sections
+    .filter(({ folded }) => !folded)
+    .flatMap(({ blocks }) => blocks)
+    .flatMap((block) => (block.kind === 'chart' && !block.folded ? (block.chart ?? []) : []))
+    .at(0);
+  return [
+    renderSummary({ ...document, title }, []),
+    ...(chart && isUsable(result) ? [inMarkdown(figure(chart, ''))] : []),
+    `[The full report of this run](${fullReport(size)}){target="_self"} has every table and chart. [Method](/method) defines each figure.`,
+    '',
+  ].join('\n\n');
 }

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { reportPage } from '../../docs/reports/page.ts';
-import { readReports } from '../../docs/reports/reports.ts';
+import { readReports, reportPage } from '../../docs/reports/reports.ts';
 import { readMeasuredStudies, studyPage } from '../../docs/studies/page.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { exitCodeOfResult } from '../../report/answer/outcome.ts';

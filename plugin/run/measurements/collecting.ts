@@ -1,5 +1,5 @@
 /** What the figures of the workers can be relied on for: whether the run can force collections, and what stays afterwards. */
-import { type Measurements } from './measurements.ts';
+import type { Measurements } from './measurements.ts';
 
 export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors' | 'usersLeave'>>;
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { growth } from '../../../docs/benchmarks/growth.data.ts';
-import { tls } from '../../../docs/benchmarks/tls.data.ts';
 import { figureCell, shownFigure } from '../../../docs/figures.ts';
 import { describeReport, type Report, readReports } from '../../../docs/reports/reports.ts';
+import { growth, publishedStudies, tls } from '../../../docs/site.data.ts';
 import { readMeasuredStudies } from '../../../docs/studies/page.ts';
 import {
   BENCHMARK_REPORT,
@@ -14,7 +13,6 @@ import {
 import { MEMORY_USAGE } from '../../../docs/studies/published/memory-usage.ts';
 import { RACCOON } from '../../../docs/studies/published/raccoon.ts';
 import { TECHRACERS } from '../../../docs/studies/published/techracers.ts';
-import { publishedStudies } from '../../../docs/studies/studies.data.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { COLORS } from '../../../report/charts/palette.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
@@ -78,13 +76,13 @@ it('a page cannot show an unknown figure', () => {
 
 describe('growth over the reports', () => {
   it('has a column for every size', () => {
-    const { table } = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
+    const table = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
     assertEach(cells(table)[0], (head) => head.split(':')[0], ['', 'us, 5,000', 'us, 32,000', 'us, 100,000']);
     assert.match(table, /10\.0 ± 0\.5/);
   });
 
   it('leaves INVALID runs out, and can be empty', () => {
-    assert.deepEqual(cells(growth([report(5000, invalid)]).table)[0], ['']);
+    assert.deepEqual(cells(growth([report(5000, invalid)]))[0], ['']);
   });
 });
 
@@ -93,7 +91,7 @@ it('the cost of TLS has each report beside the one without TLS', () => {
     run.target = 'https://127.0.0.1:8443';
   });
   const withoutPair = { ...report(10_000), size: '10k-tls', differences: ['TLS'] };
-  const [, row] = cells(tls([report(5000), { ...secure, size: '5k-tls' }, withoutPair, report(32_000)]).table);
+  const [, row] = cells(tls([report(5000), { ...secure, size: '5k-tls' }, withoutPair, report(32_000)]));
   assert.deepEqual(row, ['TLS', 'off', 'on']);
 });
 

@@ -3,9 +3,8 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { reportParts, SAMPLES_KEPT, serialize, studyRunParts } from '../../../docs/add.ts';
-import { machineSizing } from '../../../docs/guide/sizing.data.ts';
-import { reportPage } from '../../../docs/reports/page.ts';
-import { describeReport, readReports } from '../../../docs/reports/reports.ts';
+import { describeReport, readReports, reportPage } from '../../../docs/reports/reports.ts';
+import { machineSizing } from '../../../docs/site.data.ts';
 import { readMeasuredStudies } from '../../../docs/studies/page.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { exitCodeOfResult } from '../../../report/answer/outcome.ts';
@@ -121,12 +120,12 @@ it('machine sizes come from the largest VALID report, for each headroom', () => 
   const invalid = resultWithPings();
   invalid.verdict = { status: 'INVALID' };
   const reports = [resultWithPings(), large, invalid].map((result, index) => describeReport(`${index}k`, result));
-  const { report, headrooms } = machineSizing(reports);
-  assert.equal(report?.link, '/reports/1k');
-  assert.equal(headrooms.length, 2);
+  const sizing = machineSizing(reports);
+  assert.equal(sizing?.report.link, '/reports/1k');
+  assert.equal(sizing?.headrooms.length, 2);
   // 5,000 were held; 70 % of them are 3,500.
-  assert.match(headrooms[0]?.table ?? '', /1,000,000[\s\S]*at most 286/);
-  assert.equal(machineSizing([]).report, null);
+  assert.match(sizing?.headrooms[0]?.table ?? '', /1,000,000[\s\S]*at most 286/);
+  assert.equal(machineSizing([]), undefined);
 });
 
 it('every page of the site is in its sidebar once', async () => {
