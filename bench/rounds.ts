@@ -114,7 +114,7 @@ export async function runRounds<M>(
   if (publish) writeFileSync(PAGE, withSection(page, bench.name, text));
 }
 
-/** @param sharesByMeasurement shares during each measurement, of which the largest is printed */
+/** @param sharesByMeasurement shares during each measurement; the largest is printed */
 function othersLines(whole: MachineShares | undefined, sharesByMeasurement: MachineShares[]): string[] {
   if (!whole) return [];
   const percent = (cores: number) => `${decimals((100 * cores) / whole.cores, 1)} %`;

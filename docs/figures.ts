@@ -65,7 +65,7 @@ export interface SideBySide {
   rows: Row[];
 }
 
-/** @param columns from left to right: the index of a published column, or a usable run of ours */
+/** @param columns from left to right: the index of a published column, or a usable run of this project */
 export function sideBySide({ title, published, rows }: SideBySide, columns: (number | Result)[]): Html {
   const heading = (column: number | Result) =>
     typeof column === 'number'

@@ -1,4 +1,4 @@
-/** What pages show of all runs together, computed once: the overview of the reports, growth, TLS, sizing, and the studies. */
+/** Data of pages about all runs, computed once: the overview of the reports, growth, TLS, sizing, and the studies. */
 import { pingIntervalOf } from '../report/figures/idle-cpu.ts';
 import { isUsable } from '../report/figures/measured-figures.ts';
 import { tableHtml } from '../report/render/blocks.ts';

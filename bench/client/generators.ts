@@ -158,7 +158,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
     },
     scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN }, { hold: true }] }],
   };
-  // With the plugin, Artillery's own output goes to a file, so wait for the plugin's.
+  // Waits for the plugin's output, because it moves Artillery's own into a file.
   const program = await startArtillery(load, folder, script, /· 0 \//);
   return startedBy(program, async () => {
     await program.end();

@@ -95,7 +95,7 @@ async function measureStarted(
   return {
     cpuPerConnectionUs: rampCpuUs / connections,
     cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
-    /** By proportional set size. */
+    /** Proportional set size. */
     memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
     rampSeconds,
     /** CPU use of the idle connections, in percent of a core; each is pinged once in the window. */

@@ -160,7 +160,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
   }),
 };
 
-/** Returns the tables for the sizes of which we have a run; null if there are none. */
+/** Returns the tables for the measured sizes; null if there are none. */
 export function besideBenchmarkReport(results: Result[]): Html | null {
   const columns = SIZES.flatMap((size, index) => {
     const own = results.find(({ connections }) => connections.target === size);
