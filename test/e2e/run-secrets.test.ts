@@ -25,7 +25,7 @@ test('no file, stream or command line of a run contains credentials or message c
       const { auth, query, headers } = socket.handshake;
       const message = JSON.stringify({ auth, query, headers });
       requests.push(message);
-      // Waits until the run's own clients are connected, so that the run goes on.
+      // Waits until the run's own clients are connected, so that the run continues.
       if (io.engine.clientsCount > 6 && refusals++ < 1) {
         next(
           Object.assign(new Error(`refused ${auth.token} ${auth.fromEnv} ${auth.fromRow} ${message}`), {

@@ -219,7 +219,7 @@ for (const [fault, breakDisk] of Object.entries({
   });
 }
 
-test('a stack whose disk becomes full goes on, and ends completely', { skip: NO_MOUNTS }, async (t) => {
+test('a stack whose disk becomes full continues, and ends completely', { skip: NO_MOUNTS }, async (t) => {
   const disk = mountSmallDisk(t);
   const stateDir = join(disk.folder, 's');
   const stack = await startStack(full(stateDir));

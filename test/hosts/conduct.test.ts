@@ -77,7 +77,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('goes on if one host is stopped, is INVALID, and counts the connections of that host as lost', async (t) => {
+  it('continues if one host is stopped, is INVALID, and counts the connections of that host as lost', async (t) => {
     const run = await conductHosts(t, { hosts: 2, options: { broadcasts: { count: 20, interval: 0.2 } } });
     const hosts = [0, 1].map((index) => run.host(index));
     await run.sent(2);

@@ -15,7 +15,10 @@ const AWAY_MS = 2000;
 /** A deadline that no run may reach. */
 const DEADLINE = { quiet: 0.3, deadline: 60 };
 const INVALID = 4;
-/** Findings that a lost host could cause. Others are about the measured server, whose process is that of these tests. */
+/**
+ * Findings that a lost host could cause. Further findings are about the measured server, whose process is that of these
+ * tests.
+ */
 const OF_LOSS =
   /^(GENERATOR|FLEET|USERS|TARGET|HOSTS?|CONDUCTOR|RUN|ACCOUNTS|CONNECTIONS|CLIENTS|COPIES|BROADCASTS|DELIVERY|AUDIENCE|MESSAGES|PLATEAUS)_/;
 

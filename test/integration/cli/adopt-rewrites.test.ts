@@ -1,4 +1,4 @@
-/** `adopt` writes the lines that refusals propose, and moves options to where they are read. */
+/** `adopt` writes the lines that refusals propose, and moves options to their new place. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { accepted, adoptFlow, V3 } from '../../helpers/adopt.ts';
@@ -54,7 +54,7 @@ it('writes the lines that a refusal proposes', async (t) => {
   }
 });
 
-it('moves options to where they are read', async (t) => {
+it('moves options to their new place', async (t) => {
   const config = {
     socketio: { reconnectionAttempts: 3, reconnectionDelay: 500, timeout: 20_000, forceNew: true, upgrade: false },
     'socketio-v3': { query: { a: '1' }, rejectUnauthorized: false },
@@ -75,7 +75,7 @@ it('moves options to where they are read', async (t) => {
   assert.deepEqual([script.scenarios[0].socketio, script.scenarios[0].flow], [{ query: { b: '2' } }, [{ think: 1 }]]);
 });
 
-it('gives each user the options that its own values fill, and pauses in place of phases without arrivals', async (t) => {
+it('gives each user its own option values, and replaces phases without arrivals by pauses', async (t) => {
   const config = {
     engines: { 'socketio-v3': { auth: { token: '{{ token }}' }, query: { host: '{{ $env.HOME }}' } } },
     phases: [
@@ -90,7 +90,7 @@ it('gives each user the options that its own values fill, and pauses in place of
   assert.deepEqual(script.config.phases, [{ duration: 5, arrivalRate: 0.5, rampTo: 0.5 }, { pause: 3 }]);
 });
 
-it('writes the options that stood in `config.socketio-v3`, beside an engine without options', async (t) => {
+it('writes options of `config.socketio-v3`, and an engine without options', async (t) => {
   const config = { ...V3, 'socketio-v3': { path: '/realtime/', transports: ['websocket'] } };
   const { script } = await accepted(t, { config, scenarios: [{ engine: 'socketio-v3', flow: [{ think: 3 }] }] });
   assert.deepEqual(script.config.engines, {

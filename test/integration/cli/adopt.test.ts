@@ -1,4 +1,4 @@
-/** `adopt` turns scenarios of other engines into ones that are measured, and says what it changed. */
+/** `adopt` turns scenarios of other engines into measurable ones, and reports its changes. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -66,7 +66,7 @@ scenarios:
   assert.deepEqual([settings.usersLeave, settings.load.connections], [false, 200]);
 });
 
-it('lets users stay by default, unless that is many times the load, or the user chooses', async (t) => {
+it('lets users stay by default, unless that multiplies the load, or the user decides otherwise', async (t) => {
   const scenario = (duration: number, flow: object[]) => ({
     config: { ...V3, phases: [{ duration, arrivalRate: 20 }] },
     scenarios: [{ engine: 'socketio-v3', flow }],
@@ -80,9 +80,9 @@ it('lets users stay by default, unless that is many times the load, or the user 
   assert.equal(await leaves(scenario(3600, [{ emit: ['join'] }, { think: 3600 }])), false, 'they stayed before');
 });
 
-/** Steps of other engines, and the steps that they become. */
+/** Steps of other engines, and their replacements. */
 
-it('quotes templates, and connects where a scenario has no flow', async (t) => {
+it('quotes templates, and connects if a scenario has no flow', async (t) => {
   const { said, script } = await accepted(
     t,
     `config:
@@ -122,14 +122,14 @@ it('turns frames of Socket.IO’s protocol into steps', async (t) => {
   assert.match(said, /left out \{"send":"hello"\}/);
 });
 
-it('does not let users stay behind a loop that never ends', async (t) => {
+it('does not let users stay after an endless loop', async (t) => {
   const scenarios = [{ engine: 'socketio-v3', flow: [{ loop: [{ emit: ['move'] }, { think: 1 }] }] }];
   const { said, script } = await adopt(t, { config: V3, scenarios }, '--hold');
   assert.match(said, /its last step never ends: write a `count`/);
   assert.deepEqual(script.scenarios[0].flow, scenarios[0]?.flow);
 });
 
-it('leaves out what only the user can decide, as a comment, and keeps what it did', async (t) => {
+it('leaves out decisions of the user, as a comment, and keeps its other changes', async (t) => {
   process.env.CHAT_URL = 'http://127.0.0.1:1';
   t.after(() => delete process.env.CHAT_URL);
   const { written, said, settings } = await accepted(
@@ -172,7 +172,7 @@ it('warns of functions that need another engine', async (t) => {
   assert.deepEqual([code, /context\.sockets.* waitFor/.test(said)], [0, true], said);
 });
 
-it('writes a file that a run refuses with what is to be decided, and exit code 2', async (t) => {
+it('writes a file that a run refuses with the open decisions, and exit code 2', async (t) => {
   const { code, said, written } = await adopt(t, {
     config: {},
     scenarios: [{ engine: 'socketio', flow: [{ think: 1 }] }],
@@ -182,7 +182,7 @@ it('writes a file that a run refuses with what is to be decided, and exit code 2
   assert.match(written, /"engine": "socketio-capacity"/);
 });
 
-it('never overwrites, and refuses what is no such scenario', async (t) => {
+it('never overwrites, and refuses other files', async (t) => {
   const scenario = { config: V3, scenarios: [{ engine: 'socketio-v3', flow: [{ think: 1 }] }] };
   for (const [text, args, why] of [
     [scenario, ['--out', 'chat.yml'], /the scenario itself is never overwritten/],

@@ -1,4 +1,4 @@
-/** `init --har` makes a scenario from recordings of a browser, against the applications that were recorded. */
+/** `init --har` makes a scenario from recordings of a browser, against the recorded applications. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -91,7 +91,7 @@ for (const name of ['form', 'token', 'open'] as const) {
   });
 }
 
-it('writes the same from the recording alone, and takes options in place of its parts', async (t) => {
+it('writes the same scenario without the application, and options replace parts of it', async (t) => {
   const { code, said, flow, settings } = await initFrom(t, 'token', undefined, '--listen', '0', '--connections', '40');
   assert.equal(code, 0, said);
   assert.deepEqual(flow, [...EXPECTED.token.flow, { hold: true }]);
@@ -119,7 +119,7 @@ it('asks only which of several events to count', { skip: noTerminal }, async (t)
   assert.equal((await written(cwd)).settings?.delivery?.event, 'said');
 });
 
-it('counts an event that the server sends by itself', async (t) => {
+it('counts an event that the server sends periodically', async (t) => {
   const news = ({ log: { entries } }: Har) => {
     const frames = entries.flatMap(({ _webSocketMessages = [] }) => _webSocketMessages);
     const isSaid = (frame: object) => JSON.stringify(frame).includes('said') || JSON.stringify(frame).includes('"say');
@@ -138,7 +138,7 @@ it('counts an event that the server sends by itself', async (t) => {
   assert.deepEqual([event, id, publish], ['news', ['0', 'id'], undefined]);
 });
 
-it('finds a login without a name, hides what it sends, and lets no user make a room of its own', async (t) => {
+it('finds a login without a name, hides its values, and gives no user a separate room', async (t) => {
   const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJlMTIz';
   let second = 10;
   const entry = (url: string, sent: object | undefined, text: object | string, more: object = {}) => ({
@@ -201,7 +201,7 @@ it('finds a login without a name, hides what it sends, and lets no user make a r
   assert.doesNotMatch(text + said, /hunter2|eyJ/);
 });
 
-it('takes a token of a login before the recording from the environment', async (t) => {
+it('reads a token of an earlier login from the environment', async (t) => {
   const { code, said, flow, text } = await initFrom(
     t,
     'token',
@@ -215,7 +215,7 @@ it('takes a token of a login before the recording from the environment', async (
   assert.doesNotMatch(text + said, /eyJ/);
 });
 
-/** Changes the recording into one of Firefox, with headers before a form, and of Safari, without WebSockets. */
+/** Turns the recording into one of Firefox, with headers before a form, and of Safari, without WebSockets. */
 const OTHER_BROWSERS = [
   ({ log: { entries } }: Har) => {
     const withHeaders = (text: string) => text.replace(/^_csrf/, 'Content-Type: x\r\nContent-Length: 9\r\n\r\n$&');
@@ -236,7 +236,7 @@ const OTHER_BROWSERS = [
   },
 ];
 
-it('reports a recording without the messages of its WebSocket, and writes what it knows', async (t) => {
+it('reports a recording without the messages of its WebSocket, and writes the rest', async (t) => {
   for (const change of OTHER_BROWSERS) {
     const { code, said, flow, text } = await initFrom(t, 'form', change);
     assert.equal(code, 0, said);
@@ -272,7 +272,7 @@ it('leaves out malformed and hostile parts', async (t) => {
   assert.equal(settings?.delivery?.event, 'said');
 });
 
-it('refuses files without a connection that can be measured', async (t) => {
+it('refuses files without a measurable connection', async (t) => {
   const cwd = tempFolder(t);
   const old = {
     startedDateTime: '2026-01-01T00:00:00Z',

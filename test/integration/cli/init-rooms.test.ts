@@ -134,7 +134,7 @@ it('keeps the connection on which a user has logged in, as socket.io-client does
   }
 });
 
-it('replaces the room of an unacknowledged join by a variable, which takes several values', async (t) => {
+it('replaces the room of an unacknowledged join by a variable with several values', async (t) => {
   const silent = boards((_user: unknown, { board }: { board: number }) => ({ room: String(board) }));
   const emit = ['join', 'ann', { board: 7 }];
   const { flow, settings, variables } = await initPosts(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
@@ -145,14 +145,14 @@ it('replaces the room of an unacknowledged join by a variable, which takes sever
   assert.deepEqual(audience, { event: ['0', 'in'], client: 'room' });
 });
 
-it('reports what is missing if no event contains the room', async (t) => {
+it('reports the missing room if no event contains one', async (t) => {
   const hidden = boards(() => ({ room: 'hall' }));
   const { stdout, settings } = await initPosts(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
   assert.equal(settings?.delivery, undefined);
   assert.match(stdout, /an event of --emit must name the room/);
 });
 
-it('names an event that carries the id, but not its room', async (t) => {
+it('reports an event with the id, but without its room', async (t) => {
   const roomless = (io: Server) =>
     io.on('connection', (socket) => {
       socket.on('join', (room, answer) => answer({ joined: socket.join(room) === undefined }));

@@ -1,4 +1,4 @@
-/** `init` asks on a terminal for whatever no option gives. */
+/** `init` asks on a terminal for values that no option gives. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
@@ -30,7 +30,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     return { ...answer, ...(await written(cwd)) };
   }
 
-  it('asks what makes the server send, and skips questions that an option answers', async (t) => {
+  it('asks for the event that makes the server send, and skips questions that an option answers', async (t) => {
     const chat = (io: Server) => {
       io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
     };
@@ -42,7 +42,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
   });
 
-  it('asks no more if the server has instrument(io)', async (t) => {
+  it('asks no further questions if the server has instrument(io)', async (t) => {
     const { code, shown, left, settings } = await initOnTerminal(t, () => {}, [[INSTRUMENTED, 'y']]);
     assert.deepEqual([code, left], [0, []], shown);
     assert.equal(settings?.control?.urls.length, 1);
@@ -88,7 +88,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(flow, [{ connect: { auth: { token: '{{ $env.ASKED_TOKEN }}' } } }, { hold: true }]);
   });
 
-  it('keeps all answers after a failed login, and asks for the wrong one again', async (t) => {
+  it('keeps all answers after a failed login, and repeats the question about the wrong one', async (t) => {
     const chat = (io: Server) => {
       io.httpServer.prependListener('request', (request, response) => {
         if (request.url === '/auth/login') response.end(JSON.stringify({ accessToken: 'j-1', user: { id: 1 } }));
@@ -143,7 +143,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(flow?.slice(1), [{ connect: { query: { token: '{{ token }}' } } }, { hold: true }]);
   });
 
-  it('asks for the path where the usual one has no Socket.IO server', async (t) => {
+  it('asks for the path if the default one has no Socket.IO server', async (t) => {
     const server = await startChat(
       t,
       (io) => void io.on('connection', (one) => one.on('say', (said) => io.emit('said', said))),

@@ -30,7 +30,7 @@ function newsServer(t: TestContext) {
   return (io: Server) => {
     everyTick(t, (n) => io.to('news').emit('headline', { id: `n-${n}`, at: new Date().toISOString() }));
     io.on('connection', (socket) => {
-      socket.emit('welcome', { id: socket.id }); // differs for each client
+      socket.emit('welcome', { id: socket.id }); // The event differs for each client.
       socket.on('subscribe', ({ room }: { room: string }) => {
         socket.join(room);
         socket.emit('joined', { room });
@@ -39,7 +39,7 @@ function newsServer(t: TestContext) {
   };
 }
 
-it('finds the event of a server that sends by itself, after a join', async (t) => {
+it('finds the event of a server that sends periodically, after a join', async (t) => {
   const emit = ['subscribe', { room: 'news' }];
   const args = ['--emit', JSON.stringify(emit), '--connections', '100'];
   const { stdout, settings, flow, text } = await good(t, newsServer(t), ...args);
@@ -52,7 +52,7 @@ it('finds the event of a server that sends by itself, after a join', async (t) =
   assert.deepEqual([event, id, sentAt, publish], ['headline', ['0', 'id'], ['0', 'at'], undefined]);
 });
 
-it('finds the published id in a chat’s event, also if the publisher gets no copy', async (t) => {
+it('finds the published id in a chat’s event, even if the publisher gets no copy', async (t) => {
   const chat = (io: Server) => {
     io.on('connection', (socket) => socket.on('say', (said) => socket.broadcast.emit('said', { from: 'ann', said })));
   };
@@ -61,14 +61,14 @@ it('finds the published id in a chat’s event, also if the publisher gets no co
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
-/** A client that emits `say`, and the sockets to which the server sends it on. */
+/** Messages of init about a partial delivery, and the sockets to which the server forwards `say`. */
 const PARTLY: [reached: RegExp, to: (sockets: Socket[], sender: Socket) => Socket | undefined][] = [
   [/"said" came to one of two connections\. .* adapter .* room/, ([first]) => first],
   [/"said" came to one of two connections\. /, ([, second]) => second],
   [/"said" came only to the connection that published\. .* adapter/, (_, sender) => sender],
 ];
 for (const [reached, to] of PARTLY) {
-  it(`counts an event that did not reach both clients, and names the adapter first: ${reached}`, async (t) => {
+  it(`counts an event that did not reach both clients, and suggests the adapter first: ${reached}`, async (t) => {
     const apart = (io: Server) =>
       io.on('connection', (socket) =>
         socket.on('say', (said) => to([...io.sockets.sockets.values()], socket)?.emit('said', said)),
@@ -79,7 +79,7 @@ for (const [reached, to] of PARTLY) {
   });
 }
 
-it('reports what happened to a published message that no client received', async (t) => {
+it("reports the server's reaction to a published message that no client received", async (t) => {
   const publish = ['--publish', '["say", {"id": "$id"}]'];
   const refuses = (io: Server) =>
     io.on('connection', (socket) => socket.on('say', (_, done) => done({ error: 'you are muted' })));
@@ -246,7 +246,7 @@ it('logs in by events, and requests an acknowledgement if a handler gives one', 
   assert.equal(calls.length, 2);
 });
 
-it('reports what the server answered, and which options supply what it asks for', async (t) => {
+it("reports the server's answer, and the options that it requires", async (t) => {
   const refusals: Record<string, (io: Server) => void> = {
     'by a middleware': (io) => io.use((_socket, next) => next(new Error('invalid username'))),
     'by an event': (io) => {
@@ -267,7 +267,7 @@ it('reports what the server answered, and which options supply what it asks for'
   }
 });
 
-it('reports Socket.IO 2, whatever its middleware asks for and whatever login is given', async (t) => {
+it('reports Socket.IO 2, whatever its middleware or the login requires', async (t) => {
   const url = await oldServer(t, { refusal: 'Authentication error' });
   const login = ['--login', '{"post": {"url": "/login", "json": {}, "capture": {"json": "$.token", "as": "token"}}}'];
   for (const options of [[], login]) {
@@ -296,7 +296,7 @@ it('reports when and after which event the server ended an accepted connection',
   assert.match(stderr, /fix: see what a client must send to stay connected/);
 });
 
-it('questions what a login event sends if the server ends the connection after it', async (t) => {
+it('suggests to check the login event if the server closes the connection after it', async (t) => {
   const strict = (io: Server) =>
     io.on('connection', (socket) =>
       socket.on('authenticate', ({ token }) => {
@@ -315,7 +315,7 @@ it('questions what a login event sends if the server ends the connection after i
   delete process.env.TOKEN;
 });
 
-it('counts the copies of an event that comes without an id', async (t) => {
+it('counts the copies of an event without an id', async (t) => {
   const prices = (io: Server) => everyTick(t, (n) => io.emit('price', { symbol: 'ABC', value: 100 + (n % 3) / 10 }));
   const { code, stdout, settings } = await init(t, prices);
   assert.deepEqual([code, settings?.counts, settings?.delivery], [0, ['price'], undefined], stdout);
@@ -339,7 +339,7 @@ it('asks for different users if the server refuses the second connection of one'
   assert.equal(settings?.delivery?.event, 'tick');
 });
 
-it('reports what is wrong with an option, and asks no questions without a terminal', async (t) => {
+it('reports an invalid option, and asks no questions without a terminal', async (t) => {
   const wrong = {
     '--auth': '7',
     '--headers': 'a: b',
@@ -356,7 +356,7 @@ it('reports what is wrong with an option, and asks no questions without a termin
   assert.equal((await written(cwd)).flow, undefined);
 });
 
-it('writes what the options say with `--listen 0`, and does not overwrite a file', async (t) => {
+it('writes the given options with `--listen 0`, and does not overwrite a file', async (t) => {
   const cwd = tempFolder(t);
   const init = (...args: string[]) => cli(cwd, 'init', '--listen', '0', '--url', 'http://10.0.0.1', ...args);
   const { stdout } = await init('--json', '--instrumented');
@@ -395,7 +395,7 @@ it('logs in with the user info of the URL, and does not write it', async (t) => 
   assert.equal(set, `Basic ${Buffer.from('user:password').toString('base64')}`);
 });
 
-it('says that a server ended between its attempts', async (t) => {
+it('reports that a server ended between its attempts', async (t) => {
   const { code, stderr } = await init(t, (io) => {
     io.engine.on('connection', (connection) => {
       connection.close();
@@ -413,7 +413,7 @@ it('writes the transport of a server without WebSocket, and finds its event over
   assert.equal(settings?.delivery?.event, 'headline');
 });
 
-it('writes polling before WebSocket for a server that closes connections which start with WebSocket, and says so', async (t) => {
+it('writes polling before WebSocket for a server that closes direct WebSockets, and reports it', async (t) => {
   const news = newsServer(t);
   const setUp = (io: Server) => {
     io.engine.on('connection', (connection) => connection.transport.name === 'websocket' && connection.close());

@@ -79,7 +79,7 @@ function optionsOf(heading: string): string[] {
 
 const USER = { username: 'ada', password: 'changeit' };
 const TOKEN = 'a-token-of-your-server';
-/** What the commands of the page read. */
+/** Environment variables in the commands of the page. */
 const ENV = { PASSWORD: USER.password, TOKEN };
 const PRIVATE = 'private messages, four workers and Redis';
 
@@ -205,7 +205,7 @@ describe('applications', { concurrency: 1, skip }, () => {
       assert.deepEqual([delivery?.expected, delivery?.received], [copies, copies]);
       // Private messages reach their addressee only.
       assert.equal(counted.messages, hasPrivateMessages ? 0 : BROADCASTS);
-      // Plus the listener and one publisher of the run.
+      // Includes the listener and one publisher of the run.
       assert.equal(counted.connections, target + 2);
       if (workerKept && inV8 && target >= ENOUGH_FOR_MEMORY) {
         assert.ok(Math.abs(workerKept.slope / inV8 - 1) < 0.1, JSON.stringify(bytes));

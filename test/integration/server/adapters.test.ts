@@ -158,7 +158,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await connectMember(here);
     });
 
-    it('restores sessions, if the table says that it can', { skip: !recovers }, async (t) => {
+    it('restores sessions if the table lists that feature', { skip: !recovers }, async (t) => {
       const { here, control } = await setUp(t, { CAPACITY_RECOVERY_SECONDS: '20' });
       const client = await connectMember(here);
       t.after(() => client.disconnect());

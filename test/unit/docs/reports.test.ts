@@ -72,7 +72,7 @@ describe('the title of a report', () => {
     ['the scenario of a run without a size', 'techracers', { run: { scenario: 'techracers' } }, 'techracers'],
   ];
   for (const [what, size, { run, connections }, ...expected] of cases) {
-    it(`says ${what}`, () => {
+    it(`has ${what}`, () => {
       const result = perfectResult();
       Object.assign(result.run, run);
       Object.assign(result.connections, connections);

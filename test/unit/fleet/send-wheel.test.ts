@@ -29,7 +29,7 @@ test('the schedule follows the clock, so processes that start at different times
   assert.equal(late.nextDueAtUs(), 124 * SECOND_US);
 });
 
-test('a connection that comes to an empty wheel is not due for the time before', () => {
+test('a connection on an empty wheel is not due for the time before', () => {
   const wheel = new SendWheel<{ slot: number; name: string }>(SECOND_US, 0);
   handedOut(wheel, 50 * SECOND_US);
   wheel.add({ slot: 5, name: 'a' });

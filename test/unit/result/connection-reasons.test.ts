@@ -296,7 +296,11 @@ describe('reconnecting connections', () => {
   const DROPPED: [string] = ['CONNECTIONS_DROPPED'];
 
   testRuns([
-    ['with times and sessions, or lost', someAway, [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100]],
+    [
+      'returned with their times, or lost',
+      someAway,
+      [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
+    ],
     ['more reconnects than the planned fault dropped', faulty(300), [...DROPPED, '5 times']],
     ['the number of reconnects that the planned fault caused', faulty(305)],
     ['the number of reconnects that the engine counts', reconnects, DROPPED],

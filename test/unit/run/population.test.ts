@@ -45,7 +45,7 @@ describe('counts of the fleets', () => {
     });
   }
 
-  it('are gone when none is left', async (t) => {
+  it('have disconnected when none is left', async (t) => {
     const time = new VirtualTime(t);
     const status = { ...QUIET, connected: 1 };
     const population = new FleetPopulation({ status });
@@ -93,7 +93,7 @@ describe('counts of the workers', () => {
     assert.equal(await count(0, 0), 0, 'none is less than none');
   });
 
-  it('are settled when all have arrived, and gone when none is left', async (t) => {
+  it('are settled when all have arrived, and disconnected when none is left', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     assert.equal(await time.until(population.settled(all(7), 1000, never)), false);

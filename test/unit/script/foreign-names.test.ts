@@ -43,7 +43,7 @@ it('refuses names of other engines with the line to write', () => {
   }
 });
 
-it('refuses options that nothing reads, and says where to write them', () => {
+it('refuses unused options, and suggests where to write them', () => {
   const config = { headers: { a: 'b' }, payload: { path: 'users.csv', fields: ['name'] } };
   const scenario = { payload: { path: 'x.csv' }, context: { socketio: { auth: {} } }, name: 'chat', weight: 1 };
   assert.deepEqual(refusals([{ think: 1 }], { config, scenario }), [

@@ -13,7 +13,7 @@ import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { finding } from '../../helpers/findings.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** Stub that ends as the environment variable END says. */
+/** Stub that ends according to the environment variable END. */
 const ENDINGS = `
 const { END } = process.env;
 if (END === 'refused') {

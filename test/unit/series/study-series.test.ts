@@ -62,7 +62,7 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
 }
 
 describe('the runs of a plan', () => {
-  /** Refuses runs at 30/s while the file says so. */
+  /** Refuses runs at 30/s while the file contains true. */
   const REFUSES = `if (process.env.RATE === '30' && read('refuses.json')) process.exit(2); else leave();`;
   const vary = { RATE: [10, 20, 30], hold: [1] };
 
@@ -146,7 +146,7 @@ describe('runs that other programs disturbed', () => {
     ]);
   });
 
-  it('count if the repetition is refused, and the study goes on', async (t) => {
+  it('count if the repetition is refused, and the study continues', async (t) => {
     const body = 'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);';
     const { runs, combinations, exitCode, said } = await disturbed(t, body);
     assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 5], 'its times are open');

@@ -61,9 +61,9 @@ describe('loop', () => {
     ['counts', { loop: emit('{{ $loopCount }}'), count: 3 }, [0, 1, 2]],
     ['counts in a range', { loop: emit('{{ $loopCount }}'), count: '2-4' }, [2, 3]],
     ['counts from a template', { loop: emit('{{ i }}'), count: '{{ times }}', loopValue: 'i' }, [0, 1]],
-    ['goes over a list', { loop: emit('{{ $loopElement }}'), over: ['a', 'b'] }, ['a', 'b']],
-    ['goes over a variable', { loop: emit('{{ who }}'), over: 'people', loopElement: 'who' }, ['ann', 'bob']],
-    ['goes over nothing', { loop: emit('never'), over: 'nobody' }, []],
+    ['iterates over a list', { loop: emit('{{ $loopElement }}'), over: ['a', 'b'] }, ['a', 'b']],
+    ['iterates over a variable', { loop: emit('{{ who }}'), over: 'people', loopElement: 'who' }, ['ann', 'bob']],
+    ['iterates over nothing', { loop: emit('never'), over: 'nobody' }, []],
   ] as const) {
     it(what, async () => {
       const bench = new Bench();
