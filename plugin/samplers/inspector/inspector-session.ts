@@ -19,6 +19,15 @@ const answerSchema = z.object({
   result: z.unknown().optional(),
   error: z.object({ message: z.string() }).optional(),
 });
+/** A thread starts to answer (`workerInfo`), answers (`message`), or ends. */
+const eventSchema = z.object({
+  method: z.string().startsWith('NodeWorker.'),
+  params: z.object({
+    sessionId: z.string(),
+    workerInfo: z.object({ workerId: z.string() }).optional(),
+    message: z.string().optional(),
+  }),
+});
 const evaluatedSchema = z.object({
   result: z.object({ value: z.unknown().optional(), objectId: z.string().optional() }),
   exceptionDetails: z.object({ text: z.string() }).optional(),
@@ -42,21 +51,86 @@ export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Pr
   return `ws://${base.host}${new URL(target.webSocketDebuggerUrl).pathname}`;
 }
 
-/** Every request rejects with `Absent` after its time-out, or when the connection closes. */
-export class InspectorSession {
-  readonly #socket: WebSocket;
+/** Requests to one thread. Each rejects with `Absent` after its time-out, or when the connection closes. */
+abstract class Requests {
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
+  #count = 0;
+
+  /** @throws Absent if the connection is closed */
+  protected abstract send(text: string): void;
+
+  /** @returns the answer's `result`, which the caller parses */
+  async request(method: string, params: object = {}, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
+    const id = ++this.#count;
+    const answer = Promise.withResolvers<unknown>();
+    // It rejects when the connection closes, perhaps after the time-out.
+    answer.promise.catch(() => {});
+    this.send(JSON.stringify({ id, method, params }));
+    this.#open.set(id, answer);
+    try {
+      return await within(answer.promise, timeoutMs);
+    } finally {
+      this.#open.delete(id);
+    }
+  }
+
+  /** @param expression in the global scope of the thread @returns its value, or the id of the object */
+  async evaluate(expression: string, { byValue = true, timeoutMs = REQUEST_TIMEOUT_MS } = {}): Promise<Evaluated> {
+    const params = { expression, returnByValue: byValue, includeCommandLineAPI: true, silent: true };
+    const answer = await this.request('Runtime.evaluate', params, timeoutMs);
+    const { result, exceptionDetails } = evaluatedSchema.parse(answer);
+    if (exceptionDetails) throw new Absent('unsupported', `the process does not evaluate it: ${exceptionDetails.text}`);
+    return result;
+  }
+
+  /** Settles the request that the text answers. */
+  receive(text: string): void {
+    const { data } = answerSchema.safeParse(parsed(text));
+    const waiting = data && this.#open.get(data.id);
+    if (data?.error) waiting?.reject(new Absent('unsupported', `the inspector refuses it: ${data.error.message}`));
+    else waiting?.resolve(data?.result);
+  }
+
+  rejectAll(): void {
+    for (const { reject } of this.#open.values()) reject(new Absent('gone', 'the inspector closed the connection'));
+    this.#open.clear();
+  }
+}
+
+/** A thread of `node:worker_threads`, reached through the session of the main thread. */
+export class ThreadSession extends Requests {
+  /** The same in each session of the process. */
+  readonly threadId: string;
+  readonly #main: InspectorSession;
+  readonly #sessionId: string;
+
+  constructor(main: InspectorSession, sessionId: string, threadId: string) {
+    super();
+    this.#main = main;
+    this.#sessionId = sessionId;
+    this.threadId = threadId;
+  }
+
+  protected send(message: string): void {
+    const sent = this.#main.request('NodeWorker.sendMessageToWorker', { sessionId: this.#sessionId, message });
+    sent.catch(() => this.rejectAll());
+  }
+}
+
+/** The main thread of a process. */
+export class InspectorSession extends Requests {
+  readonly #socket: WebSocket;
   readonly #closed: Promise<unknown>;
-  #requests = 0;
+  readonly #threads = new Map<string, ThreadSession>();
 
   private constructor(socket: WebSocket) {
+    super();
     this.#socket = socket;
     this.#closed = new Promise((resolve) => socket.once('close', resolve));
     socket.on('error', () => {});
-    socket.on('message', (data) => this.#settle(String(data)));
+    socket.on('message', (data) => this.receive(String(data)));
     socket.once('close', () => {
-      for (const { reject } of this.#open.values()) reject(new Absent('gone', 'the inspector closed the connection'));
-      this.#open.clear();
+      for (const requests of [this, ...this.#threads.values()]) requests.rejectAll();
     });
   }
 
@@ -77,29 +151,10 @@ export class InspectorSession {
     }
   }
 
-  /** @returns the answer's `result`, which the caller parses */
-  async request(method: string, params: object = {}, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
-    if (this.#socket.readyState !== WebSocket.OPEN) throw new Absent('gone', 'the inspector is closed');
-    const id = ++this.#requests;
-    const answer = Promise.withResolvers<unknown>();
-    this.#open.set(id, answer);
-    // It rejects when the connection closes, perhaps after the time-out.
-    answer.promise.catch(() => {});
-    this.#socket.send(JSON.stringify({ id, method, params }));
-    try {
-      return await within(answer.promise, timeoutMs);
-    } finally {
-      this.#open.delete(id);
-    }
-  }
-
-  /** @param expression in the global scope of the process @returns its value, or the id of the object */
-  async evaluate(expression: string, { byValue = true, timeoutMs = REQUEST_TIMEOUT_MS } = {}): Promise<Evaluated> {
-    const params = { expression, returnByValue: byValue, includeCommandLineAPI: true, silent: true };
-    const answer = await this.request('Runtime.evaluate', params, timeoutMs);
-    const { result, exceptionDetails } = evaluatedSchema.parse(answer);
-    if (exceptionDetails) throw new Absent('unsupported', `the process does not evaluate it: ${exceptionDetails.text}`);
-    return result;
+  /** @returns the threads that the main thread has started; none in Deno, whose inspector does not list them */
+  async threads(): Promise<ThreadSession[]> {
+    await this.request('NodeWorker.enable', { waitForDebuggerOnStart: false }).catch(() => {});
+    return [...this.#threads.values()];
   }
 
   /** Resolves when the other side has closed the connection, or after a time limit. */
@@ -114,11 +169,21 @@ export class InspectorSession {
     this.#socket.terminate();
   }
 
-  #settle(text: string): void {
-    const { data } = answerSchema.safeParse(parsed(text));
-    const waiting = data && this.#open.get(data.id);
-    if (data?.error) waiting?.reject(new Absent('unsupported', `the inspector refuses it: ${data.error.message}`));
-    else waiting?.resolve(data?.result);
+  protected send(text: string): void {
+    if (this.#socket.readyState !== WebSocket.OPEN) throw new Absent('gone', 'the inspector is closed');
+    this.#socket.send(text);
+  }
+
+  override receive(text: string): void {
+    const { data: event } = eventSchema.safeParse(parsed(text));
+    if (!event) {
+      super.receive(text);
+      return;
+    }
+    const { sessionId, workerInfo, message } = event.params;
+    if (workerInfo) this.#threads.set(sessionId, new ThreadSession(this, sessionId, workerInfo.workerId));
+    else if (message !== undefined) this.#threads.get(sessionId)?.receive(message);
+    else this.#threads.get(sessionId)?.rejectAll();
   }
 }
 

@@ -1,5 +1,6 @@
 /** Memory and profiles of one Node or Deno process by its inspector, which is open only meanwhile. */
 import { z } from 'zod';
+import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import { MODULES, type ProfileAction, profileProcess } from '../../../protocol/profiles/profile-process.ts';
@@ -18,7 +19,7 @@ import {
   type InspectedMemory,
   type InspectedProfiles,
 } from './inspected.ts';
-import type { InspectorSession } from './inspector-session.ts';
+import type { InspectorSession, ThreadSession } from './inspector-session.ts';
 import { type Inspectable, requireInspectable } from './may-open.ts';
 import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
 
@@ -35,6 +36,8 @@ const MEMORY = `(() => {
   return memory;
 })()`;
 
+/** A thread that serves connections answers sooner; one that waits for work with `Atomics.wait` never does. */
+const THREAD_TIMEOUT_MS = 2000;
 /** Readings until V8 has compiled their code, for which it takes 0.2 MB in the process; fewer where each takes long. */
 const WARM_UP = { readings: 20, longestMs: 1000 };
 
@@ -45,6 +48,8 @@ export class NodeProcess implements Inspected, InspectedProfiles {
   readonly #target: number | URL;
   #opening: Promise<OpenInspector> | undefined;
   #isWarm = false;
+  /** Whether each thread serves connections, by its id. */
+  readonly #threads = new Map<string, Promise<boolean>>();
   /** It got the signal, and has not been closed since. */
   #signalled: Inspectable | undefined;
   /** Kind of the profile that is running. */
@@ -69,10 +74,15 @@ export class NodeProcess implements Inspected, InspectedProfiles {
       for (let count = 0; !this.#isWarm && count < WARM_UP.readings && performance.now() < endMs; count++)
         await session.evaluate(MEMORY);
       this.#isWarm = true;
-      for (let count = 0; collect && count < COLLECTIONS; count++)
-        await pausing(session.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS));
+      const threads = await this.#servingThreads(session);
+      for (const one of collect ? [session, ...threads] : [])
+        for (let count = 0; count < COLLECTIONS; count++)
+          await pausing(one.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS));
       const { value } = await pausing(session.evaluate(MEMORY));
-      const { rss, heapUsed, external, mallocBytes } = memorySchema.parse(value);
+      const { rss, mallocBytes, ...main } = memorySchema.parse(value);
+      const heaps = [main];
+      for (const one of threads) heaps.push(memorySchema.parse((await one.evaluate('process.memoryUsage()')).value));
+      const [heapUsed, external] = [sum(heaps, 'heapUsed'), sum(heaps, 'external')];
       return {
         ...(mallocBytes !== undefined && { mallocBytes }),
         keptBytes: heapUsed + external,
@@ -82,6 +92,13 @@ export class NodeProcess implements Inspected, InspectedProfiles {
         pauseMs,
       };
     });
+  }
+
+  /** Each thread is asked once. @returns those that serve connections */
+  async #servingThreads(session: InspectorSession): Promise<ThreadSession[]> {
+    const all = await session.threads();
+    const serve = await Promise.all(all.map((one) => getOrAdd(this.#threads, one.threadId, () => serves(one))));
+    return all.filter((_, index) => serve[index]);
   }
 
   async start(kind: ProfileKind): Promise<void> {
@@ -140,4 +157,17 @@ export class NodeProcess implements Inspected, InspectedProfiles {
       this.#signalled = process;
     });
   }
+}
+
+function serves(thread: ThreadSession): Promise<boolean> {
+  return thread
+    .evaluate(`process.getActiveResourcesInfo().includes('TCPServerWrap')`, { timeoutMs: THREAD_TIMEOUT_MS })
+    .then(
+      ({ value }) => value === true,
+      () => false,
+    );
+}
+
+function sum<Key extends string>(all: Record<Key, number>[], key: Key): number {
+  return all.reduce((total, one) => total + one[key], 0);
 }

@@ -22,6 +22,8 @@ const LOOPBACK = '127.0.0.1';
 const POLL_MS = 20;
 /** Node opens it within 0.2 s, also while its event loop is busy; a call into native code can delay that. */
 const OPEN_TIMEOUT_MS = 5000;
+/** The inspector has a thread of its own. */
+const ANSWER_TIMEOUT_MS = 1000;
 /** Until another program has closed the inspector on the same port. */
 const FREE_TIMEOUT_MS = 3000;
 /** Accepting a connection on loopback takes longer only if the program is stopped. */
@@ -144,10 +146,10 @@ async function connectTo(target: Inspectable, before: number[]): Promise<Inspect
   while (performance.now() < deadlineMs) {
     await delay(POLL_MS);
     const ports = target.port === 0 ? portsOf(target.pid).filter((port) => !before.includes(port)) : [target.port];
-    for (const port of ports) {
-      const url = await debuggerUrl(baseOf(port)).catch(() => undefined);
-      if (url !== undefined) return InspectorSession.connect(url);
-    }
+    // A port of the server itself can have opened meanwhile, and may never answer.
+    const asked = ports.map((port) => debuggerUrl(baseOf(port), ANSWER_TIMEOUT_MS));
+    const url = await Promise.any(asked).catch(() => undefined);
+    if (url !== undefined) return InspectorSession.connect(url);
   }
   throw silent(target, `opened no inspector within ${OPEN_TIMEOUT_MS / 1000} s after SIGUSR1`);
 }

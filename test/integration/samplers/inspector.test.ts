@@ -84,6 +84,22 @@ describe('the inspector of a process', linux, () => {
     assert.ok(inspectors.longestPauseMs > 0);
   });
 
+  it('counts threads that serve connections, but none that never answers', async (t) => {
+    const script = `
+      const { Worker } = require('node:worker_threads');
+      new Worker('Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)', { eval: true });
+      const server = \`require('node:net').createServer().listen(0, '127.0.0.1', () => {${KEEPER}});\`;
+      process.stdin.pipe(new Worker(server, { eval: true, stdin: true }).stdin);`;
+    const keeper = await start(t, script, '--inspect-port=0');
+    const inspectors = await inspect(keeper.pid);
+    t.after(() => inspectors.close());
+    const before = await heapAfterGc(inspectors);
+    keeper.child.stdin?.write('more');
+    await keeper.said(/kept/);
+    const growth = (await heapAfterGc(inspectors)) - before;
+    assert.ok(Math.abs(growth - 8e6) < 0.1e6, `${growth} bytes`);
+  });
+
   it('is opened on one process after the other if they share a port, also by two runs', async (t) => {
     const port = await freePort();
     const all = await Promise.all([1, 2, 3].map(() => start(t, KEEPER, `--inspect-port=${port}`)));
