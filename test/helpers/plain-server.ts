@@ -42,7 +42,7 @@ export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles
   return { url: `http://127.0.0.1:${port}`, pid };
 }
 
-/** Starts a server, also not a child, that keeps every socket. @param redis URL of a Redis in which it keeps a key of each instead */
+/** Starts a server, also not a child, that keeps a listener for every socket. @param redis URL of a Redis in which it keeps a key instead */
 export async function startKeepingServer(t: Cleaner, redis = '') {
   const { pids, line } = await startOrphan(t, scriptOf('keeping-server.mjs'), redis);
   return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };

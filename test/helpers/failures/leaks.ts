@@ -14,13 +14,14 @@ export const leaks: Failure[] = [
   {
     ...LEAK,
     symptom: 'memory grows with every connection, and never falls',
-    situation: 'the application keeps each socket in an array; nothing was added to the server',
+    situation: 'the application adds a listener for each socket to an emitter, which it never removes',
     report: 'socketio/socket.io/issues/4028',
     serve: async (t) => {
       const { url, pid } = await startKeepingServer(t);
-      return { target: url, options: { workers: { pids: [pid], inspect: true } } };
+      return { target: url, options: { workers: { pids: [pid], inspect: true, profile: true } } };
     },
     ...{ code: 'WORKERS_LEAK', about: 'application', message: /leaks? \S+ KB per connection/ },
+    fix: /a listener on an emitter .*keeping-server\.mjs:17 \(8\.\d KB of each\)/,
   },
   {
     ...LEAK,

@@ -71,7 +71,7 @@ function keeperOf({ memory: { places } }: Measured): Pick<Detail, 'fix'> | undef
   if (!places?.leftBehind) return undefined;
   const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);
   const where = found && `${found.place} (${decimals(found.bytes / 1024, 1)} KB of each)`;
-  const ofConnections = places.packages.filter(({ name }) => OF_CONNECTIONS.includes(name));
+  const ofConnections = OF_CONNECTIONS.flatMap((name) => places.packages.find((one) => one.name === name) ?? []);
   const bytes = ofConnections.reduce((sum, one) => sum + one.bytes, 0);
   if (bytes >= WHOLE_CONNECTIONS * places.growthBytes) {
     const also = where ? `; the application allocates beside them in ${where}` : '';
