@@ -1,4 +1,4 @@
-/** V8's memory per connection of a server by its own `process.memoryUsage()`, with clients of socket.io-client: without product code. */
+/** Memory per connection of a server by its own `process.memoryUsage()` and by glibc, with clients of socket.io-client: without product code. */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,13 +10,15 @@ import { processes } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
+/** Absent without `prepare.sh`. */
+const TRUTH_MALLOC = process.env.CAPACITY_NEIGHBOURS ? join(process.env.CAPACITY_NEIGHBOURS, 'malloc.node') : '';
 const PRELOADED = fileURLToPath(new URL('../fixtures/neighbours/truth.cjs', import.meta.url));
 const TOGETHER = 10;
 const STEPS = 4;
 
 /**
  * Starts the server with a file that counts its memory after a collection, and connects users.
- * @returns bytes per connection, all processes of the server together
+ * @returns bytes per connection that V8 counts, and of its heap and `malloc`; all processes of the server together
  */
 export async function heapTruth(
   t: Cleaner,
@@ -24,9 +26,9 @@ export async function heapTruth(
   env: Record<string, string>,
   connect: (url: string) => Promise<Socket>,
   connections: number,
-): Promise<number> {
+): Promise<{ inV8: number; withNative: number }> {
   const folder = tempFolder(t);
-  const variables = { ...env, NODE_OPTIONS: `--require ${PRELOADED}`, TRUTH_FOLDER: folder };
+  const variables = { ...env, NODE_OPTIONS: `--require ${PRELOADED}`, TRUTH_FOLDER: folder, TRUTH_MALLOC };
   const url = await startNeighbour(t, neighbour, variables);
   const open: Socket[] = [];
   t.after(() => closeAll(open));
@@ -43,15 +45,18 @@ export async function heapTruth(
     await join(TOGETHER);
     closeAll(open.splice(0));
   }
-  const points: Point[] = [];
+  const [inV8, withNative]: [Point[], Point[]] = [[], []];
   for (let step = 0; step <= STEPS; step++) {
     if (step > 0) await join(connections / STEPS);
     await collected(folder);
-    points.push({ x: open.length, y: await collected(folder) });
+    const [counted, all] = await collected(folder);
+    inV8.push({ x: open.length, y: counted });
+    withNative.push({ x: open.length, y: all });
   }
   closeAll(open.splice(0));
   // The first connections of a server cost more.
-  return fitLine(points.slice(1))?.slope ?? Number.NaN;
+  const slope = (points: Point[]) => fitLine(points.slice(1))?.slope ?? Number.NaN;
+  return { inV8: slope(inV8), withNative: slope(withNative) };
 }
 
 async function connected(opening: Promise<Socket>): Promise<Socket> {
@@ -64,19 +69,20 @@ function closeAll(sockets: Socket[]): void {
   for (const socket of sockets) socket.disconnect();
 }
 
-/** @returns bytes in use by all processes of the server, after a collection in each */
-async function collected(folder: string): Promise<number> {
+/** @returns the sums of what all processes of the server write, after a collection in each */
+async function collected(folder: string): Promise<[inV8: number, withNative: number]> {
   const pids = processes().flatMap(({ pid, environment }) =>
     environment.includes(`TRUTH_FOLDER=${folder}`) ? pid : [],
   );
-  let sum = 0;
+  const sums: [number, number] = [0, 0];
   for (const pid of pids) {
     const file = join(folder, `${pid}`);
     rmSync(file, { force: true });
     process.kill(pid, 'SIGUSR2');
-    sum += Number(await eventually('the server counts its memory', () => written(file)));
+    const text = await eventually('the server counts its memory', () => written(file));
+    for (const [index, word] of text.trim().split(' ').entries()) sums[index as 0 | 1] += Number(word);
   }
-  return sum;
+  return sums;
 }
 
 function written(file: string): string | undefined {
