@@ -51,10 +51,10 @@ export async function adopted(text: string, path: string, holds: boolean | undef
   await draft.read();
   changeEngine(draft);
   await solve(draft);
-  const settings = await settingsOfDraft(draft);
+  const { settings } = await examine(draft);
   const isHeld = holds ?? (settings !== undefined && isHoldable(settings));
   if (isHeld) holdFlows(draft);
-  const problems = await problemsOfDraft(draft);
+  const { problems } = await examine(draft);
   const { document, changes, undecided, variables } = draft;
   return { text: document.toString(), changes, undecided, problems, holds: isHeld, variables };
 }
@@ -73,7 +73,7 @@ async function solve(draft: Draft): Promise<void> {
     if (isWithout) draft.set(['scenarios', index, 'flow'], [{ connect: true }], 'the engine connected without a flow');
   }
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const problems = (await problemsOfDraft(draft)).filter((one) => isSolvable(draft, one));
+    const problems = (await examine(draft)).problems.filter((one) => isSolvable(draft, one));
     const problem = problems.find(({ rewrite }) => rewrite) ?? problems[0];
     if (!problem) return;
     const { message, at = [], unfilled } = problem;
@@ -122,21 +122,15 @@ function leaveOut(draft: Draft, at: Path, message: string): void {
   draft.document.remove(path, `${TO_DECIDE}left out ${shown}: ${message}`);
 }
 
-/** Returns what a run would refuse. */
-async function problemsOfDraft(draft: Draft): Promise<Problem[]> {
+/** Returns the settings of a run, or what it would refuse. */
+async function examine(draft: Draft): Promise<{ settings?: Settings; problems: Problem[] }> {
   try {
-    settingsOf(await resolved(draft), environmentOf(draft));
-    return [];
+    return { settings: settingsOf(await resolved(draft), environmentOf(draft)), problems: [] };
   } catch (error) {
-    if (error instanceof InvalidSettings) return error.problems;
-    if (error instanceof CapacityError) return [{ path: 'config', message: error.message }];
+    if (error instanceof InvalidSettings) return { problems: error.problems };
+    if (error instanceof CapacityError) return { problems: [{ path: 'config', message: error.message }] };
     throw error;
   }
-}
-
-async function settingsOfDraft(draft: Draft): Promise<Settings | undefined> {
-  if ((await problemsOfDraft(draft)).length > 0) return undefined;
-  return settingsOf(await resolved(draft), environmentOf(draft));
 }
 
 /** With values for variables of the environment that are not set here. */
