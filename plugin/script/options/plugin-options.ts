@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { check, type Problem } from '../../../protocol/base/problems.ts';
 import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
-import type { CountedEvent } from '../../../protocol/link/time-series.ts';
 import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/wire/connection.ts';
 import { MAX_BROADCAST_BYTES } from '../../../protocol/wire/events.ts';
@@ -16,6 +15,7 @@ import { layersSchema, workerSourcesSchema } from './worker-sources.ts';
 const seconds = z.number().nonnegative();
 const whole = z.int().nonnegative();
 const positive = z.int().positive();
+const name = z.string().min(1);
 /** A whole number in an environment variable. */
 const envInteger = z.coerce.number().int();
 const onOff = z.stringbool({ error: 'must be on or off' }).optional();
@@ -56,27 +56,20 @@ export const optionsSchema = z.strictObject({
     .describe('an [event of your own server](../method/delivery.md) to count instead of these broadcasts'),
   counts: z
     .array(
-      z.union([
-        z
-          .string()
-          .min(1)
-          .transform((event): CountedEvent => ({ event })),
+      z.preprocess(
+        (one) => (typeof one === 'string' ? { event: one } : one),
         z
           .strictObject({
-            event: z.string().min(1).describe('its name'),
-            from: z
-              .string()
-              .min(1)
+            event: name.describe('its name'),
+            from: name
               .optional()
               .describe('event of the users’ step `every` or `emit` that the server sends on as one copy for each'),
-            counter: z
-              .string()
-              .min(1)
+            counter: name
               .optional()
               .describe('or a counter of such messages on the pages `workers.prometheus`, added up over all labels'),
           })
           .refine(({ from, counter }) => !(from && counter), 'give `from` or `counter`'),
-      ]),
+      ),
     )
     .min(1)
     .max(8)
