@@ -1,5 +1,5 @@
 /**
- * Isolates faults of our handlers from the user's process: catches what they throw or reject, logs at most one line a minute, and closes
+ * Isolates faults of our handlers from the user's process: catches exceptions and rejections, logs at most one line a minute, and closes
  * connections that keep sending malformed messages.
  */
 import { printable } from '../protocol/base/printable.ts';

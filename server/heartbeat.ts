@@ -1,5 +1,5 @@
 /**
- * Sends Engine.IO's pings for all connections from one timer, so that those due within the same 100 ms leave together. With a timer per
+ * Sends Engine.IO's pings for all connections from one timer, so pings due within the same 100 ms leave together. With a timer per
  * connection, each ping and each pong wakes worker, proxy and client separately, which costs far more than the ping itself.
  */
 import type { Server } from 'socket.io';

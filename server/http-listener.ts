@@ -1,4 +1,4 @@
-/** HTTP server inside the user's process that limits what unauthenticated clients can use of it. */
+/** HTTP server inside the user's process that limits the resources of unauthenticated clients. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';

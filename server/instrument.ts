@@ -34,9 +34,9 @@ export interface InstrumentOptions {
   controlHost?: string | undefined;
   /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** Most arguments that a client may send in one packet; a connection that sends more is closed. Default: 1000. */
+  /** Limit of arguments in a client's packet; a larger packet closes the connection. Default: 1000. */
   maxArguments?: number | undefined;
-  /** Lets a run profile the process: which functions allocate what a connection keeps, and use CPU. Off by default; Node only. */
+  /** Lets a run profile the process: functions that allocate a connection's memory or use CPU. Off by default; Node only. */
   profile?: boolean | undefined;
   /** This process's name in all reports: lower-case letters and digits. Default: host name and process id, as `web1p4711`. */
   worker?: string | undefined;

@@ -6,9 +6,8 @@ import { CapacityError } from '../protocol/codes/errors.ts';
 const BACKLOG = 4096;
 
 /**
- * @param host empty for all IPv4 and IPv6 addresses
- * @param purpose name of the port in the error message
- * @returns the port, chosen by the system if `port` is 0
+ * Returns the port, chosen by the system if `port` is 0.
+ * @param host empty for all IPv4 and IPv6 addresses @param purpose name of the port in the error message
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {

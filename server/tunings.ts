@@ -109,7 +109,7 @@ export function tuningOptions(on: Tunings): Partial<ServerOptions> {
   return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
 }
 
-/** Applies the tunings that are on to a server without connections. @returns a function that stops what they started */
+/** Applies the tunings that are on to a server without connections. @returns a function that stops their timers and hooks */
 export function applyTunings(io: Server, on: Tunings): () => void {
   const stops: (() => void)[] = [];
   for (const [name, { connection, socket, server }] of entries()) {

@@ -19,7 +19,7 @@ export class BoundedSeries<Row> {
     return this.#added;
   }
 
-  /** Rows, oldest first. The last ones can represent fewer added rows than the others. */
+  /** Rows, oldest first. The last rows can represent fewer added rows. */
   get rows(): Row[] {
     return [...this.#rows, ...this.#open.map(({ row }) => row)];
   }

@@ -13,9 +13,8 @@ const COMMANDS = /:(?=:[A-Za-z][\w-]*( .*?)?::)|#(?=#\w*\[)/g;
 const SECRET_MARGIN = 10_000;
 
 /**
- * @param text text of a server or another program
- * @param secrets secrets of the virtual user concerned
- * @returns at most `maxLength` characters on one line, with harmful ones escaped
+ * Returns at most `maxLength` characters on one line, with harmful ones escaped.
+ * @param text text of a server or another program @param secrets secrets of the virtual user concerned
  */
 export function printable(text: string, maxLength: number, secrets?: Iterable<string>): string {
   return shortLine(withoutSecrets(text.slice(0, maxLength * 2 + SECRET_MARGIN), secrets), maxLength);

@@ -8,12 +8,12 @@ export interface Problem {
   /** Path in the YAML: `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
-  /** The path leads to a key that no schema knows. */
+  /** Whether the path leads to a key that no schema knows. */
   isUnknownKey?: true;
   /** Path of the key that is wrong. */
   at?: Path;
   rewrite?: Rewrite;
-  /** Variable or function of a template that nothing fills. */
+  /** Variable or function of a template that has no value. */
   unfilled?: string;
 }
 
@@ -85,7 +85,7 @@ function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem,
     }));
   }
   if (issue.code === 'invalid_union') {
-    // The user meant the alternative that fails only below its root or because of unknown keys.
+    // Prefers the alternative that fails only below its root or by unknown keys, because the user meant it.
     const meant = issue.errors.find((branch) => branch.every(isInside));
     if (meant && meant.length > 0) return meant.flatMap((inner) => issueProblems(inner, path, known));
     const types = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));

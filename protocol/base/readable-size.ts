@@ -18,10 +18,9 @@ const MAX_NAMES = 5000;
 const SHOWN_DEPTH = 5;
 
 /**
- * @param value parsed value; an alias counts as often as it is used
- * @param reserved forbidden key
+ * Returns the first problem of size, depth or name; undefined without one.
+ * @param value parsed value; an alias counts as often as it is used @param reserved forbidden key
  * @param maxNames limit of keys in an object
- * @returns the first problem of size, depth or name; undefined without one
  */
 export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem | undefined {
   let problem: Problem | undefined;

@@ -19,7 +19,7 @@ const FIXES: Record<string, (folder: string) => string> = {
   EISDIR: () => 'move away the folder that is in the place of the file',
 };
 
-/** @param elsewhere how to choose another place, as an imperative @param what what cannot be done, with the path */
+/** @param elsewhere how to choose another place, as an imperative @param what the failed action, with the path */
 export function unwritable(
   path: string,
   cause: unknown,

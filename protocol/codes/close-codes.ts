@@ -37,7 +37,7 @@ const OWN: CloseCode = {
   remedy: 'see where the application closes sockets with it',
 };
 
-/** @param cause code of a failure or a disconnect @returns undefined unless it is `closed_<close code>` with a known meaning */
+/** Returns undefined unless it is `closed_<close code>` with a known meaning. @param cause code of a failure or a disconnect */
 export function closeCodeOf(cause: string): (CloseCode & { code: number }) | undefined {
   const code = Number(/^closed_(\d{4})$/.exec(cause)?.[1]);
   const known = CLOSE_CODES[code] ?? (code >= 3000 && code <= 4999 ? OWN : undefined);

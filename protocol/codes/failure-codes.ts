@@ -7,7 +7,7 @@ import type { Blame } from '../documents/search-schema.ts';
 import type { Code } from './error-codes.ts';
 
 interface FailureDefinition extends Code {
-  /** Owner of the limit that it shows, if not the deployment. */
+  /** Owner of the exceeded limit, if not the deployment. */
   blame?: Extract<Blame, 'generator' | 'machine'>;
   /**
    * Whether it shows a configured limit of the deployment: if nearly all failures have this code, the run reached that limit instead of the

@@ -17,8 +17,8 @@ interface Values {
 const MAXIMUM_KEY = 'loopLateMs';
 
 /**
- * Adds numbers, merges histograms and time series, and does so key by key in objects.
- * @param zero determines the keys; by default, all keys that occur
+ * Adds numbers, merges histograms and time series, key by key in objects.
+ * @param zero determines the keys; by default, all occurring keys
  */
 export function addUp<T extends object>(all: Iterable<T>, zero = {} as T): T {
   return sumOf([...all] as object[] as Values[], zero as object as Values) as object as T;

@@ -12,7 +12,7 @@ export type MessageStage = z.infer<typeof messageStageSchema>;
 /** Counts of repeated messages so far. */
 export const messageCountsSchema = z.object({
   sent: count,
-  /** Messages on open connections that requested an acknowledgement and have not got it. */
+  /** Messages on open connections whose requested acknowledgement has not arrived. */
   unanswered: count,
   /** Part of `unanswered`: a newer message of the same connection was acknowledged, or none ever was. */
   passedOver: count,

@@ -34,7 +34,7 @@ export const receiptTotalsSchema = z.object({
   unreadable: count,
   /** Received with a number that the run never sends. */
   neverOrdered: count,
-  /** Copies of broadcasts whose rows are not finalized. Those left after the run has finalized its broadcasts were never ordered. */
+  /** Copies of broadcasts without finalized rows. After the last finalization, the run never ordered these broadcasts. */
   open: count,
   losses: lossTotalsSchema,
 });

@@ -38,7 +38,7 @@ const connectionAccountsSchema = z.object({
   asked: count,
   pending: count,
   alive: count,
-  /** Most that were alive at the same time; of several engines, the sum of the most of each. */
+  /** Peak of concurrent connections; of several engines, the sum of their peaks. */
   peak: count,
   /** Never opened, by cause. */
   failed: counts,
@@ -92,9 +92,9 @@ export const fleetSnapshotSchema = z.object({
   otherUsers: z.object({ started: count, ended: count, failures: counts }),
   /** requests = Σ responses (by status) + Σ failures (by error) + pending */
   http: z.object({ requests: count, pending: count, responses: counts, failures: counts }),
-  /** Events that functions received, calls that failed, events that the functions were too slow for, and their own counters. */
+  /** Counts of functions: received events, failed calls, events dropped because the functions were too slow, and their own counters. */
   functions: z.object({ received: count, failures: counts, dropped: count, counters: counts }),
-  /** Events that a fleet process did not hand over, because functions were too slow. */
+  /** Events that a fleet process dropped, because functions were too slow. */
   eventsDropped: count,
   /** Repeated attempts, of first connections and of reconnects. */
   retries: count,

@@ -5,7 +5,7 @@ import { LARGEST_FIGURE } from '../link/bounded-schemas.ts';
 /** `interval`: mean distance between two samples, in bytes for the heap and in microseconds for the CPU. */
 export const PROFILE_LIMITS = {
   interval: { heap: 2048, cpu: 250 },
-  /** Time after which a process ends a profile by itself. */
+  /** Time limit after which a process ends a profile by itself. */
   longestMs: { heap: 30 * 60_000, cpu: 60_000 },
   nodes: 30_000,
   /** Limits of the characters of names and files: in total, and each. */

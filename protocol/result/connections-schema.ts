@@ -150,7 +150,7 @@ export const connectionsSchema = object({
   perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
 });
 
-/** What virtual users do beside their connections: HTTP requests, functions, and users of other engines. */
+/** HTTP requests, functions, and users of other engines, besides the connections. */
 export const httpSchema = z
   ._default(
     objectOrNull({

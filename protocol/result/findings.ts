@@ -35,7 +35,7 @@ export const findingSchema = object({
 export type Finding = z.infer<typeof findingSchema>;
 export type FindingValue = z.infer<typeof valueSchema>;
 
-/** @param unit of all of them; empty for counts @returns each number by its name, without those that are unknown */
+/** Returns the known numbers by name. @param unit unit of all numbers; empty for counts */
 export function valuesOf(named: Record<string, number | null | undefined>, unit = ''): FindingValue[] {
   return Object.entries(named).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [{ name, value, unit, low95: null, high95: null }],

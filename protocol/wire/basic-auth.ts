@@ -1,9 +1,6 @@
 /** Converts user info in a URL to a header, because Node's `fetch` rejects such URLs and Socket.IO's client ignores the user info. */
 
-/**
- * @param text a valid URL
- * @returns the URL without user info, and a Basic Authorization header if it had any
- */
+/** Returns the URL without user info, and a Basic Authorization header if it had any. @param text a valid URL */
 export function splitUserInfo(text: string | URL): { url: string; headers: Record<string, string> } {
   const url = new URL(text);
   const { username, password } = url;

@@ -23,8 +23,8 @@ export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default:
 
 /**
  * TCP connections per connection that the light client closes itself, when a connection opens (those for polling after an upgrade) and when
- * it closes. Their ports stay in TIME_WAIT. Connections closed by the server, such as WebSockets after the close handshake, and all of the
- * official client, are in TIME_WAIT on the server's side.
+ * it closes. Their ports stay in TIME_WAIT. For connections that the server closes, such as WebSockets after the close handshake, and all
+ * of the official client, TIME_WAIT is on the server's side.
  */
 export const SOCKETS_LEFT_BEHIND: Record<TransportsName, { opening: number; leaving: number }> = {
   default: { opening: 2, leaving: 0 },

@@ -1,4 +1,4 @@
-/** Names of a Redis, and fixes for one that answers, but refuses the command. */
+/** Names of a Redis, and fixes if it refuses a command. */
 
 /** Fixes by error code, for an address without a valid user or password. */
 export const CREDENTIAL_FIXES = {
@@ -11,7 +11,7 @@ const FIXES: Record<string, string> = {
   NOPERM: 'give that user the rights of an adapter: ACL SETUSER <user> +@pubsub +@connection +ping allchannels',
 };
 
-/** @param error error of a Redis client @returns the fix for a refusal; undefined for any other error */
+/** Returns the fix for a refusal; undefined for any other error. @param error error of a Redis client */
 export function refusalFix(error: unknown): string | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   return FIXES[code];

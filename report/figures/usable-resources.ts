@@ -23,7 +23,7 @@ export function coresOfDeployment(result: Pick<Result, 'run' | 'workers' | 'work
   return ofMachines.reduce((sum, cores) => sum + cores, 0);
 }
 
-/** Returns bytes */
+/** Returns bytes. */
 export function usableMemory({ memoryBytes, limits }: Environment): number {
   return Math.min(memoryBytes, ...present(limits.containerMemoryBytes));
 }

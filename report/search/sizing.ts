@@ -15,7 +15,7 @@ import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 
 /**
- * Returns null if no connections were held, or none fit
+ * Returns null if no connections were held, or none fit.
  * @param result result of a run at the level that held
  * @param broke whether a higher level broke, so the held connections are the deployment's limit
  * @param headroom share of each limit that stays free

@@ -17,7 +17,7 @@ export interface Interval {
   high: number;
 }
 
-/** Returns null without values */
+/** Returns null without values. */
 export function spreadOf(values: number[]): Spread | null {
   const runs = values.length;
   if (runs === 0) return null;
@@ -133,7 +133,7 @@ const MOST_RUNS = 1000;
 
 /**
  * Returns number of runs per side, more than now, with which 80 % of comparisons would detect a difference of that size, or confirm
- * equality within it; null above 1,000
+ * equality within it; null above 1,000.
  * @param runs number of runs of the smaller side so far @param size size of a difference
  */
 export function runsNeeded({ error }: Estimate, runs: number, confidence: number, size: number): number | null {

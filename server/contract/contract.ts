@@ -20,7 +20,7 @@ import { countMembers, localMembers } from './room-members.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 
-/** Most connections per worker that may send broadcast echoes; a run has one. */
+/** Limit of connections per worker that can send broadcast echoes; a run has one. */
 export const MAX_PROBES = 100;
 
 /** A client with this many unread packets gets no more acknowledgements. */
@@ -44,7 +44,7 @@ export function serveContract(
     const ack = ackOf<Joined>(this, args);
     try {
       if (this.listenerCount(EVENTS.joinRoom) > 1) {
-        // The server's own handler decides. It runs first; then we acknowledge if it did not.
+        // The server's own handler decides. It runs first. We acknowledge if it did not.
         await undefined;
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
@@ -80,7 +80,7 @@ export function serveContract(
   }
 
   function onEventBatch(this: AnySocket, ...args: unknown[]): void {
-    // The server's own handler takes it.
+    // The server's own handler processes it.
     if (this.listenerCount(EVENTS.eventBatch) > 1) {
       batches.skip();
       return;

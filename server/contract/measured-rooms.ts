@@ -21,7 +21,7 @@ export class MeasuredRooms {
 
   /** @throws CapacityError JOIN_REFUSED, without joining */
   async join(socket: AnySocket, room: string): Promise<void> {
-    // All other names get the same answer, so that it does not reveal which rooms exist.
+    // All other names get the same error, which does not reveal the existing rooms.
     if (!this.#names.some((name) => room === name || room.startsWith(`${name}:`))) {
       const fix = 'name the rooms of the scenario, and nothing else, in `rooms` of instrument(io, {rooms: […]})';
       throw new CapacityError('JOIN_REFUSED', 'the room is not configured for measurements', fix);

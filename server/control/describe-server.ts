@@ -29,10 +29,7 @@ export function describeServer(io: AnyServer, tuned = OWN): ServerDescription {
   return { ...tuned, options };
 }
 
-/**
- * @param options as in NODE_OPTIONS
- * @returns the flags, with numeric values only: other values can be paths or secrets
- */
+/** Returns the flags, with numeric values only: other values can be paths or secrets. @param options as in NODE_OPTIONS */
 export function nodeFlags(args: string[], options = ''): string[] {
   const flags = [...args, ...options.split(/\s+/)].filter((flag) => flag.startsWith('-'));
   return flags.map((flag) => (/^[^=]+=\d+$/.test(flag) ? flag : (flag.split('=')[0] as string)));

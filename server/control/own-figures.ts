@@ -44,12 +44,12 @@ class BatchWindow {
     this.#handlerNs.record(Math.max(1, Math.round(handlerMs * NS_PER_MS)));
   }
 
-  /** Counts a batch that the server's own handler takes. */
+  /** Counts a batch that the server's own handler processes. */
   skip(): void {
     this.#ownHandler++;
   }
 
-  /** @returns the current window, and starts the next one */
+  /** Returns the current window, and starts the next one. */
   next(): Omit<WorkerBatches, 'worker'> {
     this.#eventLoop ??= new EventLoopWindow();
     const ms = (percentile: number) => this.#handlerNs.percentile(percentile) / NS_PER_MS;

@@ -52,7 +52,7 @@ export class EventLoopWindow {
     };
   }
 
-  /** @returns the current window, and starts the next one */
+  /** Returns the current window, and starts the next one. */
   next(): WorkerStats['eventLoop'] {
     const window = this.read();
     this.#delay.reset();
@@ -65,7 +65,7 @@ export class EventLoopWindow {
   }
 }
 
-/** Node records the timer's whole period; the delay is what exceeds `RESOLUTION_MS`. */
+/** Node records the timer's whole period; the delay is the part above `RESOLUTION_MS`. */
 function delayMs(recordedNs: number): number {
   return Math.max(0, recordedNs / 1e6 - RESOLUTION_MS);
 }
@@ -123,8 +123,7 @@ export function collectGarbage(): { durationMs: number } {
   const startMs = performance.now();
   collect(LAST_RESORT);
   if (!readsFlavor) {
-    // Node 18 and 20 ignore the options and collect only the young generation. Like a last-resort collection, collect twice: the second one
-    // frees what finalizers held.
+    // Node 18 and 20 ignore the options and collect only the young generation. A second collection frees memory held by finalizers.
     collect();
     collect();
   }

@@ -1,6 +1,6 @@
 /**
- * A server on `ws` alone, which shows by comparison what Socket.IO adds to a connection. It speaks Engine.IO's and Socket.IO's protocols as
- * far as the wire contract needs them, and keeps only the WebSocket and its room per connection.
+ * A server on `ws` alone, for measuring the overhead of Socket.IO by comparison. It speaks Engine.IO's and Socket.IO's protocols as far as
+ * the wire contract needs them, and keeps only the WebSocket and its room per connection.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';

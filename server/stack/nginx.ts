@@ -101,7 +101,7 @@ function sourceAddresses(count: number): string {
 }
 
 function server(port: number): string {
-  // Without `max_fails=0`, one slow response in a ramp takes a worker out of service, and nginx answers 502 for ten seconds.
+  // Without `max_fails=0`, a single slow response in a ramp takes a worker out of service, and nginx answers 502 for ten seconds.
   return `server 127.0.0.1:${port} max_fails=0;`;
 }
 

@@ -27,8 +27,8 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Checks that the stack can listen on this port of 127.0.0.1, and that nothing else answers there.
- * @param fix what the user can do instead of stopping the other program
+ * Checks that the stack can listen on this port of 127.0.0.1, and that no other program answers there.
+ * @param fix the user's alternative to stopping the other program
  * @throws CapacityError `PORT_UNAVAILABLE` with the name of the program that listens there
  */
 export async function assertFree(port: number, fix: string): Promise<void> {

@@ -32,7 +32,7 @@ export { defaultStateDir } from './state/state-dir.ts';
 
 const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
 
-/** Time that a keeper has to end; PM2's workers alone have 15 s to close their connections. */
+/** Time limit for the end of a keeper; PM2's workers alone have 15 s to close their connections. */
 const KEEPER_GRACE_MS = 60_000;
 
 type FoundStack =
@@ -211,7 +211,7 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
     keeper.channel?.unref();
     return answer.state;
   }
-  // The keeper takes down what it started before it ends.
+  // The keeper takes its own processes down before it ends.
   await closed;
   const error = (answer && 'error' in answer ? answer : undefined)?.error;
   if (error?.code !== 'STACK_STUCK') signal?.throwIfAborted();

@@ -12,11 +12,7 @@ export interface AttachedServer {
   io: Server;
   /** For example `ws 8.21.3`. */
   nameAndVersion: string;
-  /**
-   * @param port 0 lets the system choose a free one
-   * @returns the port
-   * @throws CapacityError PORT_UNAVAILABLE
-   */
+  /** Returns the port. @param port 0 lets the system choose a free one @throws CapacityError PORT_UNAVAILABLE */
   listen(port: number, host: string): Promise<number>;
   /**
    * Stops accepting connections, and asks the clients to close theirs. Resolves when all are closed, at once if the server was not

@@ -150,7 +150,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
     const batch = index + 1;
     return [
       integer(batch),
-      // All connections but the sender's receive it.
+      // All connections except the sender's receive it.
       SIZES.map((size) => coverage(INCOMPLETE[size]?.[batch] ?? size - 1, size - 1)),
       ({ delivery }) => {
         const found = delivery?.batches.find(({ seq }) => seq === batch);

@@ -1,4 +1,4 @@
-/** Table that compares the benchmarks of Raccoon, an event collector in Go whose clients send batches, with our runs. */
+/** Table that compares our runs with the benchmarks of Raccoon, an event collector in Go whose clients send batches. */
 import type { Result } from '../../../protocol/result/result.ts';
 import { decimals, integer, KB, kilobytes, milliseconds, optional } from '../../../report/text/format.ts';
 import { at, type SideBySide } from '../../figures.ts';

@@ -101,7 +101,7 @@ export class ClockLine {
 
   /**
    * Returns the largest possible error of a time converted at this time: half a round trip, the bend of the line, and drift beyond the
-   * line's ends. Near a jump, its whole size is added, because its exact time is unknown.
+   * line's ends. Adds the size of a nearby jump, because its exact time is unknown.
    */
   boundAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);

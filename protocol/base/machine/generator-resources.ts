@@ -25,8 +25,8 @@ export const SOURCE_PORTS = { first: 2000, last: 32_767 };
 const MAX_PER_PROCESS: Record<ClientKind, number> = { light: Number.POSITIVE_INFINITY, official: 50_000 };
 
 /**
+ * Returns the number of fleet processes for these connections of an Artillery worker, at least 1.
  * @param fdLimit limit of open files per process
- * @returns number of fleet processes for these connections of an Artillery worker, at least 1
  */
 export function fleetProcesses(connections: number, fdLimit: number, client: ClientKind): number {
   const each = Math.max(1, Math.min(fdLimit - FLEET_RESERVED_FILES, MAX_PER_PROCESS[client]));

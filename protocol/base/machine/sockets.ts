@@ -54,7 +54,7 @@ function parseRow(row: string): KernelSocket {
   };
 }
 
-/** @param hex address as listed by the kernel, in 32-bit words in the machine's byte order @returns for example `127.0.0.1` or `[::1]` */
+/** Returns, for example, `127.0.0.1` or `[::1]`. @param hex address as listed by the kernel, in 32-bit words in the machine's byte order */
 export function hostOf(hex: string): string {
   const bytes = [...(hex.match(/.{8}/g) ?? [])].flatMap((word) => [...Buffer.from(word, 'hex')].reverse());
   if (bytes.length === 4) return bytes.join('.');
@@ -93,7 +93,7 @@ interface SocketHolders {
   areAllSeen: boolean;
 }
 
-/** @returns the listeners on a port; undefined if the kernel does not list sockets */
+/** Returns the listeners on a port; undefined if the kernel does not list sockets. */
 export function findListeners(port: number): Promise<SocketHolders | undefined> {
   return findHolders((socket) => isListener(socket, port));
 }

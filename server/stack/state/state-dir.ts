@@ -36,10 +36,7 @@ export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): s
   return resolve(SOCKETIO_CAPACITY_HOME || join(homedir(), '.local/state/socketio-capacity'));
 }
 
-/**
- * @returns false if there is no such folder
- * @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written to it
- */
+/** Returns false if there is no such folder. @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written to it */
 export function isTrusted(stateDir: string): boolean {
   // lstat does not follow symbolic links.
   const stat = attempt(() => lstatSync(resolve(stateDir)));

@@ -102,7 +102,7 @@ function writeDraft(stateDir: string, state: StackState): string {
 }
 
 /**
- * @returns the state; undefined if there is none, `unreadable` if the file is not a valid state
+ * Returns the state; undefined if there is none, `unreadable` if the file is not a valid state.
  * @throws CapacityError `STATE_DIR_UNUSABLE` if other users could have written it
  */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
