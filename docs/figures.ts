@@ -1,7 +1,7 @@
 /** Shows figures of runs, given by their path in the result, in the site's cells and tables. */
 import type { Result } from '../protocol/result/result.ts';
 import { type Figure, figureOfPath, intervalAt, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
-import { comesAndGoes } from '../report/figures/held.ts';
+import { turnoverText } from '../report/figures/held.ts';
 import { numberText, type QuantityName } from '../report/model/amount.ts';
 import { grid } from '../report/model/document.ts';
 import { tableHtml } from '../report/render/blocks.ts';
@@ -70,7 +70,7 @@ export function sideBySide({ title, published, rows }: SideBySide, columns: (num
   const heading = (column: number | Result) =>
     typeof column === 'number'
       ? (published[column] ?? '')
-      : `us, ${comesAndGoes(column) ?? integer(column.connections.target)}: ${column.verdict.status}`;
+      : `us, ${turnoverText(column) ?? integer(column.connections.target)}: ${column.verdict.status}`;
   const cells = rows.map(([question, printed, ours]) => [
     question,
     ...columns.map((column) => (typeof column === 'number' ? (printed[column] ?? '–') : ours(column))),

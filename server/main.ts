@@ -1,6 +1,6 @@
 /** A worker process, as PM2 or `node server/main.ts` starts it: configured by the environment, stopped by a signal. */
 
-import { tellParent } from '../protocol/base/tell-parent.ts';
+import { sendToParent } from '../protocol/base/send-to-parent.ts';
 import { describeError } from '../protocol/codes/errors.ts';
 import { createApp } from './app.ts';
 import { parseConfig } from './config.ts';
@@ -28,7 +28,7 @@ try {
 
   await app.start();
   // For PM2's wait_ready.
-  tellParent('ready');
+  sendToParent('ready');
 } catch (error) {
   fail(error);
 }

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Result } from '../../protocol/result/result.ts';
-import { comesAndGoes } from '../../report/figures/held.ts';
+import { turnoverText } from '../../report/figures/held.ts';
 import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { clientsOf, transportsOf } from '../../report/figures/transports.ts';
@@ -52,7 +52,7 @@ export function describeReport(size: string, result: Result): Report {
   const isNamedBySize = /^\d+k/.test(size);
   const collection = result.memory.overTime?.collected === false ? ['garbage not collected'] : [];
   const differences = [...(isNamedBySize ? [] : [result.run.scenario]), ...collection, ...differencesOf(result)];
-  const connections = comesAndGoes(result) ?? `${result.connections.target.toLocaleString('en-US')} connections`;
+  const connections = turnoverText(result) ?? `${result.connections.target.toLocaleString('en-US')} connections`;
   const title = [connections, ...pingsOf(result), ...differences].join(', ');
   return { size, title, differences, result };
 }

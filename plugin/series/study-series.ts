@@ -7,8 +7,8 @@ import { endingOf } from '../../protocol/documents/series-schema.ts';
 import { type Level, type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study-schema.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { endOf } from '../../report/compare/decision.ts';
-import { wouldSee } from '../../report/compare/detectable.ts';
-import { disturbanceOf } from '../../report/figures/others.ts';
+import { detectsShare } from '../../report/compare/detectable.ts';
+import { disturbanceOf } from '../../report/figures/contention.ts';
 import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.ts';
 import { studyDocument } from '../../report/study/study-page.ts';
 import { combinationsOf, labelOf, type MeasuredRun, questionsOf, summarize } from '../../report/study/summarize.ts';
@@ -124,7 +124,7 @@ function isEnough(plan: Plan, runs: MeasuredRun[]): boolean {
 
 /** Returns whether a change of the share `detect` would be found at every level. */
 function wouldDetect(comparison: Comparison, detect: number): boolean {
-  return comparison.sets.slice(1).every((_, index) => wouldSee(comparison, index + 1, detect));
+  return comparison.sets.slice(1).every((_, index) => detectsShare(comparison, index + 1, detect));
 }
 
 function comparisonsOf(plan: Plan, runs: MeasuredRun[]): Comparison[] {

@@ -1,6 +1,6 @@
 /** How many connections a run held. */
 import type { Result } from '../../protocol/result/result.ts';
-import { comesAndGoes, heldOf, heldSeconds } from '../figures/held.ts';
+import { heldOf, heldSeconds, turnoverText } from '../figures/held.ts';
 import { limitName, nextLimit } from '../figures/limits.ts';
 import { embeddedName, serverName } from '../figures/setting-lines.ts';
 import { clientsOf } from '../figures/transports.ts';
@@ -12,7 +12,7 @@ export function connectionLines(result: Result): Line[] {
   const { connections: made, absent } = result;
   const { target, achievedRatePerSec: rate, failures, failureExamples } = made;
   const held = heldOf(made);
-  const passing = comesAndGoes(result);
+  const passing = turnoverText(result);
   const server = [serverName(result), embeddedName(result)].filter(Boolean).join(', ');
   const clients = clientsOf(result);
   const seconds = absent.delivery === undefined || passing !== null ? null : heldSeconds(result);

@@ -3,7 +3,7 @@ import { RUNTIMES, type Runtime } from '../../protocol/documents/server-runtimes
 import type { PerConnection } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { isTold } from '../figures/per-connection.ts';
+import { isConclusive } from '../figures/per-connection.ts';
 import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
@@ -14,19 +14,19 @@ export const COST = 'memory.perConnection.bytes';
 type Processes = Result['processes'];
 type Measured = Pick<Result, 'processes' | 'memory'>;
 
-const MORE = 'more connections would narrow it';
+const MORE_CONNECTIONS = 'more connections would narrow it';
 const COLLECTS = 'collects it before each reading';
 const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
 /** Garbage of worker threads, whose heaps V8 counts separately, or native memory. More connections do not narrow it. */
 const BESIDE_V8 = "memory beside V8's main heap hides it (worker threads, native memory)";
 /** Ways to narrow an interval that includes garbage, by runtime. */
-const NEXT = {
+const NARROWING_ADVICE = {
   node: INSPECTS,
   jvm: INSPECTS,
   go: `with \`net/http/pprof\` in the server, ${INSPECTS}`,
-  python: MORE,
-  bun: MORE,
-  other: `${MORE}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,
+  python: MORE_CONNECTIONS,
+  bun: MORE_CONNECTIONS,
+  other: `${MORE_CONNECTIONS}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,
 } satisfies Record<Runtime, string>;
 
 /** Returns the workers' runtime whose advice is the most specific. A server takes precedence over the shell that started it. */
@@ -41,24 +41,24 @@ function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
 function withoutGarbage(result: Measured): string {
   if (hasLeavingUsers(result))
     return 'end the flow with `hold: true`: garbage is collected before a reading only while no connection opens or closes';
-  return NEXT[result.processes ? workersRuntime(result.processes) : 'other'];
+  return NARROWING_ADVICE[result.processes ? workersRuntime(result.processes) : 'other'];
 }
 
 /** Returns the figure, or its wide interval with the way to narrow it, or a lower bound. @param result the figure's result, if available */
 export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
-  const spoilt = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
-  if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${spoilt}` };
+  const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
+  if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // The missing part adds to the figure, so there is no upper end.
-  if (isAtLeast) return { ...amountOf(COST, isTold(cost) ? bytes : low95), isAtLeast: true };
-  if (isTold(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
+  if (isAtLeast) return { ...amountOf(COST, isConclusive(cost) ? bytes : low95), isAtLeast: true };
+  if (isConclusive(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
   const between = amountOf(COST, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
   if (wouldTell === null && parts.some(({ layer }) => layer === 'workerKept')) return { ...between, why: BESIDE_V8 };
   if (wouldTell === null)
-    return { ...between, why: 'garbage hides it', next: result ? withoutGarbage(result) : NEXT.other };
+    return { ...between, why: 'garbage hides it', next: result ? withoutGarbage(result) : NARROWING_ADVICE.other };
   const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
   const next = `${integer(wouldTell.connections)} connections would narrow it to about ± ${halfWidth}`;
   return { ...between, why: 'too few connections to tell', next };
@@ -68,7 +68,7 @@ export function costAmount(cost: PerConnection, result?: Measured): Amount {
 export function costNote(cost: PerConnection, collected: boolean): string {
   const { bytes, low95, parts, without, unread } = cost;
   // The parts of an unknown sum are unknown, too.
-  const known = isTold(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
+  const known = isConclusive(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = [
     ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
@@ -76,9 +76,9 @@ export function costNote(cost: PerConnection, collected: boolean): string {
   ];
   return [
     bytes !== null && parts.length + missing.length > 1 && [...known, ...missing].join(', '),
-    isTold(cost) && doubted.join(', '),
+    isConclusive(cost) && doubted.join(', '),
     bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is not known',
-    !collected && isTold(cost) && 'garbage included',
+    !collected && isConclusive(cost) && 'garbage included',
   ]
     .filter(Boolean)
     .join('; ');

@@ -27,14 +27,14 @@ export function cpuLines(result: Result): Line[] {
   const ofWorkers = of('worker').map((text, index) => `${text} ${known[index]?.[0]}`);
   const isProxyKnown = known.some(([, key]) => layers.nginx?.[key] != null);
   const proxy = isProxyKnown ? ` (proxy: ${of('nginx').join(', ')})` : '';
-  return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowing(result)}` }];
+  return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowingText(result)}` }];
 }
 
 /** Relative margin from which it is reported, and the margin that more connects should reach. */
 const [WIDE, WANTED] = [0.5, 0.25];
 
 /** Returns the margin of the CPU per connect if it is wide or only a bound, and how to narrow it. */
-function narrowing({ cpu: { worker }, connections: { failed, opened } }: Result): string {
+function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Result): string {
   const value = worker?.rampSecondsPerThousandConnects;
   const interval = worker?.intervals?.rampSecondsPerThousandConnects;
   if (!interval || value === undefined) return '';

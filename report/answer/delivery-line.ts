@@ -1,5 +1,5 @@
 import type { Result } from '../../protocol/result/result.ts';
-import { missesSome } from '../figures/held.ts';
+import { hasClosedReceivers } from '../figures/held.ts';
 import { numberText } from '../model/amount.ts';
 import { percentilesText, tailOf } from '../model/names.ts';
 import { counted, integer, percentOf } from '../text/format.ts';
@@ -20,9 +20,9 @@ export function deliveryLines(result: Result): Line[] {
 function finding({ connections }: Result, found: Delivery): Line[] {
   const { broadcasts, expected, received, batches } = found;
   if (broadcasts === 0 || found.coverage === null) return [];
-  const leavers = missesSome(found);
+  const hasLeavers = hasClosedReceivers(found);
   const inRooms = new Set(batches.map(({ room }) => room)).size > 1 ? ' in their rooms' : '';
-  const still = leavers || connections.held === null ? ' still connected' : '';
+  const still = hasLeavers || connections.held === null ? ' still connected' : '';
   const everybody = `every connection${inRooms}${still}`;
   const complete = batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
@@ -30,8 +30,8 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   // In long runs, a row covers several broadcasts. It counts as incomplete if one of them is incomplete.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
   const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
-  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${whereLost(found)}`;
-  const gone = leavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % if closed connections count` : '';
+  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
+  const gone = hasLeavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % if closed connections count` : '';
   return [
     {
       text: complete === broadcasts ? all : some,
@@ -46,7 +46,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
 }
 
 /** Names the room if only one of several rooms lost copies, because the others work then. */
-function whereLost({ batches }: Delivery): string {
+function roomOfLosses({ batches }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.received < batch.expected);
   const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
   const isOne = room && others.length === 0 && incomplete.length > 1 && batches.some((batch) => batch.room !== room);

@@ -1,6 +1,6 @@
 /** State of the load generator: delays of its event loops, idle CPU, hosts. */
 import type { Result } from '../../protocol/result/result.ts';
-import { takenByOthers } from '../figures/others.ts';
+import { contentionOf } from '../figures/contention.ts';
 import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
 import type { Line } from './line.ts';
@@ -21,7 +21,7 @@ export function generatorLines(result: Result): Line[] {
   if (texts.length === 0) return [];
   // The finding already reports it.
   const isReason = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
-  const taken = isReason ? undefined : takenByOthers(result);
+  const taken = isReason ? undefined : contentionOf(result);
   return [
     { text: `load generator ${state}: ${texts.join(', ')}` },
     ...(taken ? [{ text: taken.text }] : []),

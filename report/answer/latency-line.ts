@@ -1,6 +1,6 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { withUnit } from '../model/amount.ts';
-import { carriedBy, percentilesText, tailOf } from '../model/names.ts';
+import { percentilesText, supportedPercentiles, tailOf } from '../model/names.ts';
 import { figureOf, hasBroadcasts, type Line, unknownFigure } from './line.ts';
 
 type Latency = Result['latency'];
@@ -21,15 +21,15 @@ export function latencyLines(result: Result): Line[] {
   if (!hasBroadcasts(result)) return [];
   const why = result.absent.latency;
   if (why !== undefined) return unknownFigure(result, ONE_WAY, why, NAME);
-  const times = carriedLatency(result);
+  const times = supportedLatency(result);
   return [...finding(result, times), ...acrossWorkers(times)];
 }
 
 /** Removes percentiles with too few broadcasts. All copies of a broadcast are late together. */
-export function carriedLatency({ latency: times, delivery }: Result): Latency {
+export function supportedLatency({ latency: times, delivery }: Result): Latency {
   const keys = ['oneWayMs', 'localMs', 'crossWorkerMs', 'completionMs'] as const;
-  const carriedTimes = keys.map((key) => [key, times[key] && carriedBy(delivery?.broadcasts ?? 0, times[key])]);
-  return { ...times, ...Object.fromEntries(carriedTimes) };
+  const entries = keys.map((key) => [key, times[key] && supportedPercentiles(delivery?.broadcasts ?? 0, times[key])]);
+  return { ...times, ...Object.fromEntries(entries) };
 }
 
 function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Line[] {

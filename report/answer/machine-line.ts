@@ -35,14 +35,14 @@ export function machineLine(result: Omit<Result, 'answer'>): string {
     }),
   }));
   if (hosts.length === 0 && servers.length === 0) return own;
-  const load = hosts.length === 0 ? [`generator: ${own}`] : [`generators: ${named(hosts)}`, `conductor: ${own}`];
+  const load = hosts.length === 0 ? [`generator: ${own}`] : [`generators: ${grouped(hosts)}`, `conductor: ${own}`];
   return [...load, ...(servers.length > 0 ? [`server: ${servers.join(', and ')}`] : [])].join('; ');
 }
 
 /** Returns nothing if the server has the same machine and limits as the generator. */
 function serverMachines(result: Omit<Result, 'answer'>): string[] {
   const { workerMachines, workers, generators } = result;
-  if (workerMachines.length === 0) return sharesMachine(result) && generators.length === 0 ? [] : [elsewhere(result)];
+  if (workerMachines.length === 0) return sharesMachine(result) && generators.length === 0 ? [] : [machineOf(result)];
   const machines = workerMachines.map((machine, index) => {
     const own = workers.filter((worker) => worker.machine === index);
     const memory = own.flatMap(({ memoryLimitBytes }) => memoryLimitBytes ?? []);
@@ -59,7 +59,7 @@ function serverMachines(result: Omit<Result, 'answer'>): string[] {
   );
   if (sameLimits && generators.length === 0) return [];
   return [
-    named(
+    grouped(
       machines.map(({ hostname, isGenerators, ...machine }) => ({
         name: isGenerators
           ? `${hostname}, the ${generators.length > 0 ? 'conductor' : 'generator'}’s machine`
@@ -70,12 +70,12 @@ function serverMachines(result: Omit<Result, 'answer'>): string[] {
   ];
 }
 
-function elsewhere(result: Omit<Result, 'answer'>): string {
+function machineOf(result: Omit<Result, 'answer'>): string {
   return sharesMachine(result) ? 'on the conductor’s machine' : 'unknown, because its workers do not report it';
 }
 
 /** Describes machines of the same kind once: `a, b (AMD EPYC, …), c (…)`. */
-function named(machines: { name: string; text: string }[]): string {
+function grouped(machines: { name: string; text: string }[]): string {
   return [...Map.groupBy(machines, ({ text }) => text)]
     .map(([text, same]) => {
       const names = same.slice(0, MOST_NAMES).map(({ name }) => name);

@@ -1,6 +1,6 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { mainWorkerLayer } from '../figures/layers.ts';
-import { isTold } from '../figures/per-connection.ts';
+import { isConclusive } from '../figures/per-connection.ts';
 import { type Places, placesOf } from '../figures/places.ts';
 import { numberText, withUnit } from '../model/amount.ts';
 import { COST, costAmount, costNote, costText } from './cost.ts';
@@ -14,7 +14,7 @@ export function memoryLines(result: Result): Line[] {
   const cost = absent.memory === undefined ? found.perConnection : null;
   if (fault) return [];
   if (cost) {
-    const inService = isTold(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
+    const inService = isConclusive(cost) && cost.inService !== null && withUnit('kilobytes', cost.inService);
     const needed = inService && `${inService} in service, with garbage and buffers`;
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
     return [

@@ -5,8 +5,8 @@ import type { Result } from '../../protocol/result/result.ts';
 
 /** Never rounds a missed value to its limit. */
 export function shortened(value: number, limits: number[]): number {
-  const short = Number(value.toPrecision(6));
-  return limits.includes(short) ? value : short;
+  const rounded = Number(value.toPrecision(6));
+  return limits.includes(rounded) ? value : rounded;
 }
 
 const TITLES = { PASSED: 'Passed', FAILED: 'Failed', UNKNOWN: 'No result: this measurement cannot be trusted' };

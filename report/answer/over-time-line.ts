@@ -3,11 +3,11 @@ import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
 import {
-  ANSWERING,
   type Causes,
   confirmedCauses,
   otherDrifts,
   provenLeaks,
+  WORKER_FIGURES,
   workersDrift,
 } from '../figures/left-behind.ts';
 import { withUnit } from '../model/amount.ts';
@@ -34,11 +34,11 @@ export function overTimeLines(result: Result): Line[] {
   const { layer, drift } = workers;
   const garbage = found.collected ? '' : ', garbage included';
   const answer = driftText(result, layer, 'per connection that came and went');
-  const unseen = drift.leaks === false ? unseenBy(result, found, layer) : '';
-  const text = `${answer} (${layerTitle(result, layer)}${garbage})${unseen}`;
+  const widerFigure = drift.leaks === false ? widerFigureText(result, found, layer) : '';
+  const text = `${answer} (${layerTitle(result, layer)}${garbage})${widerFigure}`;
   const { perConnection, inTime } = confirmedCauses(layer, found);
   const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
-  const none = `${found.collected ? 'no leak' : 'no growth'}${unseen && ` in ${layerTitle(result, layer)}`}`;
+  const none = `${found.collected ? 'no leak' : 'no growth'}${widerFigure && ` in ${layerTitle(result, layer)}`}`;
   const known = drift.leaks ? (size ?? drift.bytesPerConnection) : none;
   const name = drift.leaks || provenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
@@ -50,8 +50,8 @@ export function overTimeLines(result: Result): Line[] {
 }
 
 /** Returns `; Workers RSS cannot tell below …` for the figure with the most of the workers' memory; empty if `answering` is that figure. */
-function unseenBy(result: Result, { drift }: OverTimeResult, answering: string): string {
-  const whole = ANSWERING.find((id) => drift[id]);
+function widerFigureText(result: Result, { drift }: OverTimeResult, answering: string): string {
+  const whole = WORKER_FIGURES.find((id) => drift[id]);
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
@@ -120,13 +120,13 @@ export function driftText(result: Described, layer: string, each = 'per connecti
   const { leaks, low95, high95, noLeakAbove, wouldTell } = drift;
   if (low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
   if (leaks === null)
-    return wouldTell ? `cannot tell below ${size(noLeakAbove)} ${each}; ${whatTells(found, wouldTell)}` : UNKNOWN;
+    return wouldTell ? `cannot tell below ${size(noLeakAbove)} ${each}; ${sufficientLoad(found, wouldTell)}` : UNKNOWN;
   return leaks
     ? riseText(result, layer, found, { ...drift, low95, high95 }, each)
     : boundText(result, layer, found, `${size(noLeakAbove)} ${each}`);
 }
 
-function whatTells({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['wouldTell']>): string {
+function sufficientLoad({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['wouldTell']>): string {
   const count = integer(connections);
   return `${kind === 'waves' ? `waves of ${count} connections` : `${count} connections that leave`} would show ${size(bytes)}`;
 }
@@ -134,7 +134,7 @@ function whatTells({ kind }: OverTimeResult, { connections, bytes }: NonNullable
 function boundText(result: Described, layer: string, found: OverTimeResult, bound: string): string {
   const { perSecond } = found.drift[layer] as Drift;
   const bounds = [bound, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
-  return `no ${isCollected(result, layer, found) ? 'leak' : 'growth'} above ${bounds.join(' or ')}${since(found.drift[layer] as Drift)}`;
+  return `no ${isCollected(result, layer, found) ? 'leak' : 'growth'} above ${bounds.join(' or ')}${endedGrowthText(found.drift[layer] as Drift)}`;
 }
 
 type Rise = Drift & { low95: number; high95: number };
@@ -146,16 +146,16 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
   const pages = onlyPages ? `; ${pagesText(onlyPages, low95, found)}` : '';
   const each = `${size(bytesPerConnection)} ${per} (${size(low95)} to ${size(high95)})`;
   if (!perConnection && !inTime)
-    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${since(drift)}`;
+    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${endedGrowthText(drift)}`;
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
   const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) regardless of connections`;
-  return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${since(drift)}`;
+  return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${endedGrowthText(drift)}`;
 }
 
 /** @param leastBytes lower end of the pages' growth per connection */
 function pagesText(kept: NonNullable<Causes['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
   if ('excluded' in kept) return 'heap and external memory do not, so it may be free pages: a longer run would show';
-  const needed = whatTells(found, { connections: kept.connections, bytes: leastBytes });
+  const needed = sufficientLoad(found, { connections: kept.connections, bytes: leastBytes });
   return `heap and external memory cannot tell below ${size(kept.cannotTellBelow)}, so it may be free pages: ${needed}`;
 }
 
@@ -164,7 +164,7 @@ function isCollected({ memory }: Described, layer: string, { collected }: OverTi
   return !ofGenerator && (collected || familyOf(layer) !== 'worker');
 }
 
-function since({ sinceSeconds }: Drift): string {
+function endedGrowthText({ sinceSeconds }: Drift): string {
   return sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
 }
 

@@ -11,7 +11,7 @@ export function valueAxis(name: string) {
     nameTextStyle: { ...LABEL, align: 'left', padding: [0, 0, 2, -44] },
     nameGap: 10,
     splitNumber: 4,
-    axisLabel: { ...LABEL, formatter: short },
+    axisLabel: { ...LABEL, formatter: shortNumber },
     // Stays on the left if the scale along the bottom begins below zero.
     axisLine: { show: false, onZero: false },
     axisTick: { show: false },
@@ -52,7 +52,7 @@ export function clockTicks(from: number, to: number, width: number): number[] {
 }
 
 /** Formats 12,500 as `12.5k`, because axes have little room. */
-export function short(value: number): string {
+export function shortNumber(value: number): string {
   return Math.abs(value) >= 10_000
     ? `${(value / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })}k`
     : value.toLocaleString('en-US', { maximumFractionDigits: 2 });

@@ -11,7 +11,7 @@ import {
   WHOLE_MACHINE,
 } from '../figures/layers.ts';
 import { integer, MB } from '../text/format.ts';
-import { short } from './axes.ts';
+import { shortNumber } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { layerStyle } from './palette.ts';
 import { type Curve, type Point, plot, pointsOf } from './plot.ts';
@@ -45,7 +45,7 @@ export function memoryByConnections(result: Result): Chart | null {
   };
   return plot({
     title: 'Memory against connections',
-    x: { name: 'connections', from: 0, to, format: short, label: (x) => `${integer(x)} connections` },
+    x: { name: 'connections', from: 0, to, format: shortNumber, label: (x) => `${integer(x)} connections` },
     panels: [{ unit: 'MB', curves: [...atRest, dashed] }],
   });
 }

@@ -82,7 +82,7 @@ export function cpuOverTime(result: Result): Chart | null {
   );
   const mark = { value: 100 * usable, text: `all ${coreCount(usable)} cores` };
   return timeline('CPU by layer over time', stages, [
-    { unit: '% of one core', curves: [...curves, ...takenByOthers(result)], mark },
+    { unit: '% of one core', curves: [...curves, ...cpuOfOthers(result)], mark },
   ]);
 }
 
@@ -90,7 +90,7 @@ export function cpuOverTime(result: Result): Chart | null {
 const LEAST_TAKEN = 1;
 
 /** Other CPU use, which slows all layers and belongs to none of them. */
-function takenByOthers({ samples }: Result): Curve[] {
+function cpuOfOthers({ samples }: Result): Curve[] {
   const of = (key: string) => pointsOf(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
   const all: Curve[] = [
     { name: 'Other programs', color: COLORS.red, dash: 'dashed', points: of('others') },

@@ -6,16 +6,16 @@ import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { COST } from '../answer/cost.ts';
+import { disturbanceOf } from '../figures/contention.ts';
 import { type Described, type Figure, faultsOf, invalidationsOf } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
-import { disturbanceOf } from '../figures/others.ts';
 import { quantityOf } from '../model/amount.ts';
 import { type PooledNoise, spreadOf } from '../statistics/spread.ts';
 import { type Mismatch, mismatches, unreadOf } from './comparability.ts';
 import { placeDifferences } from './compared-places.ts';
 import { type Runs, usableAnswer } from './counted.ts';
-import { type Answer, apartness, decide, type Pair, UNKNOWN } from './decide.ts';
-import { apart, type Side } from './estimates.ts';
+import { type Answer, decide, meanDifference, type Pair, UNKNOWN } from './decide.ts';
+import { gapOf, type Side } from './estimates.ts';
 
 export interface RunSet {
   /** For readers. */
@@ -126,9 +126,9 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
     const [reference, ...others] = sides as [Side, ...Side[]];
     const pairs = others.map((other, index): Pair => {
       const [a, b] = [faults[0] ?? [], faults[index + 1] ?? []];
-      const isAlike = figure.path !== COST || countsAlike([...reference.runs, ...other.runs]);
+      const isAlike = figure.path !== COST || readSameParts([...reference.runs, ...other.runs]);
       return {
-        ...{ figure, a: reference.spread, b: other.spread, apart: isAlike ? apart(figure, reference, other) : null },
+        ...{ figure, a: reference.spread, b: other.spread, gap: isAlike ? gapOf(figure, reference, other) : null },
         faults: a.length > 0 && b.length > 0 ? [a, b] : null,
         invalidatedBy: [...new Set([...(invalidatedBy[0] ?? []), ...(invalidatedBy[index + 1] ?? [])])],
       };
@@ -140,7 +140,7 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
 }
 
 /** A run that could not read a part of the deployment reports a lower cost. */
-function countsAlike(runs: Result[]): boolean {
+function readSameParts(runs: Result[]): boolean {
   return new Set(runs.map(unreadOf)).size < 2;
 }
 
@@ -171,7 +171,7 @@ function usableFigure(all: ComparedSet[]): ComparedFigure[] {
 
 function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): Difference {
   const noise = answer === 'inconclusive' ? null : 'none';
-  return { ...UNKNOWN, ...apartness(a, b), answer, noise, invalidatedBy: [] };
+  return { ...UNKNOWN, ...meanDifference(a, b), answer, noise, invalidatedBy: [] };
 }
 
 /**

@@ -32,7 +32,7 @@ function differencesOf(a: Places[], b: Places[]) {
   const [before, after] = [means(a), means(b)];
   const keys = [...new Set([...after.keys(), ...before.keys()])];
   const all = keys.map((key) => {
-    const [then, now] = [before.get(key) ?? least(a), after.get(key) ?? least(b)];
+    const [then, now] = [before.get(key) ?? smallestListed(a), after.get(key) ?? smallestListed(b)];
     const { name = '', place = '' } = after.get(key) ?? before.get(key) ?? {};
     const by = now.value - then.value;
     return { name, place, by, isCertain: Math.abs(by) > CERTAIN * Math.hypot(now.halfWidth95, then.halfWidth95) };
@@ -58,7 +58,7 @@ function means(runs: Places[]): Map<string, FunctionPlace> {
 }
 
 /** The list contains only the largest functions, so a missing one can be as large as the last one. */
-function least(runs: Places[]): { value: number; halfWidth95: number } {
+function smallestListed(runs: Places[]): { value: number; halfWidth95: number } {
   const last = runs.map(({ functions }) => (functions.length < MOST_FUNCTIONS ? undefined : functions.at(-1)));
   return last.find((one) => one !== undefined) ?? { value: 0, halfWidth95: 0 };
 }

@@ -48,7 +48,7 @@ function allowance(faults: number[], others: number[]): number {
 }
 
 /** Returns whether `b` has more faults on average than `a`. */
-export function hasMore(a: number[], b: number[]): boolean {
+export function hasMoreFaults(a: number[], b: number[]): boolean {
   return mean(b) > mean(a);
 }
 

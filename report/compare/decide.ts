@@ -7,8 +7,8 @@ import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { accuracyOf, type Figure } from '../figures/figures.ts';
 import { holm, rankSumP } from '../statistics/rank-sum.ts';
 import { detectableBy, intervalOf, pValue, runsNeeded, spreadOf } from '../statistics/spread.ts';
-import { hasMore, isFlaky, separation } from './counted.ts';
-import type { Apart } from './estimates.ts';
+import { hasMoreFaults, isFlaky, separation } from './counted.ts';
+import type { Gap } from './estimates.ts';
 
 export type Answer = Difference['answer'];
 
@@ -18,7 +18,7 @@ export interface Pair {
   a: Spread | null;
   b: Spread | null;
   /** Difference of a measured figure. */
-  apart: Apart | null;
+  gap: Gap | null;
   /** Faults of each run of both sides for a counted figure; null if a side was not counted. */
   faults: [a: number[], b: number[]] | null;
   invalidatedBy: string[];
@@ -64,13 +64,13 @@ function kindOf({ figure, faults }: Pair): keyof typeof ERRORS {
 }
 
 /** Counts cannot differ if neither side has a fault. */
-function isTested({ apart, faults }: Pair): boolean {
-  return apart !== null || (faults?.flat().some((count) => count > 0) ?? false);
+function isTested({ gap, faults }: Pair): boolean {
+  return gap !== null || (faults?.flat().some((count) => count > 0) ?? false);
 }
 
-function pOf({ apart, faults }: Pair): number {
+function pOf({ gap, faults }: Pair): number {
   if (faults) return rankSumP(...faults);
-  return apart ? pValue(apart.estimate) : 1;
+  return gap ? pValue(gap.estimate) : 1;
 }
 
 /**
@@ -85,7 +85,7 @@ function isSeparated(pair: Pair, pairs: Pair[], { countsSingleRuns }: Rules): bo
   return !others.some((other) => other.faults?.some(isFlaky));
 }
 
-export function apartness(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {
+export function meanDifference(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {
   const value = a && b ? b.mean - a.mean : null;
   return { value, share: a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null };
 }
@@ -98,9 +98,9 @@ function countedDifference(
   isDifferent: boolean,
   margin: number,
 ): Difference {
-  const different = hasMore(...faults) ? 'worse' : 'better';
+  const different = hasMoreFaults(...faults) ? 'worse' : 'better';
   const answer = isSame(faults, margin) ? 'no-difference' : isDifferent ? different : 'inconclusive';
-  return { ...UNKNOWN, ...apartness(a, b), answer, noise: 'none', invalidatedBy };
+  return { ...UNKNOWN, ...meanDifference(a, b), answer, noise: 'none', invalidatedBy };
 }
 
 /** Neither side has a fault, or all runs have the same number within the margin. */
@@ -114,12 +114,12 @@ function isSame(faults: [number[], number[]], margin: number): boolean {
 }
 
 function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number, { margin }: Rules): Difference {
-  const { figure, a, b, apart, invalidatedBy } = pair;
-  const { value, share } = apartness(a, b);
-  if (!apart || value === null || !a || !b) {
+  const { figure, a, b, gap, invalidatedBy } = pair;
+  const { value, share } = meanDifference(a, b);
+  if (!gap || value === null || !a || !b) {
     return { ...UNKNOWN, answer: 'inconclusive', value, share, invalidatedBy };
   }
-  const { estimate, noise } = apart;
+  const { estimate, noise } = gap;
   const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
   const within = intervalOf(estimate, CONFIDENCE);
   // Decides by the same interval that is shown.

@@ -29,7 +29,7 @@ export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: nu
 }
 
 /** Returns whether the runs were enough to detect a change of that share in all figures that are accurate enough for it. */
-export function wouldSee({ sets, figures }: Comparison, index: number, share: number): boolean {
+export function detectsShare({ sets, figures }: Comparison, index: number, share: number): boolean {
   const found = detectableOf({ figures }, index).filter(({ accuracy }) => accuracy <= share);
   const runs = Math.min(...[0, index].map((set) => sets[set]?.usable ?? 0));
   return runs >= LEAST_RUNS && found.length > 0 && found.every((one) => one.share <= share);

@@ -15,18 +15,18 @@ export interface Side {
   levels: PooledNoise[];
 }
 
-export interface Apart {
+export interface Gap {
   estimate: Estimate;
   noise: Exclude<Difference['noise'], 'none' | null>;
 }
 
 /** Returns null for counts, if a side has no value, and if the noise is unknown. */
-export function apart(figure: Figure, a: Side, b: Side): Apart | null {
+export function gapOf(figure: Figure, a: Side, b: Side): Gap | null {
   if (!a.spread || !b.spread || isCounted(figure)) return null;
   const hasLevels = a.levels.length > 0 && b.levels.length > 0;
   const ofLevels = hasLevels ? levelsApart(a.spread, b.spread, a.levels, b.levels) : null;
   if (ofLevels) return withBias(figure, a, b, ofLevels.estimate, ofLevels.isPooled ? 'study' : 'repeats');
-  const [inA, inB] = [a, b].map(({ runs }) => withinRun(runs, figure));
+  const [inA, inB] = [a, b].map(({ runs }) => runEstimate(runs, figure));
   const { noise = 'fit' } = figure.declared;
   // The spread of the other side's runs already includes the variation between broadcasts.
   const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
@@ -38,7 +38,7 @@ export function apart(figure: Figure, a: Side, b: Side): Apart | null {
  * Adds the error of intervals that are too wide to quote, such as those of garbage, worker threads or native memory. Every run of a side
  * has the same bias, so the deviation between its runs does not show it.
  */
-function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: Apart['noise']): Apart {
+function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: Gap['noise']): Gap {
   const errors = [a, b].flatMap(({ runs }) => widestError(runs, figure) ?? []);
   if (errors.length === 0) return { estimate, noise };
   const error = Math.hypot(estimate.error, ...errors.map((wide) => wide.error));
@@ -50,7 +50,7 @@ function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: A
 function widestError(runs: Result[], figure: Figure): Estimate | undefined {
   if (figure.declared.noise !== 'fit') return undefined;
   return runs
-    .flatMap((run) => withinRun([run], figure) ?? [])
+    .flatMap((run) => runEstimate([run], figure) ?? [])
     .filter(({ value, error, degrees }) => !isNarrow(value, 2 * error * studentT(0.95, degrees)))
     .toSorted((one, other) => other.error - one.error)[0];
 }
@@ -59,7 +59,7 @@ function widestError(runs: Result[], figure: Figure): Estimate | undefined {
  * Returns the figure of a single run with its standard error. The interval of a latency counts each broadcast once, because its copies are
  * late together. The interval of a cost per connection follows from the number of plateaus.
  */
-function withinRun(runs: Result[], figure: Figure): Estimate | null {
+function runEstimate(runs: Result[], figure: Figure): Estimate | null {
   const result = runs.find((run) => figureOf(run, figure) !== null);
   if (!result) return null;
   const { path, declared } = figure;

@@ -97,7 +97,7 @@ export function percentText(share: number): string {
 }
 
 /** Share of the runs. */
-const MOST = 0.5;
+const MAJORITY = 0.5;
 
 /** The answer for a set after the first, in one line. */
 export interface Headline {
@@ -139,7 +139,7 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   }
   const unsure = [
     ...(figures.some(({ path, differences }) => path === USABLE_RUNS && isOpen(differences[index - 1]))
-      ? [`${unusable(a)} and ${unusable(b)} runs without figures`]
+      ? [`${unusableText(a)} and ${unusableText(b)} runs without figures`]
       : []),
     ...(empty ? [] : gapsOf(comparison, index, nameOf)),
     ...([a, b].every(({ usable, disturbed }) => usable > 0 && disturbed.length === usable)
@@ -177,12 +177,12 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
 function failuresText(a: ComparedSet, b: ComparedSet, index: number, nameOf: typeof letter): string | undefined {
   const share = ({ failed, statuses }: ComparedSet) => failed.length / Math.max(1, statuses.length);
   const [first = ''] = b.failed;
-  if (share(b) <= MOST || share(a) >= MOST) return undefined;
+  if (share(b) <= MAJORITY || share(a) >= MAJORITY) return undefined;
   const runs = b.statuses.length > 1 ? ` in ${b.failed.length} of ${counted(b.statuses.length, 'run')}` : '';
   return `${nameOf(index)} failed${runs}: ${first}`;
 }
 
-function unusable({ usable, made }: ComparedSet): string {
+function unusableText({ usable, made }: ComparedSet): string {
   return `${made - usable} of ${made}`;
 }
 

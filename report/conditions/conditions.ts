@@ -58,7 +58,7 @@ export function whyUnknown({ key }: Condition, result: Result): string {
   return `it needs ${integer(needed)} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
 }
 
-const FAR: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
+const VERBS: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
 
 /** Describes a met condition: `the p99 of the one-way latency exceeded 500 ms (it was 733 ms)`. */
 export function metText({ condition, value }: Checked, { delivery }: Result): string {
@@ -80,7 +80,7 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
   const shown = isClose
     ? `${decimals(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`
     : format(was);
-  return `${named} ${FAR[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${shown})`;
+  return `${named} ${VERBS[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${shown})`;
 }
 
 /** Returns the dotted keys of all numbers that are not in lists: `cpu.<name>.idlePercent`. */

@@ -1,6 +1,6 @@
 /** Computes the connections that would fit: into a memory budget, by the CPU of idle connections, and by each other known limit. */
 import type { Result } from '../../protocol/result/result.ts';
-import { fitLine, whereReaches } from '../statistics/statistics.ts';
+import { crossingOf, fitLine } from '../statistics/statistics.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { idleCostOf } from './idle-cpu.ts';
 import { inServicePoints } from './in-service.ts';
@@ -42,7 +42,7 @@ function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: st
   const needed = inService?.perConnectionBytes[layer];
   if (!inService || !needed || needed.doubt !== undefined) return null;
   const line = fitLine(inServicePoints({ plateaus, inService }, layer));
-  return line && whereReaches(line, bytes);
+  return line && crossingOf(line, bytes);
 }
 
 /** Returns why the number of connections for a memory budget of the workers is unknown. Their memory at rest decides. */

@@ -10,8 +10,8 @@ import type { PerConnection, Slope } from '../../protocol/result/memory-schema.t
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
 import { total } from '../text/format.ts';
+import { disturbanceOf } from './contention.ts';
 import { invalidatedBy } from './invalidated.ts';
-import { disturbanceOf } from './others.ts';
 
 export interface Described {
   /** Key in the result document, with dots. */

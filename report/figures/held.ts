@@ -15,7 +15,7 @@ export function heldSeconds({ connections: { held }, stages }: Pick<Result, 'con
 }
 
 /** Returns whether some connections missed broadcasts because they were closed. */
-export function missesSome(delivery: NonNullable<Result['delivery']>): boolean {
+export function hasClosedReceivers(delivery: NonNullable<Result['delivery']>): boolean {
   const { coverage, coverageOfTarget } = delivery;
   return coverage !== null && coverageOfTarget !== null && coverageOfTarget < coverage;
 }
@@ -38,7 +38,7 @@ function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']
  * Returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and went,
  * open for 6.0 s on average`; null for other runs.
  */
-export function comesAndGoes({ memory: { overTime }, connections }: Result): string | null {
+export function turnoverText({ memory: { overTime }, connections }: Result): string | null {
   const { peak, opened, meanStaySeconds } = connections;
   if (!overTime) return null;
   if (overTime.kind === 'waves') {

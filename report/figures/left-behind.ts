@@ -6,7 +6,7 @@ import { type Described, familyOf, inOrder } from './layers.ts';
 const WITHOUT_PAGES = 'workerKept';
 const KEPT = [WITHOUT_PAGES, 'workerHeapUsed', 'workerExternal'];
 /** Figures for the workers' answer, in order of coverage. */
-export const ANSWERING = ['workerRss', 'workerWorkingSet', ...KEPT];
+export const WORKER_FIGURES = ['workerRss', 'workerWorkingSet', ...KEPT];
 
 /** Figures of the workers themselves; their child processes are a separate layer. */
 const OF_WORKERS = /^worker(?!Children)/;
@@ -25,8 +25,8 @@ export interface Causes {
 }
 
 function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
-  const isTold = leaks === true && perSecond !== null;
-  return { perConnection: isTold && (low95 ?? 0) > 0, inTime: isTold && perSecond.low95 > 0 };
+  const isCertain = leaks === true && perSecond !== null;
+  return { perConnection: isCertain && (low95 ?? 0) > 0, inTime: isCertain && perSecond.low95 > 0 };
 }
 
 /**
@@ -38,7 +38,7 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   const own = causes(drift);
   const kept = OF_WORKERS.test(layer) && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
   if (kept.length === 0) return own;
-  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: shownBy(kept, drift, found) };
+  if (kept.every(({ leaks }) => leaks === false)) return { ...own, onlyPages: pagesEvidence(kept, drift, found) };
   const shown = kept.filter(({ leaks }) => leaks).map(causes);
   const perConnection = own.perConnection && shown.some((one) => one.perConnection);
   const inTime = own.inTime && shown.some((one) => one.inTime);
@@ -46,7 +46,7 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
 }
 
 /** Returns whether heap and external memory exclude the lower end of the pages' rise; otherwise the size of waves that would decide. */
-function shownBy(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNullable<Causes['onlyPages']> {
+function pagesEvidence(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNullable<Causes['onlyPages']> {
   const bound = Math.max(...kept.map(({ noLeakAbove }) => noLeakAbove ?? 0));
   const least = low95 ?? 0;
   if (least <= 0 || bound < least) return { excluded: true };
@@ -63,7 +63,7 @@ export function roundedUp(count: number): number {
 }
 
 /** Figure of a part of a worker's memory, which is too small to exclude a leak. */
-const PART = 'workerExternal';
+const EXTERNAL_MEMORY = 'workerExternal';
 
 /**
  * Chooses the figure of the workers' answer. Heap and external memory replace pages, which fluctuate by megabytes, if their interval is
@@ -71,17 +71,17 @@ const PART = 'workerExternal';
  * @returns the first leak of any figure, else the first figure that excludes a leak, else all of their memory
  */
 export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
-  const found = ANSWERING.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
-  const excluding = found.find((one) => one.drift.leaks === false && one.layer !== PART);
+  const found = WORKER_FIGURES.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
+  const excluding = found.find((one) => one.drift.leaks === false && one.layer !== EXTERNAL_MEMORY);
   const leaking = found.find((one) => one.drift.leaks);
   const kept = drift[WITHOUT_PAGES];
-  if (leaking && kept?.leaks && isFiner(kept, leaking.drift) && !causes(leaking.drift).inTime)
+  if (leaking && kept?.leaks && isMoreAccurate(kept, leaking.drift) && !causes(leaking.drift).inTime)
     return { layer: WITHOUT_PAGES, drift: kept };
   return leaking ?? excluding ?? found[0] ?? null;
 }
 
 /** Returns whether the 95 % interval per connection is narrower and overlaps the other one. */
-function isFiner(one: Drift, other: Drift): boolean {
+function isMoreAccurate(one: Drift, other: Drift): boolean {
   const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
   if (one.low95 === null || one.high95 === null) return false;
   return one.high95 - one.low95 <= high - low && one.high95 >= low && one.low95 <= high;

@@ -55,13 +55,13 @@ export function fullProcess({
   environment: { limits },
 }: Pick<Result, 'workers' | 'environment'>): FullProcess | undefined {
   const { serverOpenFiles = 0, serverOpenFilesLimit } = limits;
-  const told = workers.map((one) => ({
+  const reported = workers.map((one) => ({
     worker: `worker ${one.worker}`,
     open: one.openFiles,
     limit: one.openFilesLimit,
   }));
   const read = { worker: '', open: serverOpenFiles, limit: serverOpenFilesLimit ?? null };
-  return [...told, read].flatMap(({ worker, open, limit }) =>
+  return [...reported, read].flatMap(({ worker, open, limit }) =>
     limit !== null && open !== null && open >= limit * FULL_SHARE ? { worker, open, limit } : [],
   )[0];
 }
@@ -76,7 +76,7 @@ interface Limits {
 /** The limit, or the reason why it is unknown; null without a limit. */
 type Check = [name: LimitName, max: number | string | null];
 
-const UNTOLD = 'the workers do not report it';
+const UNREPORTED = 'the workers do not report it';
 const NO_LINE = 'its memory has no line that can be quoted';
 
 /** Limits of a deployment on the generator's machine. */
@@ -106,7 +106,7 @@ function sorted(checks: Check[]): Limits {
 
 function files({ workers }: Measured): Check {
   const name = 'workerFileDescriptors';
-  if (workers.length === 0) return [name, UNTOLD];
+  if (workers.length === 0) return [name, UNREPORTED];
   const limits = workers.flatMap(({ openFilesLimit }) => openFilesLimit ?? []);
   // Connections are spread evenly, so the first full worker refuses some of them.
   return [name, limits.length === 0 ? null : workers.length * Math.min(...limits)];
@@ -114,7 +114,7 @@ function files({ workers }: Measured): Check {
 
 function containers({ workers }: Measured, crossing: Crossing): Check {
   const name = 'workerMemory';
-  if (workers.length === 0) return [name, UNTOLD];
+  if (workers.length === 0) return [name, UNREPORTED];
   const limits = new Map(
     workers.flatMap(({ container, memoryLimitBytes }) =>
       container === null || memoryLimitBytes === null ? [] : [[container, memoryLimitBytes]],
@@ -131,6 +131,6 @@ function machines({ workers, workerMachines, environment }: Measured, crossing: 
     return ['machineMemory', crossing('systemUsed', environment.memoryBytes) ?? NO_LINE];
   }
   const name = 'workerMachinesMemory';
-  if (workers.length === 0) return [name, UNTOLD];
+  if (workers.length === 0) return [name, UNREPORTED];
   return [name, crossing('workerMachinesUsed', sum(workerMachines.map((one) => one.memoryBytes))) ?? NO_LINE];
 }

@@ -13,7 +13,7 @@ type Part = PerConnection['parts'][number];
 /** Sockets per connection if a machine has both ends, and how many of them belong to the deployment. */
 const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDeployment: 1 } };
 /** Share of a connection: if child processes use more, the pages of all processes count. */
-const LEAST_OF_CHILDREN = 0.05;
+const MIN_CHILDREN_SHARE = 0.05;
 
 /** RSS comes first: PSS also changes when another process that shares pages starts or ends, such as another nginx. */
 const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
@@ -88,7 +88,7 @@ function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources)
 }
 
 /** Returns whether the headline is a number, possibly a lower bound, instead of an interval. */
-export function isTold(cost: PerConnection): cost is PerConnection & { bytes: number } {
+export function isConclusive(cost: PerConnection): cost is PerConnection & { bytes: number } {
   const { bytes, low95, high95 } = cost;
   return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
 }
@@ -100,7 +100,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   // Without collections, the heap includes garbage.
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
-    children && kept && whyNot(children) === undefined && children.slope > LEAST_OF_CHILDREN * kept.slope;
+    children && kept && whyNot(children) === undefined && children.slope > MIN_CHILDREN_SHARE * kept.slope;
   const growsBeside = isV8(memory) && pages?.doubt === 'grows' && kept?.doubt === undefined;
   if (collected && kept && !hasBusyChild && !growsBeside) {
     const { slope, native } = withNative(kept, isV8(memory) ? perConnectionBytes : {}, peak);
@@ -155,9 +155,9 @@ function partOf(
 
 /** Drops the kernel's part if only its noise makes the interval too wide. The kernel also counts files and sockets of other programs. */
 function withoutNoise(parts: Part[]): { parts: Part[]; noisy: Part[] } {
-  const told = parts.filter(({ title }) => title !== 'kernel');
-  const isNoisy = !isNarrowSum(parts) && told.length > 0 && isNarrowSum(told);
-  return isNoisy ? { parts: told, noisy: parts.filter(({ title }) => title === 'kernel') } : { parts, noisy: [] };
+  const processes = parts.filter(({ title }) => title !== 'kernel');
+  const isNoisy = !isNarrowSum(parts) && processes.length > 0 && isNarrowSum(processes);
+  return isNoisy ? { parts: processes, noisy: parts.filter(({ title }) => title === 'kernel') } : { parts, noisy: [] };
 }
 
 function isNarrowSum(parts: Part[]): boolean {

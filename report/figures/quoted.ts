@@ -3,7 +3,7 @@ import type { Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { valueAt } from './figures.ts';
-import { isTold } from './per-connection.ts';
+import { isConclusive } from './per-connection.ts';
 
 const HEADLINE = /^memory\.perConnection\.(bytes|high95)$/;
 const SLOPE = /^(memory\.(inService\.)?perConnectionBytes\.[^.]+)\.(?:slope|low95|high95)$/;
@@ -14,7 +14,7 @@ export function whyNotQuoted(result: Result, path: string): string | undefined {
   const [, key] = HEADLINE.exec(path) ?? [];
   if (cost && key !== undefined) {
     if (cost.isAtLeast) return 'a part of it is not known';
-    return key === 'bytes' && !isTold(cost) ? 'its 95 % interval is wide' : undefined;
+    return key === 'bytes' && !isConclusive(cost) ? 'its 95 % interval is wide' : undefined;
   }
   const [, line, inService] = SLOPE.exec(path) ?? [];
   const slope = line === undefined ? undefined : (valueAt(result, line) as Slope | null | undefined);

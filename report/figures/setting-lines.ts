@@ -2,12 +2,12 @@
 import type { Result } from '../../protocol/result/result.ts';
 
 /** Settings that follow from phases and flow, and named settings. */
-const SAID_ELSEWHERE = new Set(['load', 'target', 'profile', 'transports']);
+const REPORTED_ELSEWHERE = new Set(['load', 'target', 'profile', 'transports']);
 
 /** Returns each setting with its value; phases in one line. */
 export function settingLines(settings: Record<string, unknown>): [path: string, text: string][] {
   return Object.entries(settings)
-    .filter(([name]) => !SAID_ELSEWHERE.has(name))
+    .filter(([name]) => !REPORTED_ELSEWHERE.has(name))
     .flatMap(([name, value]) =>
       name === 'phases' ? [[name, phasesText(value)] as [string, unknown]] : leaves(value, name),
     )

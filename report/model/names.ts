@@ -30,7 +30,7 @@ export function percentilesText(summary: Summary): string {
 }
 
 /** Removes percentiles for which there are too few broadcasts. Results of older versions have them. */
-export function carriedBy(broadcasts: number, summary: Summary): Summary {
+export function supportedPercentiles(broadcasts: number, summary: Summary): Summary {
   const kept = (name: Exclude<Percentile, 'p50'>) => (broadcasts < VALUES_NEEDED[name] ? null : summary[name]);
   return { ...summary, p90: kept('p90'), p95: kept('p95'), p99: kept('p99'), p999: kept('p999') };
 }

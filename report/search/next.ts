@@ -16,7 +16,7 @@ const MAX_CONTROLS = 3;
 /** Limit of levels that held first and broke later, which can be chance. Beyond it, the capacity decreases over time. */
 const MAX_FADED = 3;
 /** Share of a level: a level this high that held right after a break shows that the deployment has recovered. */
-const LIKE = 0.9;
+const RECOVERED_SHARE = 0.9;
 
 /**
  * Returns the next step. A search is a bisection with noisy answers. A level that broke is repeated until one answer leads (Waeber,
@@ -53,7 +53,7 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   if (open) {
     const controls = runs.length - 1 - runs.findLastIndex(({ purpose }) => purpose !== 'control');
     // A recovered deployment has rested long enough. Broken controls then count for their own level.
-    const hasRested = runs.at(-1)?.outcome === 'holds' || recovers(runs, LIKE * open.level);
+    const hasRested = runs.at(-1)?.outcome === 'holds' || recovers(runs, RECOVERED_SHARE * open.level);
     if (hasRested || (controls > 0 && recovers(runs))) return { level: open.level, purpose: 'again' };
     if (fresh > 0 && controls >= MAX_CONTROLS) return { end: 'recovery' };
     return { level: held, purpose: 'control' };
@@ -61,9 +61,9 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   if (broke === undefined) {
     // The doctor's ceiling is an estimate. The user's `to` is exact.
     const reached = held >= snap(top) || (ceiling === top && top <= held * (1 + rules.tolerance));
-    if (!reached) return { level: upwards(held, rules.factor, capped), purpose: 'step' };
+    if (!reached) return { level: nextHigherLevel(held, rules.factor, capped), purpose: 'step' };
   } else {
-    const middle = broke - held > (held * rules.tolerance) / 2 ? between(held, broke, snap) : undefined;
+    const middle = broke - held > (held * rules.tolerance) / 2 ? levelBetween(held, broke, snap) : undefined;
     if (middle !== undefined) return { level: middle, purpose: 'bisect' };
   }
   if ((best?.held ?? 0) < 1 + rules.repeat) return { level: held, purpose: 'confirm' };
@@ -82,10 +82,10 @@ export function restAfter(runs: Tried[], restSeconds: number): number {
   return restSeconds * Math.min(2 ** doubtful.length, 2 ** (MAX_CONTROLS - 1));
 }
 
-/** Returns whether a level of at least this height held directly after a break, so the rest is long enough for it. */
-function recovers(runs: Tried[], least = 0): boolean {
+/** Returns whether a level of at minLevel this height held directly after a break, so the rest is long enough for it. */
+function recovers(runs: Tried[], minLevel = 0): boolean {
   return runs.some(
-    ({ outcome, level }, index) => outcome === 'holds' && level >= least && runs[index - 1]?.outcome === 'breaks',
+    ({ outcome, level }, index) => outcome === 'holds' && level >= minLevel && runs[index - 1]?.outcome === 'breaks',
   );
 }
 
@@ -94,14 +94,14 @@ export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | 
   const { held, broke, open } = bracket(runs);
   if (held === undefined || broke === undefined) return undefined;
   const halvings = Math.max(0, Math.ceil(Math.log2((broke.level - held.level) / ((held.level * tolerance) / 2))));
-  // A broken level takes two runs, with a control between them while levels are far apart.
+  // A broken level takes two runs, with a control levelBetween them while levels are far apart.
   const controls = Math.min(halvings, MAX_CONTROLS);
   const confirmations = Math.max(0, 1 + repeat - held.held) + Math.max(0, 1 + repeat - broke.broke);
   return 2 * halvings + controls + confirmations - (open ? 1 : 0);
 }
 
 /** Returns the next possible level, which can be above the factor. The caller ensures that there is one below the top. */
-function upwards(held: number, factor: number, capped: Snap): number {
+function nextHigherLevel(held: number, factor: number, capped: Snap): number {
   for (let asked = held * factor; ; asked *= factor) {
     const level = capped(asked);
     if (level > held) return level;
@@ -109,7 +109,7 @@ function upwards(held: number, factor: number, capped: Snap): number {
 }
 
 /** Returns a possible level near the middle, found in a few attempts; undefined without one. */
-function between(held: number, broke: number, snap: Snap): number | undefined {
+function levelBetween(held: number, broke: number, snap: Snap): number | undefined {
   for (const share of [1 / 2, 5 / 8, 3 / 8, 3 / 4, 1 / 4, 7 / 8, 15 / 16, 1 / 8]) {
     const level = snap(held + (broke - held) * share);
     if (level > held && level < broke) return level;

@@ -6,7 +6,7 @@
 import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
-import { isTold } from '../figures/per-connection.ts';
+import { isConclusive } from '../figures/per-connection.ts';
 import { sharesMachine } from '../figures/places.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
 import { sum } from '../statistics/statistics.ts';
@@ -94,7 +94,7 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
     return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is not known' };
   }
   const cost = memory.perConnection;
-  if (!cost || !isTold(cost) || cost.inService === null || cost.inService <= 0) {
+  if (!cost || !isConclusive(cost) || cost.inService === null || cost.inService <= 0) {
     return { known: false, why: 'The run could not tell the memory per connection' };
   }
   const atZero: Record<string, number> = memory.plateaus.find(({ connections }) => connections === 0) ?? {};

@@ -68,7 +68,7 @@ function counts({ connections: made }: Result): Table {
       made.skipped > 0 && count('Skipped', made.skipped, 'arrivals beyond maxVusers'),
       count('Retries', made.retries),
       count('Disconnects', total(made.disconnects)),
-      ...dropped(made),
+      ...reconnectionFacts(made),
       ['Rate, configured', amount('perSecond', made.configuredRatePerSec)],
       ['Rate, achieved', amount('perSecond', made.achievedRatePerSec)],
       ['Ramps, in total', amount('seconds', made.rampSeconds)],
@@ -93,7 +93,7 @@ function byTransport({ transports }: Result['connections']): Fact[] {
 }
 
 /** Rows on dropped connections. */
-function dropped({ reconnection }: Result['connections']): Fact[] {
+function reconnectionFacts({ reconnection }: Result['connections']): Fact[] {
   if (!reconnection?.dropped) return [];
   const { awayMs, returned, recovered } = reconnection;
   const longest = awayMs ? `median; longest ${withUnit('milliseconds', awayMs.max)}` : '';

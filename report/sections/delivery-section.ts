@@ -2,7 +2,7 @@
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { hasBroadcasts, NO_DELIVERY } from '../answer/line.ts';
-import { missesSome } from '../figures/held.ts';
+import { hasClosedReceivers } from '../figures/held.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { absentSection, count, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
 import { batchName } from '../model/names.ts';
@@ -27,7 +27,7 @@ export function delivery(result: Result): Section | null {
     blocks: [
       lines('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
       facts('Copies of all broadcasts', counts(found), isWhole),
-      imperfect(found.batches),
+      imperfectBroadcasts(found.batches),
       redisFacts(result),
     ],
   };
@@ -58,7 +58,7 @@ function counts(found: Delivery): (Fact | false)[] {
     count('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
     count('Copies expected', expected),
     count('Received', received, percentOf(received, expected)),
-    missesSome(found) && ['With those that were gone', amount('share', found.coverageOfTarget)],
+    hasClosedReceivers(found) && ['With those that were gone', amount('share', found.coverageOfTarget)],
     count('Lost while connected', found.lostConnected),
     count('Lost while disconnected', found.lostDisconnected),
     count('Duplicates', found.duplicates, 'copies after a connection’s first'),
@@ -78,7 +78,7 @@ function sourceNote({ source, event, publisher }: Delivery): string | null {
 }
 
 /** Omits broadcasts that each member received exactly once. */
-function imperfect(batches: Batch[]) {
+function imperfectBroadcasts(batches: Batch[]) {
   const columns: [title: string, keyof Batch][] = [
     ['Expected', 'expected'],
     ['Received', 'received'],

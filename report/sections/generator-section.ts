@@ -1,7 +1,7 @@
 /** Section on delays of the load generator, which would add to measured times. */
 import type { Result } from '../../protocol/result/result.ts';
 import { leastIdle } from '../answer/generator-line.ts';
-import { longestWait } from '../figures/others.ts';
+import { longestWait } from '../figures/contention.ts';
 import { amount, share, withUnit } from '../model/amount.ts';
 import { facts, grid, lines, type Section, type Table } from '../model/document.ts';
 import { breakdown, integer } from '../text/format.ts';

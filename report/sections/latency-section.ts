@@ -2,7 +2,7 @@
 
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
-import { carriedLatency } from '../answer/latency-line.ts';
+import { supportedLatency } from '../answer/latency-line.ts';
 import { hasBroadcasts } from '../answer/line.ts';
 import { broadcastTimes, oneWayPercentiles } from '../charts/latency-chart.ts';
 import { numberText, withUnit } from '../model/amount.ts';
@@ -12,7 +12,7 @@ import { summaries } from './section-parts.ts';
 
 type Latency = Result['latency'];
 
-const NONE = 'Not measured: no broadcast was received.';
+const NO_BROADCAST = 'Not measured: no broadcast was received.';
 
 const FROM_NOTES: Record<Latency['from'], string | null> = {
   server: null,
@@ -25,7 +25,7 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
 export function latency(result: Result): Section | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
-  const times = carriedLatency(result);
+  const times = supportedLatency(result);
   const why = absent.latency;
   if (why !== undefined) return absentSection('latency', 'Latency', why);
   return {
@@ -34,7 +34,7 @@ export function latency(result: Result): Section | null {
     lead: 'How long copies took from the intended send until they arrived, and how long until the last one arrived.',
     terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
     blocks: [
-      drawing(oneWayPercentiles(result), NONE),
+      drawing(oneWayPercentiles(result), NO_BROADCAST),
       summaries(
         'Latency of all broadcasts',
         [
@@ -51,7 +51,7 @@ export function latency(result: Result): Section | null {
         true,
       ),
       lines('note', notes(result, times)),
-      ...(delivery && delivery.batches.length > 0 ? [drawing(broadcastTimes(result), NONE)] : []),
+      ...(delivery && delivery.batches.length > 0 ? [drawing(broadcastTimes(result), NO_BROADCAST)] : []),
       lines('note', [absent.roundTrip !== undefined && `The round trip was not measured: ${absent.roundTrip}.`]),
     ],
   };

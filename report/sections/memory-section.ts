@@ -6,7 +6,7 @@ import { costAmount } from '../answer/cost.ts';
 import { memoryByConnections } from '../charts/memory-chart.ts';
 import { memoryOverTime } from '../charts/over-time-chart.ts';
 import { asCounted, familyOf, inOrder, isNothing, layerTitle, slopeLayers } from '../figures/layers.ts';
-import { isTold } from '../figures/per-connection.ts';
+import { isConclusive } from '../figures/per-connection.ts';
 import { placesOf } from '../figures/places.ts';
 import { amount, withUnit } from '../model/amount.ts';
 import { absentSection, type Cell, drawing, grid, lines, type Section } from '../model/document.ts';
@@ -35,11 +35,11 @@ export function memory(result: Result): Section {
     blocks: [
       drawing(memoryByConnections(result), 'Not measured: that takes readings at two or more numbers of connections.'),
       ...(trusted
-        ? [...(cost ? split(result, cost) : []), ...byLayer(result, cost)]
+        ? [...(cost ? headlineTables(result, cost) : []), ...byLayer(result, cost)]
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
       ...places(result),
       plateaus(result),
-      lines('note', [unseen(found)]),
+      lines('note', [outsideLayersText(found)]),
       drawing(memoryOverTime(result), NO_SAMPLES, true),
       lines(
         'note',
@@ -78,24 +78,24 @@ function savingsTable(savings: NonNullable<Result['memory']['places']>['savings'
   );
 }
 
-const BESIDE = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
+const OUTSIDE_LAYERS = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
 
 /** Returns the bounds of memory outside of all layers, if they are below the cost of a connection. */
-function unseen({ balance, perConnection }: Result['memory']): string | null {
+function outsideLayersText({ balance, perConnection }: Result['memory']): string | null {
   const bounds = (balance?.parts ?? []).flatMap(({ part, high95, isSignificant }) =>
     isSignificant || high95 === null || high95 > (perConnection?.bytes ?? 0)
       ? []
-      : `${withUnit('kilobytes', Math.max(0, high95))} in ${BESIDE[part]}`,
+      : `${withUnit('kilobytes', Math.max(0, high95))} in ${OUTSIDE_LAYERS[part]}`,
   );
   return bounds.length === 0 ? null : `Memory that no layer includes, per connection: at most ${bounds.join(', ')}.`;
 }
 
 /** Tables with the parts of the headline, which add up to it. */
-function split(result: Result, cost: PerConnection) {
+function headlineTables(result: Result, cost: PerConnection) {
   const { run, memory } = result;
   const { collected, inspector } = memory;
   const { parts, without, unread } = cost;
-  const isKnown = isTold(cost);
+  const isKnown = isConclusive(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
   const rows: Cell[][] = parts.map((part) => [
     part.title,
@@ -130,7 +130,7 @@ function byLayer(result: Result, cost: PerConnection | null) {
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
   const ofGenerator = result.memory.layers.flatMap(({ id, belongsTo }) => (belongsTo === 'generator' ? id : []));
   const layers = slopeLayers(result).filter((id) => !ofGenerator.includes(id));
-  const rows = withoutDoubles(result, layers).map((layer) => {
+  const rows = withoutDuplicateLayers(result, layers).map((layer) => {
     const part = cost?.parts.find((one) => one.title !== 'workers' && one.layer === layer);
     const read = perConnectionBytes[layer] as Slope;
     const slope = part ? { ...read, ...part, slope: part.bytes } : read;
@@ -154,7 +154,7 @@ function byLayer(result: Result, cost: PerConnection | null) {
 }
 
 /** Keeps RSS only if the headline uses it, or if there is no PSS. result.json has both. */
-function withoutDoubles(result: Result, ids: string[]): string[] {
+function withoutDuplicateLayers(result: Result, ids: string[]): string[] {
   const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
   return pages.map((id) => asCounted(result, id));
 }
@@ -184,7 +184,7 @@ function plateaus(result: Result) {
   const { plateaus: found } = result.memory;
   const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
   const read = [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key));
-  const rows = inOrder(result, withoutDoubles(result, read)).map((layer) => [
+  const rows = inOrder(result, withoutDuplicateLayers(result, read)).map((layer) => [
     layerTitle(result, layer),
     ...found.map((plateau) => amount('megabytes', plateau[layer])),
   ]);

@@ -4,7 +4,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { driftText, UNKNOWN } from '../answer/over-time-line.ts';
 import { memoryOverTime, readingsOverTime } from '../charts/over-time-chart.ts';
 import { inOrder, layerTitle } from '../figures/layers.ts';
-import { ANSWERING, otherDrifts } from '../figures/left-behind.ts';
+import { otherDrifts, WORKER_FIGURES } from '../figures/left-behind.ts';
 import { amount } from '../model/amount.ts';
 import { absentSection, type Block, drawing, facts, lines, type Section } from '../model/document.ts';
 import { counted, integer } from '../text/format.ts';
@@ -30,15 +30,15 @@ export function overTime(result: Result, found: OverTimeResult): Section {
 }
 
 /** Returns bytes per wave, or per hour for runs without waves. */
-export function pace({ bytesPerWave, bytesPerHour }: Drift): number {
+export function driftRate({ bytesPerWave, bytesPerHour }: Drift): number {
   return bytesPerWave ?? bytesPerHour;
 }
 
 /** Lists the main layers, the layers of the workers' answer, and the generator's own. */
 function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
-  const answering = [...ANSWERING, ...otherDrifts(result).map(({ layer }) => layer)];
+  const ids = [...WORKER_FIGURES, ...otherDrifts(result).map(({ layer }) => layer)];
   const layers = inOrder(result, Object.keys(drift)).filter((id) => {
-    if (answering.includes(id)) return true;
+    if (ids.includes(id)) return true;
     const layer = result.memory.layers.find((one) => one.id === id);
     return layer?.belongsTo === 'generator' ? /Rss$/.test(id) : layer?.belongsTo === 'deployment' && layer.main;
   });
@@ -48,7 +48,7 @@ function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
     `What connections leave behind, ${per}`,
     layers.map((layer) => [
       layerTitle(result, layer),
-      amount('size', pace(drift[layer] as Drift)),
+      amount('size', driftRate(drift[layer] as Drift)),
       driftText(result, layer),
     ]),
   );

@@ -57,7 +57,7 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   const slope = sum(candidates.map((one) => one.weight * one.slope)) / total;
   const below = (x: number) => sum(candidates.map((one) => one.weight * normal((x - one.slope) / one.error))) / total;
   const reach = Math.max(...candidates.map((one) => Math.abs(one.slope - slope) + 10 * one.error));
-  const [low95, high95] = [TAIL, 1 - TAIL].map((share) => whereIs(share, below, slope - reach, slope + reach));
+  const [low95, high95] = [TAIL, 1 - TAIL].map((share) => quantileOf(share, below, slope - reach, slope + reach));
   const intercept = mean(points.map(({ y }) => y)) - slope * mean(points.map(({ x }) => x));
   return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
 }
@@ -158,7 +158,7 @@ function differences(points: PlateauPoint[], key: 'x' | 'y' | 'beside'): number[
   return points.slice(1).map((point, index) => (point[key] ?? 0) - (points[index]?.[key] ?? 0));
 }
 
-function whereIs(share: number, below: (x: number) => number, low: number, high: number): number {
+function quantileOf(share: number, below: (x: number) => number, low: number, high: number): number {
   for (let step = 0; step < 50; step++) {
     const middle = (low + high) / 2;
     if (below(middle) < share) low = middle;

@@ -50,7 +50,7 @@ export function fitLine(points: Point[]): Line | null {
 }
 
 /** Returns the x at which the line reaches `y`; null if the line does not rise, or only by rounding errors. */
-export function whereReaches({ slope, intercept }: Line, y: number): number | null {
+export function crossingOf({ slope, intercept }: Line, y: number): number | null {
   const x = (y - intercept) / slope;
   return slope > 0 && x <= Number.MAX_SAFE_INTEGER ? x : null;
 }

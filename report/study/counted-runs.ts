@@ -2,7 +2,7 @@
 import { endingOf } from '../../protocol/documents/series-schema.ts';
 import type { Levels } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { disturbanceOf } from '../figures/others.ts';
+import { disturbanceOf } from '../figures/contention.ts';
 import { labelOf, type MeasuredRun } from './summarize.ts';
 
 interface MadeRun {

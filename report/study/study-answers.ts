@@ -7,7 +7,7 @@ import type { Context, Question } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
 /** Figures that are listed for each level, changed or not. */
-const ASKED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
+const ALWAYS_LISTED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
 
 interface Change {
   title: string;
@@ -82,7 +82,7 @@ function changesText(contexts: Context[], level: Level): string[] {
 
 /** Returns `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all settings of the other names. */
 function sameText(contexts: Context[], level: Level): string[] {
-  const same = ASKED.flatMap((path) => {
+  const same = ALWAYS_LISTED.flatMap((path) => {
     const found = contexts.flatMap(({ levels, comparison }) =>
       comparison.figures
         .filter((figure) => figure.path === path)

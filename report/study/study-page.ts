@@ -19,12 +19,12 @@ const POOLED =
 /** @param runs in the order of `study.runs` */
 export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
   const questions = questionsOf(study.plan, runs);
-  const holes = holesOf(study);
+  const missing = missingRuns(study);
   return {
     title: study.title || `Study ${study.name}`,
     subtitle: study.plan.scenario,
     answer: {
-      tone: holes.length > 0 ? 'doubt' : 'plain',
+      tone: missing.length > 0 ? 'doubt' : 'plain',
       title: progressText(study),
       lines:
         questions.length > 0
@@ -35,10 +35,10 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
       lead: 'lines',
     },
     sections: [
-      ...listed('missing', 'Missing', holes),
+      ...listed('missing', 'Missing', missing),
       ...listed('doubts', 'Doubts', doubtsOf(runs, questions)),
       ...questions.filter(({ contexts }) => contexts.length > 0).map(questionSection),
-      questions.length > 0 ? reading(questions) : spreadSection(study),
+      questions.length > 0 ? readingSection(questions) : spreadSection(study),
       runsSection(study, runs),
     ],
   };
@@ -124,7 +124,7 @@ function spreadSection({ combinations }: Study): Section {
 }
 
 /** Explanation of the tables, printed once below them. */
-function reading(questions: Question[]): Section {
+function readingSection(questions: Question[]): Section {
   const comparisons = questions.flatMap(({ contexts }) => contexts).map(({ comparison }) => comparison);
   const figures = comparisons.flatMap((comparison) => comparison.figures);
   const margin = comparisons[0]?.margin ?? MARGIN;
@@ -176,7 +176,7 @@ function listed(id: string, title: string, all: string[]): Section[] {
 }
 
 /** Returns one line for each combination with missing runs, with the reasons. */
-export function holesOf({ combinations, runs, plan }: Study): string[] {
+export function missingRuns({ combinations, runs, plan }: Study): string[] {
   // `detect` determines the number of rounds during the study.
   const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
   return combinations

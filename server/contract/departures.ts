@@ -6,7 +6,7 @@ const MAX_AHEAD_MS = 1000;
 
 export class Departures {
   /** Sorted by time. */
-  readonly #scheduled: { atUs: number; leave: () => void }[] = [];
+  readonly #scheduled: { atUs: number; send: () => void }[] = [];
 
   /**
    * Waits until `wantedUs`. Node's timers of different durations overtake each other when the event loop is late, so the first timer that
@@ -14,25 +14,25 @@ export class Departures {
    */
   async at(wantedUs: number): Promise<void> {
     const atUs = Math.min(wantedUs, monotonicUs() + MAX_AHEAD_MS * 1000);
-    const left = new Promise<void>((leave) => {
+    const left = new Promise<void>((send) => {
       const position = this.#scheduled.findLastIndex((scheduled) => scheduled.atUs <= atUs) + 1;
-      this.#scheduled.splice(position, 0, { atUs, leave });
+      this.#scheduled.splice(position, 0, { atUs, send });
     });
-    whenDue(atUs, () => this.#release(atUs));
+    callAt(atUs, () => this.#release(atUs));
     await left;
   }
 
   #release(atUs: number): void {
     const later = this.#scheduled.findIndex((scheduled) => scheduled.atUs > atUs);
     const due = this.#scheduled.splice(0, later < 0 ? this.#scheduled.length : later);
-    for (const { leave } of due) leave();
+    for (const { send } of due) send();
   }
 }
 
-/** Calls `leave` at `atUs`. Timers count whole milliseconds and fire late, so the last 2 ms are polled with setImmediate. */
-function whenDue(atUs: number, leave: () => void): void {
+/** Calls `send` at `atUs`. Timers count whole milliseconds and fire late, so the last 2 ms are polled with setImmediate. */
+function callAt(atUs: number, send: () => void): void {
   const aheadMs = (atUs - monotonicUs()) / 1000;
-  if (aheadMs > 2) setTimeout(() => whenDue(atUs, leave), aheadMs - 2);
-  else if (aheadMs > 0) setImmediate(() => whenDue(atUs, leave));
-  else leave();
+  if (aheadMs > 2) setTimeout(() => callAt(atUs, send), aheadMs - 2);
+  else if (aheadMs > 0) setImmediate(() => callAt(atUs, send));
+  else send();
 }

@@ -7,7 +7,7 @@
  */
 import { once } from 'node:events';
 import { attempt } from '../../protocol/base/attempt.ts';
-import { tellParent } from '../../protocol/base/tell-parent.ts';
+import { sendToParent } from '../../protocol/base/send-to-parent.ts';
 import { isWriteError } from '../../protocol/base/unwritable.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
 import { CapacityError, describeError, startRefused } from '../../protocol/codes/errors.ts';
@@ -79,7 +79,7 @@ function latest(stateDir: string, claimed: StackState): StackState {
 }
 
 function answer(message: KeeperAnswer): Promise<void> {
-  return new Promise((resolve) => tellParent(message, resolve));
+  return new Promise((resolve) => sendToParent(message, resolve));
 }
 
 function withStuck(failure: Failure, stuck: Failure | undefined): Failure {

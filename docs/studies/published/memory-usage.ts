@@ -5,11 +5,11 @@
 import type { Result } from '../../../protocol/result/result.ts';
 import { driftText } from '../../../report/answer/over-time-line.ts';
 import { readingsOverTime } from '../../../report/charts/over-time-chart.ts';
-import { comesAndGoes } from '../../../report/figures/held.ts';
+import { turnoverText } from '../../../report/figures/held.ts';
 import { grid } from '../../../report/model/document.ts';
 import { figure, tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
-import { pace } from '../../../report/sections/over-time-section.ts';
+import { driftRate } from '../../../report/sections/over-time-section.ts';
 import { decimals, optional, sizeOf } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 import type { MeasuredStudy } from '../page.ts';
@@ -58,7 +58,7 @@ const driftRow = (title: string, layer: string): Row => [
   [],
   (result) => {
     const drift = result.memory.overTime?.drift[layer];
-    return drift ? `${sizeOf(pace(drift))}: ${driftText(result, layer)}` : '–';
+    return drift ? `${sizeOf(driftRate(drift))}: ${driftText(result, layer)}` : '–';
   },
 ];
 
@@ -68,7 +68,7 @@ export function wavesOverTime(waves: Result[]): Html {
   const collectedFirst = waves.toSorted((a, b) => Number(isCollected(b)) - Number(isCollected(a)));
   const charts = collectedFirst.map((result) => {
     const chart = readingsOverTime(result);
-    const title = `${comesAndGoes(result)}, garbage ${isCollected(result) ? 'collected after each' : 'not collected'}`;
+    const title = `${turnoverText(result)}, garbage ${isCollected(result) ? 'collected after each' : 'not collected'}`;
     return figure(chart && { ...chart, title }, 'There are no samples.');
   });
   const rows: Row[] = [

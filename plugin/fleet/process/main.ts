@@ -2,7 +2,7 @@
 
 import { once } from 'node:events';
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { tellParent } from '../../../protocol/base/tell-parent.ts';
+import { sendToParent } from '../../../protocol/base/send-to-parent.ts';
 import { TimerLag } from '../event-loop-watch.ts';
 import type { FleetAnswer, FleetCommand, FleetStart } from '../fleet-messages.ts';
 import { Outbox } from '../outbox.ts';
@@ -21,7 +21,7 @@ const MAX_UNSENT = 50;
 let unsent = 0;
 const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => {
   unsent++;
-  tellParent(batch, () => unsent--);
+  sendToParent(batch, () => unsent--);
 });
 function answer(one: FleetAnswer): void {
   if (one.op === 'event' && one.each && unsent > MAX_UNSENT) {

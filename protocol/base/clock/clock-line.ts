@@ -4,7 +4,7 @@
  * drift allow, the other clock has jumped, and a new line begins.
  */
 import type { ClockReading } from './clock.ts';
-import { errorOf, offsetOn, quicker, segmentAt, toOurTime, uncoveredUs } from './clock-segments.ts';
+import { errorOf, offsetOn, quickerReading, segmentAt, toOurTime, uncoveredUs } from './clock-segments.ts';
 
 const INTERVAL_US = 10_000_000;
 /**
@@ -56,8 +56,8 @@ export class ClockLine {
     }
     this.#grow(line);
     if (reading.atUs < this.#intervalEndsUs) {
-      if (this.#candidate) this.#candidate.reading = quicker(this.#candidate.reading, reading);
-      else line.push(quicker(line.pop() as ClockReading, reading));
+      if (this.#candidate) this.#candidate.reading = quickerReading(this.#candidate.reading, reading);
+      else line.push(quickerReading(line.pop() as ClockReading, reading));
     } else if (this.#isNextKept) {
       line.push(reading);
       this.#begin(reading);

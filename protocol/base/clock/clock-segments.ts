@@ -1,7 +1,7 @@
 /** Linear interpolation between readings of another clock. A line has at least one reading, in order of time. */
 import type { ClockReading } from './clock.ts';
 
-export function quicker(a: ClockReading, b: ClockReading): ClockReading {
+export function quickerReading(a: ClockReading, b: ClockReading): ClockReading {
   return b.uncertaintyUs < a.uncertaintyUs ? b : a;
 }
 

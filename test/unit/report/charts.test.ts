@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deflateSync, inflateSync } from 'node:zlib';
-import { clock, clockTicks, short } from '../../../report/charts/axes.ts';
+import { clock, clockTicks, shortNumber } from '../../../report/charts/axes.ts';
 import type { Chart } from '../../../report/charts/chart.ts';
 import { broadcastTimes, oneWayPercentiles } from '../../../report/charts/latency-chart.ts';
 import { memoryByConnections } from '../../../report/charts/memory-chart.ts';
@@ -38,7 +38,7 @@ it('axes show time as clocks do', () => {
   assert.deepEqual([0, 9.6, 75, 3661].map(clock), ['0:00', '0:10', '1:15', '1:01:01']);
   assert.deepEqual(clockTicks(20, 110, 240), [30, 60, 90]);
   assert.deepEqual(clockTicks(0, 1_000_000, 300), [0, 201_600, 403_200, 604_800, 806_400]);
-  assert.deepEqual([0.25, 9999, 12_500].map(short), ['0.25', '9,999', '12.5k']);
+  assert.deepEqual([0.25, 9999, 12_500].map(shortNumber), ['0.25', '9,999', '12.5k']);
 });
 
 describe('charts over time', () => {

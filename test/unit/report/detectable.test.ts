@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
-import { detectableOf, detectableText, wouldSee } from '../../../report/compare/detectable.ts';
+import { detectableOf, detectableText, detectsShare } from '../../../report/compare/detectable.ts';
 import { mean } from '../../../report/statistics/statistics.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -63,7 +63,7 @@ describe('runs that continue until a change of 20 % would be detected', () => {
       const comparison = compare([...sides], { margin: 0.2 });
       const runs = sides[0].results.length;
       const answer = comparison.figures.find(({ path }) => path === P99)?.differences[0]?.answer ?? 'inconclusive';
-      if (runs === 40 || (runs > 2 && wouldSee(comparison, 1, 0.2))) return { runs, answer };
+      if (runs === 40 || (runs > 2 && detectsShare(comparison, 1, 0.2))) return { runs, answer };
     }
   }
 
@@ -82,10 +82,10 @@ describe('runs that continue until a change of 20 % would be detected', () => {
       // Times are accurate to a millisecond.
       Object.assign(connections.connectMs ?? {}, { p99: 2 });
     }
-    assert.equal(wouldSee(compare(sets), 1, 0.2), true);
+    assert.equal(detectsShare(compare(sets), 1, 0.2), true);
   });
 
   it('are not enough if the noise is unknown', () => {
-    assert.equal(wouldSee(compare([side(100), side(100)]), 1, 0.2), false);
+    assert.equal(detectsShare(compare([side(100), side(100)]), 1, 0.2), false);
   });
 });

@@ -12,7 +12,7 @@ import {
   runsNeeded,
   spreadOf,
 } from '../../../report/statistics/spread.ts';
-import { fitLine, median, type Point, whereReaches } from '../../../report/statistics/statistics.ts';
+import { crossingOf, fitLine, median, type Point } from '../../../report/statistics/statistics.ts';
 import { studentT } from '../../../report/statistics/student.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
@@ -72,20 +72,20 @@ test('a constant layer has slope 0, fully explained', () => {
   const flat = fitLine(points([0, 7], [1, 7], [2, 7]));
   assert.ok(flat);
   assert.deepEqual([flat.slope, flat.low95, flat.high95, flat.r2], [0, 0, 0, 1]);
-  assert.equal(whereReaches(flat, 8), null);
+  assert.equal(crossingOf(flat, 8), null);
 });
 
 test('finds where a line reaches a budget, and that a falling line never does', () => {
   const fit = fitLine(points([1, 2.1], [2, 3.9], [3, 6.2], [4, 7.8], [5, 10.1]));
-  near(fit && whereReaches(fit, 20), 19.95 / 1.99, 1e-9);
+  near(fit && crossingOf(fit, 20), 19.95 / 1.99, 1e-9);
   const falling = fitLine(points([1, 3], [2, 2], [3, 1]));
-  assert.equal(falling && whereReaches(falling, 0), null);
+  assert.equal(falling && crossingOf(falling, 0), null);
 });
 
 test('a line that rises by rounding errors only reaches no budget', () => {
   const line = fitLine(points([0, 1e9], [10, 1e9 + 1e-6], [30, 1e9 + 1e-6], [50, 1e9 + 2e-6]));
   assert.ok(line && line.slope > 0);
-  assert.equal(whereReaches(line, 24 * 1024 ** 3), null);
+  assert.equal(crossingOf(line, 24 * 1024 ** 3), null);
 });
 
 test('the median is the mean of the middle two of an even number', () => {

@@ -5,7 +5,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { changeOf } from '../../../report/charts/study-chart.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
-import { doubtsOf, holesOf, studyDocument } from '../../../report/study/study-page.ts';
+import { doubtsOf, missingRuns, studyDocument } from '../../../report/study/study-page.ts';
 import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { assertGolden } from '../../helpers/golden.ts';
@@ -127,7 +127,7 @@ it('levels that cannot be combined are left out, also as a reference', () => {
 it('a study can be rendered before its first run', () => {
   const { study } = studyWithHoles();
   const empty = { ...study, runs: [], ...summarize(PLAN, []) };
-  assert.equal(holesOf(empty).length, 4);
+  assert.equal(missingRuns(empty).length, 4);
   for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
 });
 

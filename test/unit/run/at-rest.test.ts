@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import { isTold } from '../../../report/figures/per-connection.ts';
+import { isConclusive } from '../../../report/figures/per-connection.ts';
 import { column } from '../../helpers/columns.ts';
 import { assertWarned, fromTheStart } from '../../helpers/conducted-run.ts';
 import { readingsOf } from '../../helpers/readings.ts';
@@ -133,7 +133,7 @@ describe('memory that is freed late', () => {
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'no connection was open', 'Workers', '20 s');
     const { perConnectionBytes, perConnection } = conducted.result.memory;
     assert.equal(perConnectionBytes.workerRss?.doubt, 'freed');
-    assert.ok(perConnection && !isTold(perConnection));
+    assert.ok(perConnection && !isConclusive(perConnection));
     assert.ok((perConnection.low95 ?? 1) < 1000 && 1000 < (perConnection.high95 ?? 0));
     assert.notEqual(perConnectionBytes.redisRss?.doubt, 'freed');
   });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { MachineWatch, sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
 import { TICK_US } from '../../../protocol/base/machine/kernel.ts';
-import { takenByOthers } from '../../../report/figures/others.ts';
+import { contentionOf } from '../../../report/figures/contention.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { type Fake, FakeMachine, GENERATOR, SERVER } from '../../helpers/fake-machine.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
@@ -138,7 +138,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual([oursCores, othersCores, kernelCores, programs], [null, null, null, []]);
     assert.equal(stealCores, (100 * TICK_US) / 2e6);
     const others = { windows: [{ window: 'ramp' as const, ...shares }] };
-    const taken = takenByOthers({ ...perfectResult(), machine: { ...perfectResult().machine, others } as never });
+    const taken = contentionOf({ ...perfectResult(), machine: { ...perfectResult().machine, others } as never });
     assertNames(taken?.text, ['hypervisor', (100 * stealCores) / 2, 'ramp']);
   });
 

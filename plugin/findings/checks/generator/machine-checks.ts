@@ -3,7 +3,7 @@
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { disturbanceOf, longestWait, type Taken, takenByOthers } from '../../../../report/figures/others.ts';
+import { type Contention, contentionOf, disturbanceOf, longestWait } from '../../../../report/figures/contention.ts';
 import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
@@ -77,7 +77,7 @@ function saturation(result: Measured): Found {
     (window) => saturationIn(result, window) ?? [],
   );
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
-  const taken = takenByOthers(result);
+  const taken = contentionOf(result);
   if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? byOthers(taken) : undefined;
   const waitPercent = worst.waits.length > 0 ? 100 * Math.max(...worst.waits) : undefined;
   const waiting =
@@ -96,7 +96,7 @@ function saturation(result: Measured): Found {
   return { ...others, message: `${taken.text}; ${idle}`, values: [...values, ...(others.values ?? [])], ...window };
 }
 
-function byOthers({ text, values, programs, windows: [window, ...more] }: Taken): Detail {
+function byOthers({ text, values, programs, windows: [window, ...more] }: Contention): Detail {
   const fix =
     programs.length > 0
       ? `stop ${programs.join(' and ')}, or measure while it is idle`

@@ -3,7 +3,7 @@
  * error.
  * @param onSettled called once the message was sent or the parent has ended
  */
-export function tellParent(message: unknown, onSettled = (): void => {}): void {
+export function sendToParent(message: unknown, onSettled = (): void => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => onSettled());
   else onSettled();
 }

@@ -18,7 +18,7 @@ const MAX_NAMES = 2;
 /** Programs that use fewer cores are not named. */
 const MIN_CORES = 0.05;
 
-export interface Taken {
+export interface Contention {
   /** Share of the machine's CPUs. */
   share: number;
   /** Idle share of the CPUs in the same window. */
@@ -46,7 +46,7 @@ interface Window extends Pick<MachineShares, Known> {
 }
 
 /** Returns the CPU used by others in the worst window; undefined if it is unknown or within the margin of error. */
-export function takenByOthers(result: Machines): Taken | undefined {
+export function contentionOf(result: Machines): Contention | undefined {
   // Nothing is sent in the idle window, so no work waits for a CPU.
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
@@ -93,8 +93,8 @@ export function takenByOthers(result: Machines): Taken | undefined {
 }
 
 /** Returns the CPU used by others if it distorts times, rates and CPU: a large share, or at least as much as was left idle. */
-export function disturbanceOf(result: Machines): Taken | undefined {
-  const taken = takenByOthers(result);
+export function disturbanceOf(result: Machines): Contention | undefined {
+  const taken = contentionOf(result);
   return taken && taken.share >= Math.min(DISTURBING_SHARE, taken.idleShare) ? taken : undefined;
 }
 
