@@ -145,6 +145,7 @@ export class DecodedCopy implements Copy {
   readonly #args: unknown[];
   readonly #index: number;
   readonly #bytes: number | undefined;
+  #attached: Uint8Array | undefined = undefined;
 
   /** @param index among the ids that it has @param bytes undefined if the length of the event's JSON is unknown */
   constructor(plan: EventPlan, args: unknown[], index: number, bytes?: number) {
@@ -166,6 +167,13 @@ export class DecodedCopy implements Copy {
     return crc32(this.#payload() ?? '');
   }
 
+  /** @param payload valid only during the report */
+  withPayload(payload: Uint8Array): DecodedCopy {
+    const copy = new DecodedCopy(this.#plan, this.#args, this.#index, payload.length);
+    copy.#attached = payload;
+    return copy;
+  }
+
   sentAt(): unknown {
     const times = this.#plan.sentAt ? valuesAt(this.#args, this.#plan.sentAt) : [];
     return times.length === 1 ? times[0] : times[this.#index];
@@ -176,7 +184,7 @@ export class DecodedCopy implements Copy {
   }
 
   #payload(): string | Uint8Array | undefined {
-    const data = this.#plan.payload && valueAt(this.#args, this.#plan.payload);
+    const data = this.#attached ?? (this.#plan.payload && valueAt(this.#args, this.#plan.payload));
     return typeof data === 'string' || data instanceof Uint8Array ? data : undefined;
   }
 }

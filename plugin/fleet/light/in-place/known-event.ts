@@ -8,7 +8,6 @@ import type { ClientSink } from '../../client/client.ts';
 import { DecodedCopy, type EventPlan, idsIn, jsonOf } from '../../client/counted-event.ts';
 import type { SeenEvent } from '../../client/seen-events.ts';
 import { offsetOf } from '../socket-io/packet-head.ts';
-import { AttachedCopy } from './attached-copy.ts';
 
 const PLACEHOLDER = { _placeholder: true, num: 0 };
 
@@ -48,21 +47,19 @@ export class KnownEvent {
     return this.#plan !== undefined;
   }
 
-  report(sink: ClientSink, namespace: string, receivedAtUs: number): void {
+  /** @param payload attachment that takes the place of the payload */
+  report(sink: ClientSink, namespace: string, receivedAtUs: number, payload?: Uint8Array): void {
     if (namespace !== this.#namespace) this.#identify(namespace);
     for (const [id, copy] of this.#copies) {
       if (id === undefined) sink.onUnreadable(this.#json);
-      else sink.onCopy(id, receivedAtUs, copy);
+      else sink.onCopy(id, receivedAtUs, payload ? copy.withPayload(payload) : copy);
     }
   }
 
-  /** Returns the copy that waits for its payload; undefined if the payload is not a single attachment. */
-  attached(namespace: string): AttachedCopy | undefined {
+  /** Whether the payload of a broadcast is an attachment; `report` does not need the namespace of these. */
+  get isAttached(): boolean {
     const { payload } = this.#plan ?? {};
-    if (!payload || !isDeepStrictEqual(valueAt(this.#args, payload), PLACEHOLDER)) return undefined;
-    if (namespace !== this.#namespace) this.#identify(namespace);
-    const [[id] = []] = this.#copies;
-    return id === undefined ? undefined : new AttachedCopy(id, this.seen);
+    return payload !== undefined && isDeepStrictEqual(valueAt(this.#args, payload), PLACEHOLDER);
   }
 
   #identify(namespace: string): void {

@@ -16,7 +16,6 @@ import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeat
 import type { SeenEvents } from '../../client/seen-events.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/engine-io-handshake.ts';
-import type { AttachedCopy } from '../in-place/attached-copy.ts';
 import type { EventReader } from '../in-place/event-reader.ts';
 import type { KnownEvent } from '../in-place/known-event.ts';
 import type { PayloadCheck } from '../in-place/payload-check.ts';
@@ -52,7 +51,8 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   sessions: readonly RecoverableSession[];
   protected readonly sink: ClientSink;
   #unfinished: UnfinishedPacket | undefined = undefined;
-  #awaited: AttachedCopy | undefined = undefined;
+  /** A counted event whose payload is in the next message. */
+  #awaited: KnownEvent | undefined = undefined;
 
   constructor(
     options: ClientOptions,
@@ -160,7 +160,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     // A packet with an acknowledgement id is left to the decoder, which knows when the packet is complete.
     if (ackRequest(bytes, head, end) !== undefined) return false;
     const event = checks.events.check(bytes, skipHead(bytes, head, end), end);
-    this.#awaited = typeof event === 'string' ? undefined : event.attached(namespaceOf(bytes, head, end));
+    this.#awaited = typeof event !== 'string' && event.isAttached ? event : undefined;
     return this.#awaited !== undefined;
   }
 
@@ -169,7 +169,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (awaited !== undefined) {
       this.#awaited = undefined;
       this.traffic.receives(awaited.seen);
-      awaited.report(this.sink, bytes.subarray(start, end), this.shared.receivedAtUs);
+      awaited.report(this.sink, '/', this.shared.receivedAtUs, bytes.subarray(start, end));
       return;
     }
     this.#decode(Buffer.from(bytes.subarray(start, end)));
