@@ -5,8 +5,6 @@ import { type Column, type Round, valuesOf, withSpread } from '../rounds.ts';
 import type { Measured } from './measure-clients.ts';
 
 export const FLOOR = 'bare epoll client in C';
-/** Index of the multiple of CPU per message in a row that begins with its label. */
-export const PER_MESSAGE = 4;
 
 /** Measurements of a generator and of the floor just before or after it; undefined if the floor failed. */
 export interface GeneratorAndFloor {

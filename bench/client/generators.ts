@@ -32,20 +32,12 @@ export const GENERATORS: Generator[] = [
   ownEvent('list', 'own event, two ids in a list'),
   ownEvent('unreadable', 'own event without an id'),
   ownEvent('uncounted', 'event that nothing counts'),
-  {
-    name: 'light-default',
-    label: 'socketio-capacity, light client alone, polling first',
-    onRequest: true,
-    start: pollingFirst('fleet-program'),
-  },
+  ownEvent('deep', 'own event, id behind the text'),
+  ownEvent('list', 'own event, two ids in a list'),
+  ownEvent('unreadable', 'own event without an id'),
+  ownEvent('uncounted', 'event that nothing counts'),
   { name: 'ws', label: 'ws', start: startScript('ws') },
   { name: 'socket.io-client', label: 'socket.io-client', start: startScript('socket-io-client') },
-  {
-    name: 'socket.io-client-default',
-    label: 'socket.io-client, polling first',
-    onRequest: true,
-    start: pollingFirst('socket-io-client'),
-  },
   { name: 'socketio-v3', label: 'artillery-engine-socketio-v3', start: startExternal('socketio-v3') },
   { name: 'socketio', label: "Artillery's own socketio engine", start: startExternal('socketio') },
   {
@@ -94,12 +86,6 @@ function startScript(name: string, options: string[] = []) {
         ...options,
       ]),
     );
-}
-
-/** Starts a program with the default transports of socket.io-client: polling, then upgrade to WebSocket. */
-function pollingFirst(name: string) {
-  const start = startScript(name);
-  return (load: Load) => start({ ...load, transports: ['polling', 'websocket'] });
 }
 
 /** @param name mode of the program, and shape of the messages */

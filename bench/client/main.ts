@@ -7,7 +7,7 @@ import { integer } from '../../report/text/format.ts';
 import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
-import { columns, FLOOR, type GeneratorAndFloor, PER_MESSAGE } from './columns.ts';
+import { columns, FLOOR, type GeneratorAndFloor } from './columns.ts';
 import { EVENTS, GENERATORS } from './generators.ts';
 import { type Measured, measure } from './measure-clients.ts';
 import { type Generator, versionOf } from './measured-generator.ts';
@@ -64,6 +64,7 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
       return measure(generators.get(label) as Generator, worker, load, PLAN, folder, command.signal);
     };
     let floor: Measured | undefined;
+    const shown = events ? columns(tls).slice(2, 5) : columns(tls);
     const bench = {
       name: tls ? 'client-tls' : events ? 'client-events' : 'client',
       text: tls
@@ -77,8 +78,8 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
             ],
       spread: ', and mean multiples with 95 % intervals',
       variants,
-      columns: columns(tls),
-      checkedColumn: PER_MESSAGE,
+      columns: shown,
+      checkedColumn: shown.findIndex(({ title }) => title.startsWith('CPU per message')) + 2,
       versions: toolVersions([...generators.values()]),
       packages: ['socket.io', 'ws', 'socket.io-client', 'artillery', 'artillery-engine-socketio-v3'],
       pids: proxy ? [proxy.pid] : [],

@@ -22,7 +22,7 @@ export interface Started {
   close(): Promise<void>;
 }
 
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 120_000;
 const END_TIMEOUT_MS = 30_000;
 
 interface Tool {

@@ -28,7 +28,7 @@ const fleet = await Fleet.start(
     defaults: {
       url: load.url,
       path: '/socket.io/',
-      transports: load.transports ?? ['websocket'],
+      transports: ['websocket'],
       query: {},
       headers: {},
       auth: undefined,

@@ -11,8 +11,6 @@ export interface Load {
   caFile?: string;
   connections: number;
   ratePerSec: number;
-  /** Default: WebSocket only. */
-  transports?: ('polling' | 'websocket')[];
 }
 
 export interface Counts {

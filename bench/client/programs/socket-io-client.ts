@@ -3,8 +3,7 @@ import { io, type Socket } from 'socket.io-client';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 
 const load = loadFromArguments();
-const { transports = ['websocket'] } = load;
-const options = { transports, forceNew: true, reconnection: false, ...trustOf(load) };
+const options = { transports: ['websocket'], forceNew: true, reconnection: false, ...trustOf(load) };
 const open: Socket[] = [];
 let joined = 0;
 let received = 0;
