@@ -11,8 +11,6 @@ import { applyTunings, describeTunings, tuningOptions, tuningsInForce } from './
 import type { AttachedServer } from './websockets/attach.ts';
 import { WEBSOCKETS } from './websockets/index.ts';
 
-export type App = Awaited<ReturnType<typeof createApp>>;
-
 /** Creates the server without opening a port. @throws CapacityError NOT_INSTALLED */
 export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const tunings = tuningsInForce(config.tunings, config.websockets);

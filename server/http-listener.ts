@@ -1,10 +1,12 @@
 /** HTTP server inside the user's process that limits the resources of unauthenticated clients. */
+
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { onlyOnce } from '../protocol/base/only-once.ts';
+import { CapacityError } from '../protocol/codes/errors.ts';
 import type { Guard } from './guard.ts';
-import { listen } from './listen.ts';
 import { watchConnections } from './unauthenticated.ts';
 
 interface HttpListenerOptions {
@@ -51,4 +53,34 @@ export async function openHttp(
     return closed;
   });
   return { http, port: boundPort, admit: connections.admit, close };
+}
+
+/** Length of the kernel's queue of connections while the event loop is busy; the kernel caps it at `somaxconn`. */
+const BACKLOG = 4096;
+
+/**
+ * Returns the port, chosen by the system if `port` is 0.
+ * @param host empty for all IPv4 and IPv6 addresses @param purpose name of the port in the error message
+ * @throws CapacityError PORT_UNAVAILABLE
+ */
+export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {
+  try {
+    server.listen({ port, host, backlog: BACKLOG });
+    await once(server, 'listening');
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const address = `${host || '*'}:${port}`;
+    const [problem, fix] =
+      code === 'EADDRINUSE'
+        ? [
+            `${address} is in use by another program`,
+            `free the port or choose another; \`ss -ltnp 'sport = :${port}'\` shows the program`,
+          ]
+        : [
+            `cannot listen on ${address}: ${message}`,
+            'choose an address of this machine, and a port on which this user can listen',
+          ];
+    throw new CapacityError('PORT_UNAVAILABLE', `${purpose}: ${problem}`, fix, { cause });
+  }
+  return (server.address() as AddressInfo).port;
 }

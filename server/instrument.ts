@@ -10,13 +10,11 @@ import { CapacityError } from '../protocol/codes/errors.ts';
 import type { AnyServer } from './any-server.ts';
 import { publish, serveContract } from './contract/contract.ts';
 import { Departures } from './contract/departures.ts';
-import { MeasuredRooms } from './contract/measured-rooms.ts';
-import { answerMembers, countMembers } from './contract/room-members.ts';
+import { answerMembers, countMembers, MeasuredRooms } from './contract/measured-rooms.ts';
 import { openControlPort } from './control/control-port.ts';
-import { describeServer, type Tuned } from './control/describe-server.ts';
 import { countRooms } from './control/metrics.ts';
 import { ownFigures } from './control/own-figures.ts';
-import { versionsOf } from './control/versions.ts';
+import { describeServer, type Tuned, versionsOf } from './control/versions.ts';
 import { boundPackets, MAX_ARGUMENTS } from './packet-bounds.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 

@@ -4,7 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
-import type { Tuned } from './control/describe-server.ts';
+import type { Tuned } from './control/versions.ts';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 

@@ -1,4 +1,7 @@
-/** Limits unauthenticated connections of a server: 64 at a time, 10 s each. */
+/** Limits unauthenticated connections of a server: 64 at a time, 10 s each; and checks their token. */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 
 /** Limit of open connections that have not sent the token yet, and the time that each has to send it. */
@@ -40,4 +43,22 @@ export function watchConnections(server: Server) {
       for (const socket of open) socket.destroy();
     },
   };
+}
+
+/** Checks the control token in constant time, before anything else in a request is read. */
+export function tokenCheck(token: string): (given: unknown) => boolean {
+  const expected = digest(token);
+  // The length is no secret, so texts of another length are not hashed.
+  return (given) =>
+    typeof given === 'string' && given.length === token.length && timingSafeEqual(digest(given), expected);
+}
+
+/** Returns the token of the header `Authorization: Bearer <token>`. */
+export function bearerOf({ headers }: IncomingMessage): string | undefined {
+  return /^Bearer (.*)$/i.exec(headers.authorization ?? '')?.[1];
+}
+
+/** Digests all have the same length, which timingSafeEqual requires. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
 }

@@ -11,7 +11,7 @@ import { decisiveFindings } from '../../report/answer/answer.ts';
 import { outcomeText } from '../../report/answer/outcome.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
-import { replace } from '../run/folder/replace.ts';
+import { replace } from '../run/folder/run-files.ts';
 import { badOption, LINE, writing } from './command.ts';
 
 /** @throws CapacityError BASELINE_MISSING, FILE_UNREADABLE */

@@ -14,8 +14,7 @@ import { variablesOf } from '../script/run-inputs.ts';
 import { resolveArtillery, untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp, parseOptions } from './command.ts';
 import { hostsShape, withHosts } from './hosts-options.ts';
-import { isObject } from './overrides.ts';
-import { readScenario, settingsOf } from './scenario-argument.ts';
+import { isObject, readScenario, settingsOf } from './scenario-argument.ts';
 
 const optionsSchema = z.object({
   ...hostsShape,

@@ -13,7 +13,6 @@ import { readSettings, type Settings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery-arguments.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { METRICS } from '../virtual-user/user-metrics.ts';
-import { merged } from './overrides.ts';
 
 /** Artillery's `artillery/util`, which has no types. */
 interface ArtilleryUtil {
@@ -113,4 +112,24 @@ async function artilleryUtil(): Promise<ArtilleryUtil> {
   // Artillery's templates read the run's id from it.
   Object.assign(globalThis, { artillery: { testRunId: 'doctor', runtimeOptions: {} } });
   return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
+}
+
+/** Merges like Artillery: objects key by key, everything else as a whole. */
+export function merged(into: unknown, from: unknown): unknown {
+  if (!isObject(into) || !isObject(from)) return from;
+  const entries = Object.entries(from).map(([key, value]) => [
+    key,
+    Object.hasOwn(into, key) ? merged(into[key], value) : value,
+  ]);
+  return { ...into, ...Object.fromEntries(entries) };
+}
+
+/** @returns the value below these keys */
+export function nested(keys: string[], value: unknown): object {
+  // Avoids assignment, by which a key such as `__proto__` would change other objects.
+  return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

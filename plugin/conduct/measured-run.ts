@@ -8,7 +8,7 @@ import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Profile } from '../../protocol/profiles/profile-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { concludeRun } from '../findings/conclude.ts';
-import { liveFacts } from '../live/live-facts.ts';
+import { liveFacts } from '../live/live-figures.ts';
 import type { LiveView } from '../live/live-server.ts';
 import { openLiveView } from '../live/open-live-view.ts';
 import { describeEnvironment, settingsOf } from '../result/assemble-environment.ts';

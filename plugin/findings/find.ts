@@ -4,7 +4,10 @@ import { type Finding, valuesOf } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
 import { notFinalized } from '../result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
-import { CAUSES, MOMENTARY } from './causes.ts';
+import { CONNECTION_CAUSES } from './causes/connection-causes.ts';
+import { DEPLOYMENT_CAUSES } from './causes/deployment-causes.ts';
+import type { Causes } from './causes/edges.ts';
+import { GENERATOR_CAUSES } from './causes/generator-causes.ts';
 import type { Check, CodedDetail, Detail, Measured } from './check.ts';
 import { accounts, fault, virtualUsers } from './checks/connections/accounts-checks.ts';
 import { connections } from './checks/connections/connections-checks.ts';
@@ -212,3 +215,12 @@ function oneForEachCode(all: CodedDetail[], result: Measured): Finding[] {
     };
   });
 }
+
+/** Causes that end with their window: they explain effects in the same window, and none later. */
+const MOMENTARY: FindingCode[] = [
+  ...(['MACHINE_SATURATED', 'GENERATOR_LATE'] as const),
+  ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),
+];
+
+/** The causal graph: edges from each cause. An edge holds only if the cause is not later than the effect. */
+const CAUSES: Causes = { ...GENERATOR_CAUSES, ...DEPLOYMENT_CAUSES, ...CONNECTION_CAUSES };

@@ -14,10 +14,9 @@ import type { EventLoopHealth, FleetSnapshot, FleetStatus } from '../../protocol
 import type { CountedEvent, EventCounts } from '../../protocol/link/time-series.ts';
 import type { Backoff, ClientKind } from '../../protocol/wire/connection.ts';
 import type { RoomPlan } from '../../protocol/wire/rooms.ts';
-import type { ClientOptions, ClientState, Heartbeat } from './client/client.ts';
+import type { ClientOptions, ClientState, Heartbeat, RepeatedMessage } from './client/client.ts';
 import type { OwnEventPlan } from './client/counted-event.ts';
 import type { Failure } from './client/failure.ts';
-import type { RepeatedMessage } from './client/repeated-message.ts';
 
 /** The same for all connections of a run. */
 export interface FleetSettings {

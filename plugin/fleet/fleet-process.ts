@@ -3,8 +3,8 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { startRefused } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import { type Channel, type OpenChannel, toChild } from './channel.ts';
-import type { RepeatedMessage } from './client/repeated-message.ts';
-import { FleetError } from './fleet-error.ts';
+import type { RepeatedMessage } from './client/client.ts';
+import { FleetError } from './client/failure.ts';
 import type { FleetAnswer, FleetCommand, FleetStart, ProcessQuestions } from './fleet-messages.ts';
 
 type Status = Omit<Extract<FleetAnswer, { op: 'status' }>, 'op'>;

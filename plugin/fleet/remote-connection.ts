@@ -3,9 +3,8 @@
 import { getOrAdd } from '../../protocol/base/get-or-add.ts';
 import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
 import type { Account, Accounts } from './accounts.ts';
-import type { ClientState } from './client/client.ts';
-import type { RepeatedMessage } from './client/repeated-message.ts';
-import { FleetError } from './fleet-error.ts';
+import type { ClientState, RepeatedMessage } from './client/client.ts';
+import { FleetError } from './client/failure.ts';
 import {
   ANY,
   type ConnectionReport,

@@ -1,11 +1,12 @@
-/** Figures of the live page and of `/metrics`: the current state of the run, read once per second. */
+/** Figures of the live page, of `/metrics` and of the terminal's live line: the current state of the run, read once per second. */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { lostOf } from '../result/assemble-connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import { loadReceivers } from '../run/receivers/load-receivers.ts';
 import type { Sampler } from '../samplers/index.ts';
-import { liveFacts } from './live-facts.ts';
+import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
 /** Shorter than the page's interval, so a blocked worker is left out instead of delaying the page. */
@@ -147,4 +148,46 @@ export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samp
       return [[id, { title, ...sample, ...(pssBytes !== undefined && { pssBytes }) }]];
     }),
   );
+}
+
+/** Estimated time of the stages without a setting: final plateau, drain, disconnect, residual. */
+const MEASURING_SECONDS = 12;
+/** The rate is computed over this time. */
+const RATE_WINDOW_MS = 900;
+
+export function liveFacts(
+  conductor: Conductor,
+  { measurements, config, link, population }: RunContext,
+): () => LiveFacts {
+  const startedMs = performance.now();
+  const { delivery, broadcasts } = config;
+  const planned = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
+  const seconds = delivery?.seconds ?? planned * broadcasts.interval;
+  const { staySeconds } = config.load;
+  // Users who leave are measured until the last one has left, without a hold and broadcasts after it.
+  const afterSeconds = config.usersLeave ? (Number.isFinite(staySeconds) ? staySeconds : 0) : config.hold + seconds;
+  const planSeconds = totalSeconds(config.phases) + afterSeconds + MEASURING_SECONDS;
+  let last = { connections: 0, atMs: startedMs };
+  let ratePerSec = 0;
+  return () => {
+    const { stage } = conductor;
+    const now = population.connections();
+    // `reached` counts first copies of broadcasts; `received` would include other messages of an own event.
+    const { started, failures, ended, reached } = link.status;
+    const target = config.otherEngines.length > 0 ? started : measurements.targetConnections;
+    const nowMs = performance.now();
+    if (nowMs - last.atMs > RATE_WINDOW_MS) {
+      ratePerSec = ((now - last.connections) * 1000) / (nowMs - last.atMs);
+      last = { connections: now, atMs: nowMs };
+    }
+    return {
+      stage,
+      connections: {
+        ...{ now, target, failures, lost: lostOf(ended) },
+        achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
+      },
+      broadcasts: { planned, sent: measurements.sent.length, received: reached },
+      secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
+    };
+  };
 }

@@ -1,13 +1,15 @@
-/** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them. */
+/** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them, and the thresholds as it evaluated them. */
 
+import { ownValue } from '../../protocol/base/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { valueAt } from '../../report/figures/figures.ts';
-import { whyNotQuoted } from '../../report/figures/quoted.ts';
+import { whyNotQuoted } from '../../report/figures/measured-figures.ts';
 import { total } from '../../report/text/format.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
-import type { ArtilleryStats } from './artillery-stats.ts';
-import { runMetrics } from './run-metrics.ts';
+import { metricsIn } from '../script/ensure.ts';
+import type { ArtilleryStats, Check } from './artillery-stats.ts';
+import { METRIC_UNITS, runMetrics } from './run-metrics.ts';
 
 /** Adds the run's figures to Artillery's own, except unmeasured ones and those that may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
@@ -55,4 +57,55 @@ function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<strin
   const { max, p50 } = rest;
   // p999 comes before p99, which is a prefix of it.
   return { p999: p999 ?? max, ...rest, p90: p90 ?? max, p95: p95 ?? max, p99: p99 ?? max, median: p50 };
+}
+
+/** @param stats of the whole run, on which they were evaluated; undefined where the run ended without */
+export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined): Result['thresholds'] {
+  return checks.map(({ original, result, strict, hashed = '' }) => {
+    // `ensure` evaluates a metric that does not exist like one that misses its threshold.
+    const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
+    const found = stats ? valuesIn(original, stats) : [];
+    return {
+      // It is evaluated as "at most", and Artillery names it "less than".
+      expression: original.replace(/^maxErrorRate < /, 'maxErrorRate <= '),
+      met: result === 1,
+      strict,
+      ...(unknown.length > 0 && { unknown }),
+      ...(found.length > 0 && { found }),
+    };
+  });
+}
+
+type Found = NonNullable<Result['thresholds'][number]['found']>;
+
+/** The error rate is no metric: it is computed from two of them. */
+function valuesIn(expression: string, stats: ArtilleryStats): Found {
+  const { counters } = stats;
+  if (expression.startsWith('maxErrorRate')) {
+    const [created = 0, completed = 0] = [counters['vusers.created'], counters['vusers.completed']];
+    const value = created === 0 ? 0 : (100 * (created - completed)) / created;
+    return [{ metric: 'maxErrorRate', value, unit: '% of virtual users' }];
+  }
+  return metricsIn(expression).flatMap((metric) => {
+    const value = valueIn(metric, stats);
+    return value === undefined ? [] : [{ metric, value, unit: unitOf(metric) }];
+  });
+}
+
+function valueIn(metric: string, { counters, rates, summaries }: ArtilleryStats): number | undefined {
+  const { name, aggregation } = inSummary(metric);
+  // Anything can be the name of a metric, also what every object inherits.
+  const summary = ownValue(summaries, name) ?? {};
+  return ownValue(counters, metric) ?? ownValue(rates, metric) ?? ownValue(summary, aggregation);
+}
+
+/** Artillery's own metrics have none that is known here. */
+function unitOf(metric: string): string {
+  return METRIC_UNITS[metric] ?? METRIC_UNITS[inSummary(metric).name] ?? '';
+}
+
+/** `connections.connect_time.p99` is the aggregation `p99` of a summary. */
+function inSummary(metric: string): { name: string; aggregation: string } {
+  const dot = metric.lastIndexOf('.');
+  return { name: metric.slice(0, dot), aggregation: metric.slice(dot + 1) };
 }

@@ -1,4 +1,6 @@
-/** How much CPU and memory the generator's machine had left. */
+/** The generator's machine, with the CPU and memory that it had left, and the generator's event loops and hosts. */
+
+import { summaryMs } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { GeneratorHost, GeneratorWindow, ThrottledWindows } from '../run/measurements/generator-measured.ts';
 import type { CpuWindow } from '../run/measurements/measured-windows.ts';
@@ -6,6 +8,7 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 import { GENERATOR } from '../run/windows/resource-windows.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { wholeWindow } from './cpu/assemble-cpu.ts';
+import { merged, sum } from './sums.ts';
 
 type OfMachine = NonNullable<Result['machine']>;
 
@@ -68,4 +71,76 @@ function idlePercent(window: CpuWindow | undefined, cpuCount: number): number | 
   if (!window || busyUs === undefined || window.seconds === 0) return null;
   // The kernel counts in ticks.
   return Math.max(0, 100 * (1 - busyUs / (window.seconds * 1e6 * cpuCount)));
+}
+
+/** Rows of a window and part are numbered across all engines: no two loops share a number. */
+export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {
+  const counted = new Map<string, number>();
+  return generator.map(({ from: { engine, host }, process: _, ...loop }) => {
+    const kind = `${loop.window} ${loop.part}`;
+    const index = counted.get(kind) ?? 0;
+    counted.set(kind, index + 1);
+    return { ...loop, index, engine, ...(hosts && { host }) };
+  });
+}
+
+/** Empty if the run's own host brought the load. */
+export function generatorHosts(measurements: Measurements): Result['generators'] {
+  const { hosts = [], snapshots } = measurements;
+  const arrivals = sum(hosts.map((host) => host.arrivals));
+  const firstUs = Math.min(...hosts.map(({ beganAtUs }) => beganAtUs ?? Number.POSITIVE_INFINITY));
+  return hosts.map((one) => {
+    const own = snapshots.filter(({ from }) => from.host === one.host).map(({ accounts }) => accounts);
+    return {
+      host: one.host,
+      cores: one.cores,
+      memoryLimitBytes: one.memoryLimitBytes,
+      machine: one.machine,
+      share: arrivals > 0 ? one.arrivals / arrivals : 0,
+      arrivals: one.arrivals,
+      connections: sum(own.map(({ alive, ended }) => alive + sum(Object.values(ended)))),
+      held: sum(own.map(({ alive }) => alive)),
+      failed: sum(own.map(({ failed }) => sum(Object.values(failed)))),
+      cpu: { idlePercent: inWindows(one.cpuIdlePercent) },
+      others: sharesOf(measurements, one),
+      loops: slowestLoop(measurements, one),
+      startSkewMs: one.beganAtUs === undefined ? null : (one.beganAtUs - firstUs) / 1000,
+      oneWayMs: oneWay(measurements, one),
+      clock: one.clock ? { offsetMs: one.clock.offsetUs / 1000, boundMs: one.clock.boundUs / 1000 } : null,
+      lost: one.lost ?? null,
+    };
+  });
+}
+
+/** The other programs are known only on a machine without another part of the run. */
+function sharesOf(
+  { hosts = [], workerResources, cpu }: Measurements,
+  { shares, kernel }: GeneratorHost,
+): Result['generators'][number]['others'] {
+  const twins =
+    hosts.filter((one) => one.kernel === kernel).length +
+    workerResources.filter(({ machine }) => machine.kernel === kernel).length;
+  const unknown = twins > 1 ? { oursCores: null, othersCores: null, kernelCores: null, programs: [] } : {};
+  return (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
+    const { [window]: measured } = shares;
+    return measured && (window !== 'messages' || cpu.messages.length > 0) ? [{ window, ...measured, ...unknown }] : [];
+  });
+}
+
+function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Result['generators'][number]['loops'] {
+  const own = generator.filter(({ from }) => from.host === host);
+  if (own.length === 0) return null;
+  return {
+    delayP99Ms: Math.max(...own.map(({ delayP99Ms }) => delayP99Ms)),
+    delayMaxMs: Math.max(...own.map(({ delayMaxMs }) => delayMaxMs)),
+    utilization: Math.max(...own.map(({ utilization }) => utilization)),
+  };
+}
+
+/** One-way latencies of this host's receivers. */
+function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
+  const own = frozen.filter((row) => row.host === host);
+  const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+  const broadcasts = new Set(own.filter(({ received }) => received > 0).map(({ seq }) => seq));
+  return summaryMs(latency, broadcasts.size);
 }

@@ -9,7 +9,7 @@ import { renderHtml } from '../../report/render/html.ts';
 import { renderJunit } from '../../report/render/junit.ts';
 import { renderSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { replace } from '../run/folder/replace.ts';
+import { replace } from '../run/folder/run-files.ts';
 
 /** For people who see it among others: in a pull request, or on the page of a CI job. */
 function summaryOf(result: Result): string {

@@ -8,8 +8,7 @@ import { readJson } from '../../protocol/base/readable-size.ts';
 import { unwritable } from '../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/stack-processes.ts';
-import { newFolder } from '../run/folder/new-folder.ts';
-import { replace } from '../run/folder/replace.ts';
+import { newFolder, replace } from '../run/folder/run-files.ts';
 import { runId } from '../run/measurements/run-id.ts';
 
 const LOCK = 'lock.json';

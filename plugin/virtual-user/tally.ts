@@ -3,7 +3,7 @@
 import { printable } from '../../protocol/base/printable.ts';
 import { allSecretsIn } from '../../protocol/base/secrets/masked-values.ts';
 import { addOwn, ownValue, setOwn } from '../../protocol/base/sum-counts.ts';
-import { FleetError } from '../fleet/fleet-error.ts';
+import { FleetError } from '../fleet/client/failure.ts';
 import type { FlowError } from './flow-error.ts';
 import { newHttpCounts } from './http-requests.ts';
 import type { Meter } from './meter.ts';

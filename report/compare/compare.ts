@@ -13,9 +13,8 @@ import { quantityOf } from '../model/amount.ts';
 import { type PooledNoise, spreadOf } from '../statistics/spread.ts';
 import { type Mismatch, mismatches, unreadOf } from './comparability.ts';
 import { placeDifferences } from './compared-places.ts';
-import { type Runs, usableAnswer } from './counted.ts';
 import { type Answer, decide, meanDifference, type Pair, UNKNOWN } from './decide.ts';
-import { gapOf, type Side } from './estimates.ts';
+import { gapOf, type Runs, type Side, usableAnswer } from './estimates.ts';
 
 export interface RunSet {
   /** For readers. */

@@ -7,8 +7,7 @@ import type { Difference } from '../../protocol/documents/study-schema.ts';
 import { accuracyOf, type Figure } from '../figures/figures.ts';
 import { holm, rankSumP } from '../statistics/rank-sum.ts';
 import { detectableBy, intervalOf, pValue, runsNeeded, spreadOf } from '../statistics/spread.ts';
-import { hasMoreFaults, isFlaky, separation } from './counted.ts';
-import type { Gap } from './estimates.ts';
+import { type Gap, hasMoreFaults, isFlaky, separation } from './estimates.ts';
 
 export type Answer = Difference['answer'];
 

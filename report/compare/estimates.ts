@@ -1,9 +1,10 @@
-/** Estimates the difference of a measured figure between two sets of runs, and its noise. */
+/** Estimates the difference of a measured figure between two sets of runs, and its noise. Compares counts: runs without figures, and missing connections and copies. */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Figure, figureOf, intervalAt, isCounted, valueAt } from '../figures/figures.ts';
 import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNoise } from '../statistics/spread.ts';
+import { mean } from '../statistics/statistics.ts';
 import { isNarrow } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
@@ -72,4 +73,60 @@ function runEstimate(runs: Result[], figure: Figure): Estimate | null {
   // Uses the wider side, because the interval of a non-negative cost is cut at zero.
   const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
+}
+
+/** A side of a comparison. */
+export interface Runs {
+  /** Number of runs with usable figures. */
+  usable: number;
+  /** Number of all runs. */
+  made: number;
+}
+
+/**
+ * Compares the shares of usable runs. A side is worse if its share is at most half of the other's. Fewer lost runs, or a single run, prove
+ * nothing, because a disturbed machine can also spoil a run.
+ * @returns the answer for `after` against `before`
+ */
+export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'no-difference' | 'inconclusive' {
+  const share = ({ usable, made }: Runs) => usable / made;
+  const apart = share(after) - share(before);
+  if (apart === 0) return 'no-difference';
+  const [worse, answer] = apart < 0 ? ([after, 'worse'] as const) : ([before, 'better'] as const);
+  return worse.made > 1 && Math.abs(apart) >= 1 / 2 ? answer : 'inconclusive';
+}
+
+/**
+ * Ratio of two counts that chance exceeds in 2.5 % of cases on either side: the quantile of F with 2 and 2 degrees of freedom. Faults of
+ * one event occur together, so a count varies by as much as its size (exponential distribution) until repeats show less.
+ */
+const RATIO_OF_SINGLE_RUNS = 39;
+
+/**
+ * Compares every run of one side with the allowance of the other: its highest count, plus the range of its runs, plus twice the square root
+ * of that count. Single runs show no range, so one must have 39 times as many faults. If no run of the other side has a fault, one fault in
+ * every run is sufficient.
+ * @returns whether `b` has more, or `a`; null if they are not different enough
+ */
+export function separation(a: number[], b: number[]): 'worse' | 'better' | null {
+  if (Math.min(...b) > allowance(a, b)) return 'worse';
+  return Math.min(...a) > allowance(b, a) ? 'better' : null;
+}
+
+function allowance(faults: number[], others: number[]): number {
+  const most = Math.max(...faults);
+  if (faults.length + others.length === 2) return RATIO_OF_SINGLE_RUNS * most;
+  // Assumes that a single run varies like the runs of the other side.
+  const varying = faults.length === 1 && most > 0 ? others : faults;
+  return most + (Math.max(...varying) - Math.min(...varying)) + 2 * Math.sqrt(most);
+}
+
+/** Returns whether `b` has more faults on average than `a`. */
+export function hasMoreFaults(a: number[], b: number[]): boolean {
+  return mean(b) > mean(a);
+}
+
+/** Returns whether only some of the runs have faults, so the next run can go either way. */
+export function isFlaky(faults: number[]): boolean {
+  return faults.some((count) => count > 0) && faults.includes(0);
 }

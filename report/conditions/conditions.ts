@@ -4,7 +4,7 @@ import type { Condition } from '../../protocol/documents/search-schema.ts';
 import { ANY, matches, PLACES } from '../../protocol/result/figure-paths.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { figureOfPath, valueAt } from '../figures/figures.ts';
-import { whyNotQuoted } from '../figures/quoted.ts';
+import { whyNotQuoted } from '../figures/measured-figures.ts';
 import { withUnit } from '../model/amount.ts';
 import { type Percentile, VALUES_NEEDED } from '../model/names.ts';
 import { counted, decimals, integer, percentOf } from '../text/format.ts';

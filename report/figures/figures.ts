@@ -6,12 +6,12 @@ import {
   type Figure as DeclaredFigure,
   figureAt,
 } from '../../protocol/result/figure-paths.ts';
+import type { Invalidated } from '../../protocol/result/findings.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
 import { total } from '../text/format.ts';
 import { disturbanceOf } from './contention.ts';
-import { invalidatedBy } from './invalidated.ts';
 
 export interface Described {
   /** Key in the result document, with dots. */
@@ -148,4 +148,19 @@ export function accuracyOf(figure: Described, value: number): number {
 export function titleOf({ title, quantity }: Described): string {
   const { unit } = quantityOf(quantity);
   return unit === '' ? title : `${title}, ${unit}`;
+}
+
+/** Returns the codes of the invalidating findings, by answer of the run. */
+function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<Invalidated, string[]> {
+  const found = new Map<Invalidated, string[]>();
+  for (const { code, invalidates } of findings) {
+    for (const answer of invalidates) found.set(answer, [...(found.get(answer) ?? []), code]);
+  }
+  return found;
+}
+
+/** Returns the codes of the run's findings that invalidate the figure at this path. */
+export function invalidatedBy(result: Pick<Result, 'findings'>, path: string): string[] {
+  const invalidated = invalidatedAnswers(result);
+  return [...new Set((figureAt(path)?.figure.answers ?? []).flatMap((answer) => invalidated.get(answer) ?? []))];
 }

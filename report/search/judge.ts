@@ -7,7 +7,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { leadingFindings } from '../answer/answer.ts';
 import { isMissed } from '../answer/outcome.ts';
 import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
-import { invalidatedBy } from '../figures/invalidated.ts';
+import { invalidatedBy } from '../figures/figures.ts';
 import { sharesMachine } from '../figures/places.ts';
 
 export interface Judgement {

@@ -15,8 +15,7 @@ import type { AnyNamespace, AnySocket } from '../any-server.ts';
 import type { OwnFigures } from '../control/own-figures.ts';
 import { binaryPayload, EXPECTED_PAYLOADS, echoOf, payload, roomOf } from './contract-payload.ts';
 import type { Departures } from './departures.ts';
-import type { MeasuredRooms } from './measured-rooms.ts';
-import { countMembers, localMembers } from './room-members.ts';
+import { countMembers, localMembers, type MeasuredRooms } from './measured-rooms.ts';
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 

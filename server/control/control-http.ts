@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { Guard } from '../guard.ts';
-import { bearerOf } from './token.ts';
+import { bearerOf } from '../unauthenticated.ts';
 
 const LOOPBACK_ADDRESS = /^(::ffff:)?127\.|^::1$/;
 const TEXT = { 'content-type': 'text/plain' };

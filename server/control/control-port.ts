@@ -26,11 +26,11 @@ import {
 } from '../../protocol/wire/events.ts';
 import { openHttp } from '../http-listener.ts';
 import { boundPackets, MAX_ARGUMENTS } from '../packet-bounds.ts';
+import { bearerOf, tokenCheck } from '../unauthenticated.ts';
 import { type ControlRequests, serveControl } from './control.ts';
 import { serveHttp } from './control-http.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
 import type { OwnFigures } from './own-figures.ts';
-import { bearerOf, tokenCheck } from './token.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 

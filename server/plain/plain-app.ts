@@ -10,10 +10,9 @@ import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { within } from '../../protocol/base/within.ts';
 import type { ServerConfig } from '../config.ts';
 import { openControlPort } from '../control/control-port.ts';
-import { nodeFlags } from '../control/describe-server.ts';
 import { ownFigures } from '../control/own-figures.ts';
-import { bundled, bundledWs } from '../control/versions.ts';
-import { listen } from '../listen.ts';
+import { bundled, bundledWs, nodeFlags } from '../control/versions.ts';
+import { listen } from '../http-listener.ts';
 import { tuningOptions } from '../tunings.ts';
 import { PlainContract } from './plain-contract.ts';
 

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { bundledWs } from '../control/versions.ts';
-import { listen } from '../listen.ts';
+import { listen } from '../http-listener.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach, AttachedServer } from './attach.ts';
 import { attachToUws } from './uwebsockets.ts';

@@ -1,7 +1,6 @@
 import { Accounts } from '../../plugin/fleet/accounts.ts';
-import type { ClientOptions } from '../../plugin/fleet/client/client.ts';
-import type { RepeatedMessage } from '../../plugin/fleet/client/repeated-message.ts';
-import { FleetError } from '../../plugin/fleet/fleet-error.ts';
+import type { ClientOptions, RepeatedMessage } from '../../plugin/fleet/client/client.ts';
+import { FleetError } from '../../plugin/fleet/client/failure.ts';
 import type { ListenMode, OpenOptions } from '../../plugin/fleet/fleet-messages.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { EventListener, FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';

@@ -7,7 +7,7 @@ import { costAmount } from '../../../report/answer/cost.ts';
 import { broadcastTimes } from '../../../report/charts/latency-chart.ts';
 import { memoryByConnections } from '../../../report/charts/memory-chart.ts';
 import { cpuOverTime } from '../../../report/charts/over-time-chart.ts';
-import { whyNotQuoted } from '../../../report/figures/quoted.ts';
+import { whyNotQuoted } from '../../../report/figures/measured-figures.ts';
 import { cellText } from '../../../report/model/amount.ts';
 import { figure } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';

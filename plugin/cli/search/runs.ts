@@ -22,9 +22,8 @@ import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { MadeRun, Next, Series } from '../../series/series.ts';
 import { badOption, parseOptions } from '../command.ts';
-import { merged } from '../overrides.ts';
 import { parseConditions } from '../parse-conditions.ts';
-import { readScenario, scenarioHash, settingsOf } from '../scenario-argument.ts';
+import { merged, readScenario, scenarioHash, settingsOf } from '../scenario-argument.ts';
 import { scaleOf } from './scale.ts';
 
 const number = (schema: z.ZodNumber) => z.coerce.number('expected a number').pipe(schema);

@@ -7,7 +7,7 @@ import { sum } from '../../../report/statistics/statistics.ts';
 import { arrivalsOf, exactRamp, type Phase } from '../../script/load/phases.ts';
 import { PLUGIN } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { merged } from '../overrides.ts';
+import { merged } from '../scenario-argument.ts';
 
 interface Scale {
   /** The scenario's own level. */

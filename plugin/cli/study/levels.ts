@@ -10,7 +10,7 @@ import { environmentSchema as stackSchema } from '../../../server/stack/server-n
 import { optionsSchema as engineSchema } from '../../script/options/engine-options.ts';
 import { environmentSchema, optionsSchema } from '../../script/options/plugin-options.ts';
 import { ENGINE, PLUGIN } from '../../script/script.ts';
-import { merged, nested } from '../overrides.ts';
+import { merged, nested } from '../scenario-argument.ts';
 
 /** Settings that the study itself sets. */
 const TAKEN = ['CAPACITY_RESULTS', 'results'];

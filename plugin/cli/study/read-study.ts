@@ -8,8 +8,7 @@ import { levelsSchema, type Plan, planSchema, type Study } from '../../../protoc
 import { combinationsOf } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import { type StudySeries, studySeries } from '../../series/study-series.ts';
-import { isObject } from '../overrides.ts';
-import { parseYaml, scenarioHash } from '../scenario-argument.ts';
+import { isObject, parseYaml, scenarioHash } from '../scenario-argument.ts';
 import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
 
 export interface Asked {

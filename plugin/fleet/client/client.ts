@@ -7,7 +7,6 @@ import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.t
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
 import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
 import type { Failure } from './failure.ts';
-import type { RepeatedMessage } from './repeated-message.ts';
 import type { SeenEvent } from './seen-events.ts';
 
 export interface ClientOptions extends ConnectionOptions {
@@ -180,3 +179,20 @@ export class Traffic {
     if (this.counter !== undefined) this.counter.count(event.name);
   }
 }
+
+/** A message that all connections send repeatedly, on one schedule. */
+export interface RepeatedMessage {
+  namespace: string;
+  event: string;
+  args: unknown[];
+  periodUs: number;
+  /** How many of it are sent back to back each time. */
+  count: number;
+  acknowledge: boolean;
+}
+
+/**
+ * Acknowledgement ids from here on are of messages that connections send again and again. All have as many digits, so that one
+ * can be written over another in the bytes of a packet; neither the engine's ids nor those of joins get this high.
+ */
+export const FIRST_REPEATED_ACK_ID = 1e13;

@@ -110,3 +110,20 @@ export function tooLargeText(maxBytes: number, bytes = 0): string {
     ? `the server sent a message of ${size} bytes; the limit of the clients, \`maxPayload\`, is ${limit}`
     : `the server sent a message larger than the limit of the clients, \`maxPayload\`: ${limit} bytes`;
 }
+
+/** Why a connection's request failed. */
+export class FleetError extends Error {
+  readonly code: FailureCode;
+  /** Payload of a CONNECT_ERROR. */
+  readonly data: unknown;
+  /** See `Failure`. */
+  readonly after: Failure['after'];
+
+  constructor(code: FailureCode, message: string, data?: unknown, after?: Failure['after']) {
+    super(message);
+    this.name = 'FleetError';
+    this.code = code;
+    this.data = data;
+    this.after = after;
+  }
+}

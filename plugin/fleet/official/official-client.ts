@@ -15,13 +15,13 @@ import {
   type Heartbeat,
   NO_SESSIONS,
   type RecoverableSession,
+  type RepeatedMessage,
   Traffic,
   type TransportState,
 } from '../client/client.ts';
 import { type EventPlan, reportCopy } from '../client/counted-event.ts';
 import { type Failure, NO_UPGRADE, networkFailure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
 import { requireShallow } from '../client/parser.ts';
-import type { RepeatedMessage } from '../client/repeated-message.ts';
 import { SeenEvents } from '../client/seen-events.ts';
 import { ANY } from '../fleet-messages.ts';
 import {

@@ -1,16 +1,17 @@
+/** Folders and files of a run. */
+import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { attempt } from '../../../protocol/base/attempt.ts';
+import { makeFolder } from '../../../protocol/base/make-folder.ts';
+import { unwritable } from '../../../protocol/base/unwritable.ts';
+import type { CapacityError } from '../../../protocol/codes/errors.ts';
+
+export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
+
 /**
  * Writes the files of a run. As a run writes in callbacks and timers, where an error would be uncaught, nothing here throws. The
  * first failure is reported once to the owner of the run, which ends it.
  */
-import { appendFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { unwritable } from '../../../protocol/base/unwritable.ts';
-import type { CapacityError } from '../../../protocol/codes/errors.ts';
-import { replace } from './replace.ts';
-
-export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
-
 export class RunFiles {
   readonly directory: string;
   onFailed: (error: CapacityError) => void = () => {};
@@ -58,5 +59,34 @@ export class RunFiles {
       }
       return false;
     }
+  }
+}
+
+/** Creates a new folder: `name`, or `name-2`, `name-3`, … if that exists. @returns its path */
+export function newFolder(parent: string, name: string): string {
+  makeFolder(parent);
+  for (let count = 1; ; count++) {
+    const path = join(parent, count === 1 ? name : `${name}-${count}`);
+    try {
+      mkdirSync(path);
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}
+
+/**
+ * Replaces a file atomically: readers see the old file or the new one, even if this process is killed.
+ * @param create creates the new file at a temporary path, which is removed if it fails
+ */
+export function replace(path: string, create: (temporary: string) => void): void {
+  const temporary = `${path}.${process.pid}`;
+  try {
+    create(temporary);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
   }
 }

@@ -6,9 +6,7 @@ import { formatProblems, problemsOf } from '../../../protocol/base/problems.ts';
 import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
-import { newFolder } from './new-folder.ts';
-import { replace } from './replace.ts';
-import { OTHER_RESULTS, RunFiles } from './run-files.ts';
+import { newFolder, OTHER_RESULTS, RunFiles, replace } from './run-files.ts';
 
 /** Free space to require: the files of a run with 32,000 connections take 2 MB. */
 const ROOM_BYTES = 4 * 2 ** 20;

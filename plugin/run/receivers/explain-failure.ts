@@ -6,8 +6,7 @@ import { withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts'
 import { allSecretsIn } from '../../../protocol/base/secrets/masked-values.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Transport } from '../../../protocol/wire/connection.ts';
-import { NO_UPGRADE } from '../../fleet/client/failure.ts';
-import type { FleetError } from '../../fleet/fleet-error.ts';
+import { type FleetError, NO_UPGRADE } from '../../fleet/client/failure.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { httpFix, NOT_SOCKETIO } from './http-refusals.ts';
 import { requestHandshake } from './request-handshake.ts';

@@ -1,8 +1,7 @@
 /** A fleet connection of one of the run's own clients. It records failures, rooms and why each namespace closed. */
 import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
-import type { ClientState } from '../../fleet/client/client.ts';
-import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
-import type { FleetError } from '../../fleet/fleet-error.ts';
+import type { ClientState, RepeatedMessage } from '../../fleet/client/client.ts';
+import type { FleetError } from '../../fleet/client/failure.ts';
 import { ANY, type End, type ListenMode, type OpenOptions } from '../../fleet/fleet-messages.ts';
 import type {
   EventListener,

@@ -7,8 +7,6 @@ import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts
 
 export type { RedisTraffic } from './redis-node.ts';
 
-export type RedisReading = NonNullable<Awaited<ReturnType<RedisReader['read']>>>;
-
 export class RedisReader {
   /** Number of failed readings after the first answer, without refused ones. */
   failures = 0;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RepeatedMessage } from '../../fleet/client/repeated-message.ts';
+import type { RepeatedMessage } from '../../fleet/client/client.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { emitSchema } from './emit.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'socket.io';
 import { PacketType } from 'socket.io-parser';
-import { FIRST_REPEATED_ACK_ID } from '../../../plugin/fleet/client/repeated-message.ts';
+import { FIRST_REPEATED_ACK_ID } from '../../../plugin/fleet/client/client.ts';
 import { wasLate } from '../run.ts';
 import { CONNECTIONS, type Member } from './member.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
-import type { FleetError } from '../../../plugin/fleet/fleet-error.ts';
+import type { FleetError } from '../../../plugin/fleet/client/failure.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { startDropping } from '../../helpers/dropping-server.ts';
 import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';

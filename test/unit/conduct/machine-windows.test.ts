@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MachineWindows } from '../../../plugin/conduct/hosts/host.ts';
-import { generatorHosts } from '../../../plugin/result/assemble-generators.ts';
+import { generatorHosts } from '../../../plugin/result/assemble-machine.ts';
 import { thisMachine } from '../../../protocol/base/machine/this-host.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';

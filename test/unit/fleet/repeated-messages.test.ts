@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import type { Client } from '../../../plugin/fleet/client/client.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/client/repeated-message.ts';
+import { type Client, FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../plugin/fleet/client/client.ts';
 import type { Connection } from '../../../plugin/fleet/process/connections/connection.ts';
 import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeated-messages.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';

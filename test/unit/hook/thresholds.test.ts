@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { disableThresholds } from '../../../plugin/hook/artillery-hooks.ts';
-import { thresholdsOf } from '../../../plugin/result/evaluated-thresholds.ts';
+import { thresholdsOf } from '../../../plugin/result/artillery-metrics.ts';
 
 const ARTILLERY = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 const ENSURE = join(ARTILLERY, 'dist/builtin-packages/artillery-plugin-ensure/dist/index.js');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { hasLiveTerminal } from '../../../plugin/conduct/terminal.ts';
-import { liveFacts } from '../../../plugin/live/live-facts.ts';
+import { liveFacts } from '../../../plugin/live/live-figures.ts';
 import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
 import type { Conductor } from '../../../plugin/run/conductor.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';

@@ -5,8 +5,8 @@ import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { costText } from '../../../report/answer/cost.ts';
 import { knownAt } from '../../../report/figures/figures.ts';
+import { whyNotQuoted } from '../../../report/figures/measured-figures.ts';
 import { perConnectionOf } from '../../../report/figures/per-connection.ts';
-import { whyNotQuoted } from '../../../report/figures/quoted.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
 

@@ -6,7 +6,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { compare, type RunSet } from '../../../report/compare/compare.ts';
 import { endOf } from '../../../report/compare/decision.ts';
 import { headlineOf } from '../../../report/compare/text.ts';
-import { invalidatedBy } from '../../../report/figures/invalidated.ts';
+import { invalidatedBy } from '../../../report/figures/figures.ts';
 import { finding, withFindings } from '../../helpers/findings.ts';
 import { figure, run, setOf } from '../../helpers/run-sets.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { generatorFigures } from '../../../plugin/result/assemble-generators.ts';
+import { generatorFigures } from '../../../plugin/result/assemble-machine.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
 import { mark, Windows, windowSince } from '../../../plugin/run/windows/cpu-window.ts';

@@ -3,8 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { serveHttp } from '../../../server/control/control-http.ts';
-import { tokenCheck } from '../../../server/control/token.ts';
 import { Guard } from '../../../server/guard.ts';
+import { tokenCheck } from '../../../server/unauthenticated.ts';
 
 const TOKEN = 'token-of-the-tests';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nodeFlags } from '../../../server/control/describe-server.ts';
+import { nodeFlags } from '../../../server/control/versions.ts';
 import { describeTunings, entries, type TuningName, type Tunings, tuningsInForce } from '../../../server/tunings.ts';
 import type { WebSocketsName } from '../../../server/websockets/index.ts';
 

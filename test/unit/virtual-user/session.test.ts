@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { FleetError } from '../../../plugin/fleet/fleet-error.ts';
+import { FleetError } from '../../../plugin/fleet/client/failure.ts';
 import { loadHttpEngine } from '../../../plugin/virtual-user/artillery-types.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { column, columns } from '../../helpers/columns.ts';

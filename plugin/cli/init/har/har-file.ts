@@ -15,7 +15,6 @@ const MILLISECONDS_FROM = 1e11;
 
 export type Pair = z.output<typeof pairSchema>;
 export type HarEntry = z.output<typeof entrySchema>;
-export type Frame = z.output<typeof frameSchema>;
 
 /** Parses a list, without its malformed items. */
 const listOf = <S extends z.ZodType>(item: S, max: number) =>

@@ -3,7 +3,7 @@
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { leastKnownWorker } from '../../../result/assemble-clocks.ts';
+import { leastKnownWorker } from '../../../result/delivery/assemble-latency.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
 /** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */

@@ -1,5 +1,5 @@
 /** A message that many connections send repeatedly: encoded once, after which only its acknowledgement id is replaced. */
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/client.ts';
 import { encodeMessages } from '../engine-io/engine-io-handshake.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { type PacketCodec, PacketType } from './codec.ts';

@@ -8,11 +8,12 @@ import {
   type Client,
   type ClientOptions,
   type ClientSink,
+  FIRST_REPEATED_ACK_ID,
   NO_SESSIONS,
   type RecoverableSession,
+  type RepeatedMessage,
 } from '../../client/client.ts';
 import type { EventPlan } from '../../client/counted-event.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
 import type { SeenEvents } from '../../client/seen-events.ts';
 import { EngineIoConnection } from '../engine-io/engine-io.ts';
 import { decodeText } from '../engine-io/engine-io-handshake.ts';

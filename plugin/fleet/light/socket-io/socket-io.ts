@@ -1,10 +1,9 @@
 /** The top layer of a light connection: Socket.IO 5 over Engine.IO, with namespaces, events and acknowledgements. */
 
-import type { ConnectTimings } from '../../client/client.ts';
+import type { ConnectTimings, RepeatedMessage } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
 import type { Failure } from '../../client/failure.ts';
 import { nestsDeeper } from '../../client/parser.ts';
-import type { RepeatedMessage } from '../../client/repeated-message.ts';
 import type { Attempt } from '../connect-attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { socketIo2Error, socketIoError } from '../protocol-error.ts';

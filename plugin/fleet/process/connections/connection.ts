@@ -14,11 +14,11 @@ import {
   type ClientState,
   type ConnectTimings,
   type Copy,
+  FIRST_REPEATED_ACK_ID,
   NO_SESSIONS,
   type TransportState,
 } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
-import { FIRST_REPEATED_ACK_ID } from '../../client/repeated-message.ts';
 import type { ConnectionCommand, EmitCommand } from '../../fleet-messages.ts';
 import type { Member } from '../acknowledgements.ts';
 import { endOf } from '../counts/end-counts.ts';

@@ -6,7 +6,7 @@ import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/repeated-message.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/client.ts';
 import { SendWheel } from './send-wheel.ts';
 import { AckOrder, MessageWindow, type Sender, type SendingConnection } from './sender.ts';
 

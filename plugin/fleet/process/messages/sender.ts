@@ -1,8 +1,7 @@
 /** Repeated messages of a connection, with the unacknowledged ones. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
-import type { Client } from '../../client/client.ts';
-import type { RepeatedMessage } from '../../client/repeated-message.ts';
+import type { Client, RepeatedMessage } from '../../client/client.ts';
 import type { Turn } from './send-wheel.ts';
 
 /** The part of a connection that sending needs. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../../plugin/fleet/client/repeated-message.ts';
+import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../../../plugin/fleet/client/client.ts';
 import { encodeMessages } from '../../../../plugin/fleet/light/engine-io/engine-io-handshake.ts';
 import { officialCodec, PacketType } from '../../../../plugin/fleet/light/socket-io/codec.ts';
 import { PreparedMessage } from '../../../../plugin/fleet/light/socket-io/prepared-message.ts';
