@@ -14,7 +14,7 @@ const RULES = {
     /(?<!`)\b(whoever|nobody|somebody|of which|of whom|those (that|who)|(is|are|was) told(?! apart)|in vain|of (ours|theirs)|c[oa]mes? back)\b/i,
 };
 /** Places that still break a rule, by top folder. A number only falls: lower it after a rewrite, and never raise it. */
-const ALLOWED: Record<string, number> = { plugin: 120, protocol: 5, report: 2, server: 6 };
+const ALLOWED: Record<string, number> = { plugin: 119, protocol: 3, report: 2, server: 6 };
 
 /** @returns the broken rules of comments, and of the titles of tests and of their tables */
 function brokenIn(path: string, text: string): string[] {

@@ -20,7 +20,7 @@ const MAX_ROUNDS = 200;
 const CONNECTING = ['name', 'engine', 'weight', 'socketio'];
 const MAX_SHOWN_LENGTH = 80;
 
-/** What functions of other engines use. */
+/** Patterns of names that only functions of other engines use. */
 const IN_PROCESSORS: [RegExp, string][] = [
   [
     /\bcontext\.sockets\b/,
@@ -34,7 +34,7 @@ const IN_PROCESSORS: [RegExp, string][] = [
 
 export interface Adopted extends Pick<Draft, 'changes' | 'undecided' | 'variables'> {
   text: string;
-  /** What a run still refuses. */
+  /** Problems for which a run refuses the scenario. */
   problems: Problem[];
   holds: boolean;
 }
