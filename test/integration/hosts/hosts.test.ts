@@ -4,7 +4,8 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { openListener } from '../../../plugin/conduct/hosts/listener.ts';
-import { newAgent, secret, startHub, twoHosts } from '../../helpers/hosts.ts';
+import { fetchOrder, orders } from '../../../plugin/conduct/hosts/order.ts';
+import { joinOf, newAgent, secret, startHub, twoHosts } from '../../helpers/hosts.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const NEVER = new AbortController().signal;
@@ -49,6 +50,22 @@ describe('admitted hosts', () => {
     await eventually('the refusal', () => refusals.length > 0);
     assert.deepEqual([refusals[0]?.code, /^host a is lost/.test(refusals[0]?.message ?? '')], ['HOSTS_MISSING', true]);
   });
+});
+
+it('a conductor numbers the hosts that ask for orders, tells them its variables, and needs the token', async (t) => {
+  const listener = await openListener('127.0.0.1', 0, secret);
+  t.after(() => listener.close());
+  const inputs = { path: 'a.yml', environment: 'staging', overrides: '{}', variables: ['TARGET', 'UNSET'], hosts: 2 };
+  listener.giveOrders(orders(inputs, { TARGET: 'http://t', OTHER: '1' }));
+  const join = joinOf(listener);
+  const first = await fetchOrder(join, 'a', NEVER);
+  const numbered = (index: string) => ({ TARGET: 'http://t', CAPACITY_HOSTS: '2', CAPACITY_HOST: index });
+  const args = ['--quiet', '--environment', 'staging', '--overrides', '{}', 'a.yml'];
+  assert.deepEqual(first, { args, env: numbered('0') });
+  assert.deepEqual((await fetchOrder(join, 'b', NEVER)).env, numbered('1'));
+  assert.deepEqual(await fetchOrder(join, 'a', NEVER), first);
+  await assert.rejects(fetchOrder(join, 'c', AbortSignal.timeout(100)), { name: 'AbortError' });
+  await assert.rejects(fetchOrder({ ...join, token: 'another-token-here' }, 'a', NEVER), { code: 'BAD_TOKEN' });
 });
 
 it('a conductor ends even if an idle client is connected', async () => {
