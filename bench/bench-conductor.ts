@@ -1,0 +1,118 @@
+/**
+ * Measures what a conductor costs with 10, 100 and 1,000 simulated hosts, which run in another process: `npm run bench:conductor`.
+ * Each host has one engine of 10,000 connections, reports as often as a real one, and answers for 20 broadcasts at once.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { openConductorLink } from '../plugin/conduct/hosts/conductor-link.ts';
+import { type HubMessage, hubMessageSchema } from '../plugin/conduct/hosts/host-messages.ts';
+import { Hub } from '../plugin/conduct/hosts/hub.ts';
+import { type Join, newSecret, parseJoinToken } from '../plugin/conduct/hosts/join-line.ts';
+import { openListener } from '../plugin/conduct/hosts/listener.ts';
+import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
+import { monotonicUs } from '../protocol/base/clock/clock.ts';
+import { decodeHistogram, mergeEncoded } from '../protocol/base/histogram.ts';
+import type { EngineReport } from '../protocol/link/link-messages.ts';
+import { decimals, integer } from '../report/text/format.ts';
+import { helloOf } from '../test/helpers/hosts.ts';
+import { frozenBroadcast } from '../test/helpers/measurements.ts';
+
+const HOSTS = (process.env.HOSTS ?? '10,100,1000').split(',').map(Number);
+const MEMBERS = 10_000;
+const BROADCASTS = 20;
+const WINDOW_MS = 10_000;
+/** As engines and agents report. */
+const STATUS_MS = 250;
+const ROW_MS = 1000;
+const NEVER = new AbortController().signal;
+
+/** Joins and answers as so many hosts, ten at a time. */
+async function simulateHosts(join: Join, hosts: number): Promise<void> {
+  const latenciesUs = Array.from({ length: MEMBERS }, (_, member) => 500 + member * 3);
+  const rows = Array.from({ length: BROADCASTS }, (_, index) => frozenBroadcast(index + 1, latenciesUs));
+  const status = { ...NO_STATUS, started: MEMBERS, connected: MEMBERS, joined: MEMBERS };
+  const addHost = async (index: number) => {
+    const report = (message: EngineReport) =>
+      link.send({ type: 'engine', message: { from: { host: 'kernel', engine: '1' }, ...message } });
+    const onMessage = (message: HubMessage) => {
+      if (message.type === 'end') return;
+      const { message: order } = message;
+      if (order.type === 'freeze') report({ type: 'frozen', requestId: order.requestId, rows });
+      if (order.type === 'close') report({ type: 'closed', requestId: order.requestId });
+    };
+    const link = await openConductorLink({
+      ...{ join, hello: helloOf({ host: `host-${index}`, hosts, index }), silentAfterMs: 30_000, signal: NEVER },
+      ...{ schema: hubMessageSchema, onMessage, onMalformed: () => {}, onLost: () => {} },
+    });
+    report({ type: 'ready', engines: 1 });
+    link.send({ type: 'ready' });
+    setInterval(() => report({ type: 'status', status }), STATUS_MS);
+    const clock = { offsetUs: 0, boundUs: 0 };
+    const row = () => ({ atUs: monotonicUs(), cpuIdlePercent: 50, clock, skippedUsers: 0 });
+    setInterval(() => link.send({ type: 'machine', row: row() }), ROW_MS);
+  };
+  for (let index = 0; index < hosts; index += 10)
+    await Promise.all(Array.from({ length: Math.min(10, hosts - index) }, (_, more) => addHost(index + more)));
+}
+
+async function measure(hosts: number): Promise<string[]> {
+  const listener = await openListener('127.0.0.1', 0, await newSecret());
+  const expected = { hosts, version: '1', inputs: { scenarios: 'same' }, arrivals: [10 * hosts, 0] };
+  let messages = 0;
+  const none = () => {};
+  const count = () => messages++;
+  const hub = new Hub(listener, expected, {
+    ...{ onNote: none, onRefused: (error) => Promise.reject(error), onPhase: none, onLost: none },
+    ...{ onMachine: count, onSkipped: none },
+  });
+  const link = new EngineLink(hub, { hosts });
+  const deliver = hub.onMessage;
+  hub.onMessage = (message) => {
+    count();
+    deliver(message);
+  };
+  const startedMs = performance.now();
+  const child = fork(import.meta.filename, [listener.joinToken('127.0.0.1'), String(hosts)]);
+  await hub.joined(600_000, NEVER);
+  await link.ready(NEVER);
+  const joinSeconds = (performance.now() - startedMs) / 1000;
+  link.start();
+  messages = 0;
+  const [cpu, beganMs] = [process.cpuUsage(), performance.now()];
+  await delay(WINDOW_MS);
+  const seconds = (performance.now() - beganMs) / 1000;
+  const { user, system } = process.cpuUsage(cpu);
+  const perSec = messages / seconds;
+  const askedMs = performance.now();
+  const orders = Array.from({ length: BROADCASTS }, (_, index) => ({
+    ...{ seq: index + 1, room: 'capacity', sentAtUs: 0, intendedAtUs: 0 },
+  }));
+  const rows = await link.freeze(orders);
+  const repliedMs = performance.now();
+  const merged = decodeHistogram(mergeEncoded(rows.map(({ latencyUs }) => latencyUs.local)));
+  const mergedMs = performance.now();
+  if (merged.totalCount !== hosts * MEMBERS * BROADCASTS) throw new Error('the merged histogram lacks receipts');
+  const rssMb = process.memoryUsage().rss / 1e6;
+  child.kill();
+  await once(child, 'exit');
+  hub.stop();
+  await listener.close();
+  const cells = [
+    joinSeconds,
+    (100 * (user + system)) / 1e6 / seconds,
+    rssMb,
+    repliedMs - askedMs,
+    mergedMs - repliedMs,
+  ];
+  return [integer(hosts), integer(perSec), ...cells.map((value) => decimals(value, 0))];
+}
+
+const [, , token, hosts] = process.argv;
+if (token !== undefined) await simulateHosts(parseJoinToken(token) as Join, Number(hosts));
+else {
+  const header = ['hosts', 'messages/s', 'join s', 'CPU % of a core', 'RSS MB', 'replies ms', 'merge ms'];
+  console.log(header.join(' | '));
+  for (const count of HOSTS) console.log((await measure(count)).join(' | '));
+  process.exit();
+}
