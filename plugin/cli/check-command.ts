@@ -78,6 +78,6 @@ export function outcomeBy(conditions: Condition[], result: Result): Outcome {
 /** Returns, for example, `latency.oneWayMs.p99 is 733.5, threshold <= 500`. */
 function textOf({ condition, value }: Checked, result: Result): string {
   const { key, comparison, value: limit } = condition;
-  const found = value === null ? `is not known (${whyUnknown(condition, result)})` : `is ${shortened(value, [limit])}`;
+  const found = value === null ? `is unknown (${whyUnknown(condition, result)})` : `is ${shortened(value, [limit])}`;
   return `${key} ${found}, threshold ${comparison} ${limit}`;
 }

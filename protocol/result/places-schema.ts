@@ -23,7 +23,7 @@ export const memoryPlacesSchema = object({
   leftBehind: z
     .literal(true)
     .optional()
-    .describe('in waves: it is what connections that came and went have left behind, after the first wave'),
+    .describe('in waves: memory that closed connections have left behind, after the first wave'),
   growthBytes: z
     .number()
     .describe('memory per connection that V8 counts, heap and external, less the baseline, or the first wave'),

@@ -48,7 +48,7 @@ function withoutGarbage(result: Measured): string {
 export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
   const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
-  if (bytes === null) return { ...amountOf(COST, null), why: `not known: ${doubtText}` };
+  if (bytes === null) return { ...amountOf(COST, null), why: `unknown: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // The missing part adds to the figure, so there is no upper end.
   if (isAtLeast) return { ...amountOf(COST, isConclusive(cost) ? bytes : low95), isAtLeast: true };
@@ -71,13 +71,13 @@ export function costNote(cost: PerConnection, collected: boolean): string {
   const known = isConclusive(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = [
-    ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
+    ...without.map(({ title, doubt }) => `${title} unknown: ${DOUBT_TEXTS[doubt]}`),
     ...unread.map((title) => `${title} could not be read`),
   ];
   return [
     bytes !== null && parts.length + missing.length > 1 && [...known, ...missing].join(', '),
     isConclusive(cost) && doubted.join(', '),
-    bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is not known',
+    bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is unknown',
     !collected && isConclusive(cost) && 'garbage included',
   ]
     .filter(Boolean)

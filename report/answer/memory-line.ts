@@ -34,7 +34,7 @@ const LEAST_UNATTRIBUTED = 0.05;
 
 /** Returns, for example, `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, others 3.2`. */
 export function memoryPlacesLine({ memory }: Pick<Result, 'memory'>): Line[] {
-  const by = memory.places?.leftBehind ? 'of each connection that came and went' : 'per connection';
+  const by = memory.places?.leftBehind ? 'of each closed connection' : 'per connection';
   return placesOf({ memory }).map((places) => ({
     text: `of the ${withUnit(places.quantity, places.together)} that V8 counts ${by}: ${parts(places)}`,
   }));

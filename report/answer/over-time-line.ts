@@ -15,11 +15,11 @@ import { decimals, integer } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
 import { memoryPlacesLine } from './memory-line.ts';
 
-export const UNKNOWN = 'not known: that takes three readings';
+export const UNKNOWN = 'unknown: it takes three readings';
 const NAME = 'What connections leave behind';
 const OF_WORKERS = `${NAME} in the workers`;
 const TOO_SHORT =
-  'what connections leave behind is not known: that takes three readings after as many have left as were open at once, so a longer load';
+  'what connections leave behind is unknown: it takes three readings after as many connections have closed as were open at once, so a longer load';
 
 export function overTimeLines(result: Result): Line[] {
   const { overTime: found } = result.memory;
@@ -33,7 +33,7 @@ export function overTimeLines(result: Result): Line[] {
   }
   const { layer, drift } = workers;
   const garbage = found.collected ? '' : ', garbage included';
-  const answer = driftText(result, layer, 'per connection that came and went');
+  const answer = driftText(result, layer, 'per closed connection');
   const widerFigure = drift.leaks === false ? widerFigureText(result, found, layer) : '';
   const text = `${answer} (${layerTitle(result, layer)}${garbage})${widerFigure}`;
   const { perConnection, inTime } = confirmedCauses(layer, found);
@@ -71,7 +71,7 @@ function countLines({ memory, workers }: Result): Line[] {
   const most = Math.max(0.01, ...less.map(({ high95 }) => high95));
   const titles = (of: typeof counts) => of.map(({ title }) => title).join(', ');
   const texts = [
-    left.length > 0 && `still there when all had left: ${left.join(', ')}`,
+    left.length > 0 && `still there after all connections closed: ${left.join(', ')}`,
     less.length > 0 && `at most ${decimals(most, 2)} left by each connection: ${titles(less)}`,
     unclear.length > 0 && `cannot tell below one for each connection: ${titles(unclear)}`,
     !areCounted && 'not counted: sockets, rooms and namespaces that the server keeps (that takes `instrument(io)`)',
@@ -97,7 +97,7 @@ function otherLines(result: Result): Line[] {
           keyOf(layer),
           drift.bytesPerConnection,
           text,
-          `${layerTitle(result, layer)} per connection that left`,
+          `${layerTitle(result, layer)} per closed connection`,
         ),
       };
     }),

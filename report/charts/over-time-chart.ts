@@ -166,7 +166,7 @@ export function connectionsBack({ fault }: Result): Chart | null {
       {
         unit: 'per second',
         curves: [
-          { name: 'Attempts to come back', color: COLORS.orange, points: over('attempts', 10) },
+          { name: 'Reconnect attempts', color: COLORS.orange, points: over('attempts', 10) },
           { name: 'Returns', color: COLORS.green, points: over('returns', 10) },
         ],
       },

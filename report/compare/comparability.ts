@@ -70,7 +70,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['deployment', 'scenario', run.scenario],
     ['deployment', 'target', run.target],
     ['deployment', 'profile', run.profile],
-    ['deployment', 'server', serverName(result) ?? 'not known'],
+    ['deployment', 'server', serverName(result) ?? 'unknown'],
     ...entriesOf('deployment', withServer ? Object.fromEntries(serverProperties(result)) : {}, "server's "),
     ['machine', 'cpu', cpu],
     ['machine', 'cores', cpuCount],

@@ -223,7 +223,7 @@ export function openTexts(open: OpenFigure[]): string[] {
       return `${title} (${Number.isFinite(most) ? `about ${most}` : 'over 1,000'})`;
     });
     const list = titles.join(', ');
-    if (reason === 'noise') return `inconclusive (runs of each side that would tell): ${list}`;
+    if (reason === 'noise') return `inconclusive (runs of each side needed): ${list}`;
     return `inconclusive in ${list}: ${MISSING[reason]}`;
   });
 }

@@ -35,7 +35,7 @@ function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']
 }
 
 /**
- * Returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 came and went,
+ * Returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 in all,
  * open for 6.0 s on average`; null for other runs.
  */
 export function turnoverText({ memory: { overTime }, connections }: Result): string | null {
@@ -47,5 +47,5 @@ export function turnoverText({ memory: { overTime }, connections }: Result): str
     return `${counted(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
   }
   const stay = meanStaySeconds === null ? '' : `, open for ${decimals(meanStaySeconds, 1)} s on average`;
-  return `${integer(peak)} connections at once, ${integer(opened)} came and went${stay}`;
+  return `${integer(peak)} connections at once, ${integer(opened)} in all${stay}`;
 }

@@ -51,7 +51,7 @@ export function whyNotQuoted(result: Result, path: string): string | undefined {
   const cost = result.memory.perConnection;
   const [, key] = HEADLINE.exec(path) ?? [];
   if (cost && key !== undefined) {
-    if (cost.isAtLeast) return 'a part of it is not known';
+    if (cost.isAtLeast) return 'a part of it is unknown';
     return key === 'bytes' && !isConclusive(cost) ? 'its 95 % interval is wide' : undefined;
   }
   const [, line, inService] = SLOPE.exec(path) ?? [];

@@ -45,7 +45,7 @@ export const TERMS = {
   Residual:
     'Memory when the last connection has ended and nothing more is freed, minus the baseline. A positive residual is not necessarily a leak.',
   'CPU cost':
-    'Seconds per 1,000 connects during the ramps, percent of a core while idle, and microseconds per delivered copy, excluding the idle share. A figure that is not larger than its noise is not known.',
+    'Seconds per 1,000 connects during the ramps, percent of a core while idle, and microseconds per delivered copy, excluding the idle share. A figure that is not larger than its noise is unknown.',
   Limits:
     'The numbers of connections at which memory in service fills the machine or container, the workers run out of open files, or the pings of idle connections take all cores. A memory budget is not a limit.',
   'Generator health':

@@ -134,7 +134,7 @@ export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, wa
     grid(
       'Limits of one machine',
       ['Limit of one machine', 'Connections', 'From'],
-      walls.map(({ name, max, assumption }) => [WALLS[name], max === null ? 'not known' : integer(max), assumption]),
+      walls.map(({ name, max, assumption }) => [WALLS[name], max === null ? 'unknown' : integer(max), assumption]),
     ),
   ];
 }

@@ -91,7 +91,7 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
   if (!sharesMachine(result)) {
-    return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is not known' };
+    return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is unknown' };
   }
   const cost = memory.perConnection;
   if (!cost || !isConclusive(cost) || cost.inService === null || cost.inService <= 0) {
@@ -108,10 +108,10 @@ function cpuOf(
   result: Result,
 ): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {
   if (!sharesMachine(result)) {
-    return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is not known' };
+    return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is unknown' };
   }
   const idle = idleCostOf(result);
-  if (!idle.known) return { known: false, why: `The CPU of idle connections is not known: ${idle.why}` };
+  if (!idle.known) return { known: false, why: `The CPU of idle connections is unknown: ${idle.why}` };
   const connects = deploymentCpu(result).flatMap((layer) => layer.rampSecondsPerThousandConnects ?? []);
   return {
     known: true,

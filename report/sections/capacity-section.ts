@@ -41,7 +41,7 @@ function limitRows(result: Result): [string, Cell, string][] {
     ...missing.map(({ name, why }): [string, Cell, string] => [
       capitalized(limitName(name)),
       amount('count', null),
-      `not known: ${why}`,
+      `unknown: ${why}`,
     ]),
   ];
 }
@@ -57,7 +57,7 @@ function budgetText(result: Result): string | null {
   const why = whyNoBudget(result);
   return why === undefined || !(budget > 0) || result.memory.overTime
     ? null
-    : `How many connections the workers would have room for in ${memory} is not known: ${why}.`;
+    : `How many connections the workers would have room for in ${memory} is unknown: ${why}.`;
 }
 
 /** Returns why the limit of pings is unknown; null if it is known, or if the run had no idle connections. */

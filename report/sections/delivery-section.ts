@@ -58,7 +58,7 @@ function counts(found: Delivery): (Fact | false)[] {
     count('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
     count('Copies expected', expected),
     count('Received', received, percentOf(received, expected)),
-    hasClosedReceivers(found) && ['With those that were gone', amount('share', found.coverageOfTarget)],
+    hasClosedReceivers(found) && ['Including closed connections', amount('share', found.coverageOfTarget)],
     count('Lost while connected', found.lostConnected),
     count('Lost while disconnected', found.lostDisconnected),
     count('Duplicates', found.duplicates, 'copies after a connection’s first'),

@@ -24,7 +24,7 @@ export function environment(result: Result): Section {
         ['Engine', run.engine],
         ['Started', run.startedAt],
         ['Ended', run.endedAt],
-        ['Git commit', gitCommit ?? 'not known'],
+        ['Git commit', gitCommit ?? 'unknown'],
         ['Settings, SHA-256', configHash],
       ]),
       facts('Limits and kernel settings', [
@@ -33,7 +33,7 @@ export function environment(result: Result): Section {
       ]),
       facts('Versions', Object.entries(versions)),
       facts('Server', [
-        ['Which', serverName(result) ?? 'not known: its workers do not describe it'],
+        ['Which', serverName(result) ?? 'unknown: its workers do not describe it'],
         ...serverProperties(result),
       ]),
       facts('Settings', settingLines(settings)),

@@ -103,7 +103,7 @@ function headlineTables(result: Result, cost: PerConnection) {
     needed(part.inService),
   ]);
   const unknown = [
-    ...without.map(({ title, doubt }) => `${title} not known: ${DOUBT_TEXTS[doubt]}`),
+    ...without.map(({ title, doubt }) => `${title} unknown: ${DOUBT_TEXTS[doubt]}`),
     ...unread.map((title) => `${title} could not be read`),
   ].map((text): Cell[] => [text, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];

@@ -18,7 +18,7 @@ export function overTime(result: Result, found: OverTimeResult): Section {
   return {
     id: 'memory',
     title: TITLE,
-    lead: `Memory was read ${found.kind === 'waves' ? 'when all of a wave had left' : 'while connections came and went'}, ${found.collected ? 'after a forced garbage collection' : 'without a forced garbage collection: what grows may be garbage'}.`,
+    lead: `Memory was read ${found.kind === 'waves' ? 'after all connections of a wave had closed' : 'while connections opened and closed'}, ${found.collected ? 'after a forced garbage collection' : 'without a forced garbage collection: what grows may be garbage'}.`,
     terms: ['What connections leave behind', 'Layers'],
     blocks: [
       drawing(readingsOverTime(result), NO_SAMPLES),
@@ -57,5 +57,5 @@ function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
 function note({ readings: read, warmUpReadings }: OverTimeResult): string {
   const left = warmUpReadings === 1 ? 'reading is' : `${integer(warmUpReadings)} readings are`;
   const first = warmUpReadings > 0 ? ` The first ${left} left out as warm-up.` : '';
-  return `Fitted to ${counted(read.length - warmUpReadings, 'reading')}, by connections that had left and by time; 95 % intervals.${first} A rise of less than 1 MB in all is no leak: readings of an idle server differ by as much.`;
+  return `Fitted to ${counted(read.length - warmUpReadings, 'reading')}, by closed connections and by time; 95 % intervals.${first} A rise of less than 1 MB in all is no leak: readings of an idle server differ by as much.`;
 }

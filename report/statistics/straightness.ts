@@ -16,7 +16,7 @@ export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], stri
   curved: 'not a straight line',
   grows: 'growth at an unchanged number of connections',
   freed: 'partly freed while it was measured',
-  kept: 'most of it was still there after all connections had left',
+  kept: 'most of it was still there after all connections had closed',
   reused: 'too few connections: they fitted into memory that the server already had',
   miscounted: 'unclear which connections it belongs to',
   noisy: 'lost in the noise of this machine',

@@ -64,7 +64,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     // A copy to a user that is leaving may not arrive, and is not expected to.
     assert.ok(delivery.frames <= counts.sent && delivery.frames > 0.9 * counts.sent, output);
     assert.equal(delivery.received + delivery.unexpected, delivery.frames, output);
-    assert.match(output, /60 came and went, open for \d\.\d s on average/);
+    assert.match(output, /60 in all, open for \d\.\d s on average/);
     assert.match(output, /all 60 broadcasts delivered/);
   });
 

@@ -55,7 +55,7 @@ describe('the cost of a connection', () => {
     result.memory.collected = true;
     assert.deepEqual(costOf(result).without, [{ title: 'native memory', doubt: 'uncounted' }]);
     assert.match(textOf(result), /^memory per connection: at least 27\.3 KB/);
-    assert.match(textOf(result), /native memory not known: RSS grew by more than V8 counts/);
+    assert.match(textOf(result), /native memory unknown: RSS grew by more than V8 counts/);
     Object.assign(result.memory.perConnectionBytes.workerRss ?? {}, { slope: 17.5 * 1024 });
     assert.deepEqual(costOf(result).without, [], 'pages that a process takes once');
   });
@@ -149,7 +149,7 @@ describe('the cost of a connection', () => {
     assert.ok((withKernelPart.high95 ?? 0) > 40_000 && withKernelPart.without.length === 0);
     const bound = own(24_000, 200);
     assert.deepEqual(bound.without, [{ title: 'kernel', doubt: 'noisy' }]);
-    assert.match(costText(bound, true), /: at least 15\.6 KB .*kernel not known/);
+    assert.match(costText(bound, true), /: at least 15\.6 KB .*kernel unknown/);
   });
 
   const forAll = (changes: Partial<Slope>) =>
@@ -165,10 +165,10 @@ describe('the cost of a connection', () => {
     ['garbage, which more connections would not narrow', garbage, /: garbage .* 12\.7 and 40\.0 KB (?!.*000)/],
     ['a doubtful part, with the reason', doubt('nginxPss', 'grows', 6000), /: 26\.4 KB ± 15 %.* proxy: growth/],
     ['a part that may be larger, as an interval', doubt('nginxPss', 'freed', 40_000), /freed .* 26\.\d and 63\.5 KB/],
-    ['an unknown part, as a bound', doubt('nginxPss', 'miscounted', 2000), /: at least 24\.4 KB .*proxy not/],
-    ['a noisy machine, as a bound', noisy('kernelSlab', 40_000), /: at least 17\.6 KB .*kernel not known: .*noise/],
+    ['an unknown part, as a bound', doubt('nginxPss', 'miscounted', 2000), /: at least 24\.4 KB .*proxy unknown/],
+    ['a noisy machine, as a bound', noisy('kernelSlab', 40_000), /: at least 17\.6 KB .*kernel unknown: .*noise/],
     ['two plateaus without an interval', forAll({ low95: null, high95: null }), /: 26\.4 KB \(workers .*margin/],
-    ['doubts about all parts, with the reason', forAll({ doubt: 'miscounted' }), /: not known: /],
+    ['doubts about all parts, with the reason', forAll({ doubt: 'miscounted' }), /: unknown: /],
   ];
   for (const [what, result, text] of cases) it(what, () => assert.match(textOf(result), text));
 

@@ -29,7 +29,7 @@ describe('the answer "no difference"', () => {
     assert.ok((wide?.high ?? 0) - (wide?.low ?? 0) > 1000);
     const { text, answer: whole } = headlineOf(compare(noisy), 1);
     assert.equal(whole, 'inconclusive');
-    assert.match(text, /^inconclusive \(runs of each side that would tell\): One way p99 \((about \d+|over 1,000)\)/);
+    assert.match(text, /^inconclusive \(runs of each side needed\): One way p99 \((about \d+|over 1,000)\)/);
     assert.equal(codeOf(compare(noisy)), 5);
   });
 

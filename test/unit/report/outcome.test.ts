@@ -166,7 +166,7 @@ describe('the outcome of conditions given after the run', () => {
   const CASES: [what: string, change: (result: Result) => unknown, key: string, most: number, ...says: RegExp[]][] = [
     ['shows a value that is near its limit', measured, P99, 500, / is 500\.0000001, threshold <= 500$/],
     ['rounds a value that differs from the limit', measured, P99, 501],
-    ['misses a bound of an unmeasured figure', unmeasured, P99, 500, /not known/],
+    ['misses a bound of an unmeasured figure', unmeasured, P99, 500, /unknown/],
     ['meets a bound of a slope', () => {}, `${SLOPE}.slope`, 1e6],
     ['misses a bound of a slope that may not be reported', doubted, `${SLOPE}.slope`, 1e6, /may not be quoted/],
     ['misses a bound of an interval that may not be reported', doubted, `${SLOPE}.high95`, 1e6, /may not be quoted/],

@@ -53,7 +53,7 @@ it('has no limits of an unseen machine, or of missing figures', () => {
   const blind = sized((result) => (result.absent = { memory: 'no control port', cpu: 'no control port' }));
   assert.deepEqual(column(blind?.walls.slice(1), 'assumption'), [
     'Memory was not measured: no control port',
-    'The CPU of idle connections is not known: CPU was not measured: no control port',
+    'The CPU of idle connections is unknown: CPU was not measured: no control port',
   ]);
   const unknown = { memoryBytes: null, idleCores: null, reconnectSeconds: null };
   assert.deepEqual(blind?.rows[0], { users: 10_000, machines: 3, ...unknown });

@@ -136,7 +136,7 @@ it('does not rule a leak out if Redis keeps memory', () => {
   assert.equal(names(QUIET)[0], 'What connections leave behind');
   assert.deepEqual(names(drift(2158, 200)).slice(0, 2), [
     'What connections leave behind in the workers',
-    'Redis used_memory per connection that left',
+    'Redis used_memory per closed connection',
   ]);
 });
 

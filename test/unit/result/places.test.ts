@@ -64,10 +64,7 @@ describe('places of allocation', () => {
     assert.equal(places?.growthBytes, 10.2 * KB);
     assert.equal(places?.functions[0]?.bytes, 8 * KB);
     const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });
-    assert.match(
-      line?.text ?? '',
-      /^of the 10\.2 KB that V8 counts of each connection that came and went: application/,
-    );
+    assert.match(line?.text ?? '', /^of the 10\.2 KB that V8 counts of each closed connection: application/);
   });
 
   it('are unknown without a profile, or without the memory that they must add up to', () => {
