@@ -6,7 +6,7 @@ export class Closers {
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError called for each closer that fails; the others still run */
+  /** @param onError called for each closer that fails; the remaining closers still run */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }

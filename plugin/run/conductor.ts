@@ -46,14 +46,13 @@ const COUNT_AGE_MS = 1000;
 
 export class Conductor {
   stage: Stage = 'warm-up';
-  /** Called at each change of `stage`. */
   onStage: () => void = () => {};
   /** Whether virtual users may disconnect: all measurements with them are done, or they disconnect by themselves. */
   released: boolean;
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
-  /** Undefined unless all users leave by themselves. */
+  /** The measurement of leaving users; undefined unless all leave by themselves. */
   readonly #leaving: LeavingUsers | undefined;
   #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
   /** Whether users arrived since the last wave was measured. */
@@ -158,7 +157,7 @@ export class Conductor {
       await endMessages(this.#context);
       if (!this.#leaving) await measureWithoutMessages(this.#context);
     }
-    // Not comparable if a fault replaced processes, or if the connections of waves have closed.
+    // Memory is not comparable if a fault replaced processes, or if the connections of waves have closed.
     if (!fault && !config.overTime) await measureStandstill(this.#context);
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
@@ -170,7 +169,7 @@ export class Conductor {
     this.#enter('done');
   }
 
-  /** Looks for what stopped an aborted run. */
+  /** Looks for the cause of an aborted run. */
   async stopped(): Promise<void> {
     await this.#checkpoints.stopped();
   }
@@ -200,7 +199,7 @@ export class Conductor {
     this.#ramp = undefined;
     if (!window) return;
     const ramp = await window.end();
-    // With `overTime.every`, the CPU time also includes collecting garbage.
+    // The CPU time with `overTime.every` includes garbage collections.
     const { overTime, usersLeave } = context.config;
     if (overTime?.every === undefined || usersLeave) measurements.cpu.ramps.push(ramp);
     await noteGenerator(context, 'ramp');
@@ -228,7 +227,7 @@ export class Conductor {
     const leaveMs = untilMs - performance.now();
     const overTime = this.#overTime();
     await measureWave(this.#context, this.#checkpoints, overTime, leaveMs, onGone);
-    // What the first wave leaves behind includes what only first connections allocate.
+    // Memory that the first wave leaves behind includes allocations that only first connections make.
     if (overTime.collected && overTime.readings.added > 0) await startHeapProfiles(this.#context);
   }
 

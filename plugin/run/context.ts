@@ -23,7 +23,7 @@ export interface RunContext {
   control: Omit<Control, 'close'>;
   /** Forces garbage collections by control ports or inspectors; without either, it does nothing. */
   collector: Collector;
-  /** Undefined unless the run takes profiles, by control ports or inspectors. */
+  /** Takes profiles by control ports or inspectors; undefined unless the run takes any. */
   profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
   /** `close` ends its time series. */
   sampler: Pick<Sampler, keyof Sampler>;
@@ -31,7 +31,7 @@ export interface RunContext {
   probe: Omit<Probe, 'close'>;
   /** The reference receiver; undefined if there are no receivers to compare with. */
   sentinel: (Pick<Sentinel, 'join' | 'connected'> & Partial<Pick<Sentinel, 'ending'>>) | undefined;
-  /** Undefined unless the run publishes the server's own event. */
+  /** Publishers of the server's own event; undefined unless the run publishes it. */
   publishers:
     | Pick<
         Publishers,

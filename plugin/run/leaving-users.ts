@@ -1,4 +1,4 @@
-/** A load whose virtual users all leave by themselves: what the run measures while they come and go. */
+/** Measures a load whose virtual users all leave by themselves, while they connect and disconnect. */
 import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
 import { ownEventBroadcasts } from './broadcasts/own-event.ts';
 import { measureDuringLoad } from './broadcasts/window.ts';
@@ -19,14 +19,14 @@ export class LeavingUsers {
     return this.#over.signal;
   }
 
-  /** To be called when users begin to arrive. */
+  /** Must be called when users begin to arrive. */
   begin(): void {
     this.#broadcasts ??= this.#countBroadcasts();
     // `untilGone` reports the error.
     this.#broadcasts.catch(() => {});
   }
 
-  /** Waits until the last user has left, however long it stays: Artillery ends the run if one never does. */
+  /** Waits until the last user has left, without a time limit. Artillery ends the run if a user never leaves. */
   async untilGone(): Promise<void> {
     const { population, signal } = this.#context;
     await population.gone(Number.POSITIVE_INFINITY, signal);

@@ -28,7 +28,7 @@ type Reply = Extract<EngineMessage, { requestId: number }>;
 
 /** An engine that does not reply for this long counts as dead: its worker thread may have crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
-/** Restarts with each engine that becomes ready: Artillery starts them one after the other, which takes a second or two each. */
+/** Time to wait for the next engine. Artillery starts engines one after the other, a second or two each. */
 const READY_TIMEOUT_MS = 60_000;
 /** Time for the start to reach all hosts, where Artillery starts a worker every 50 ms. */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
@@ -82,7 +82,7 @@ export class EngineLink {
     this.#replyTimeoutMs = replyTimeoutMs;
     this.#awayMs = awayMs;
     this.#hosts = hosts;
-    // Not awaited if the start fails earlier, so a rejection must not count as unhandled.
+    // This promise is not awaited if the start fails earlier, so a rejection must not count as unhandled.
     this.#ready.promise.catch(() => {});
     this.#carrier = carrier;
     carrier.onMessage = (message) => this.#receive(message);

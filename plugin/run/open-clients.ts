@@ -74,7 +74,7 @@ export function withoutClients(
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }
 
-/** @returns undefined if the reference receiver could not connect */
+/** Returns undefined if the reference receiver could not connect. */
 export async function openSentinel(clients: RunClients, options: Opening): Promise<Sentinel | undefined> {
   const { signal, measurements } = options;
   try {

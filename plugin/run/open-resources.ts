@@ -61,7 +61,7 @@ interface ResourceOptions {
 }
 
 /**
- * @returns the run's context, its target and workers; `closers` close everything
+ * Returns the run's context, its target and workers; `closers` close everything.
  * @throws CapacityError of the resource that cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions) {
@@ -181,7 +181,7 @@ export async function openResources(options: ResourceOptions) {
   return { context, target, workers };
 }
 
-/** Notes whether the server would compress for browsers. Not for polling clients or external engines. */
+/** Notes whether the server would compress for browsers. Skips polling clients and external engines. */
 async function offerCompression(client: RunClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(client, signal);
@@ -192,7 +192,10 @@ async function offerCompression(client: RunClient, { measurements, log, signal }
   );
 }
 
-/** Opens what inspects the workers from outside, in place of control ports. @throws CapacityError if a process cannot be inspected */
+/**
+ * Opens the inspectors of the workers, which take the place of control ports.
+ * @throws CapacityError if a process cannot be inspected
+ */
 async function openInspectors(
   { inspect }: Partial<WorkerSources> = {},
   target: Target,
@@ -225,7 +228,7 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
   return "the workers run on another machine, and the kernel of this one knows only the generator's end";
 }
 
-/** Reads what identifies each part of the deployment. Workers are identified by their own statistics. */
+/** Reads the identity of each part of the deployment. Workers are identified by their own statistics. */
 async function identify(
   target: Target,
   control: Control,
@@ -245,7 +248,7 @@ async function identify(
   };
 }
 
-/** @returns the part; empty if the pages do not answer, or report different processes in turn */
+/** Returns the part; empty if the pages do not answer, or report different processes in turn. */
 async function identityOf(layer: string, pages: PageTargets): Promise<Record<string, DeploymentPart>> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return {};

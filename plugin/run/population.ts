@@ -1,4 +1,4 @@
-/** Counts the load's connections, and tells whether all arrivals have connected or closed. */
+/** Counts the load's connections, and checks whether all arrivals have connected or closed. */
 
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 import type { ControlClients } from '../samplers/control/control-workers.ts';
@@ -6,7 +6,7 @@ import type { EngineLink } from './link.ts';
 import { until } from './wait.ts';
 
 const SERVER_POLL_MS = 500;
-/** Longer than the fleet's and the engine's status intervals together. */
+/** Time without a change that counts as quiet. Longer than the fleet's and the engine's status intervals together. */
 const QUIET_MS = 1000;
 
 export interface Arrivals {
@@ -37,7 +37,7 @@ export interface Population {
   close(): void;
 }
 
-/** Counts of the fleets. */
+/** Population as counted by the fleets. */
 export class FleetPopulation implements Population {
   readonly #link: Pick<EngineLink, 'status'>;
   readonly #awaitsJoins: boolean;
@@ -82,7 +82,7 @@ export class FleetPopulation implements Population {
   close(): void {} // the run closes the link
 }
 
-/** Counts of the server's workers, for engines that report none. */
+/** Population as counted by the server's workers, for engines that report no counts. */
 export class ServerPopulation implements Population {
   readonly #control: Pick<ControlClients, 'stats'>;
   #connections = 0;
@@ -126,7 +126,7 @@ export class ServerPopulation implements Population {
   async #poll(): Promise<void> {
     const stats = await this.#control.stats().catch(() => undefined);
     if (!stats) return;
-    const connections = Math.max(0, connectionsOf(stats) - 1); // the probe's
+    const connections = Math.max(0, connectionsOf(stats) - 1); // Subtracts the probe's connection.
     this.#opened += Math.max(0, connections - this.#connections);
     this.#connections = connections;
   }

@@ -18,10 +18,10 @@ const ROUND_SIZE = 50;
 const BROADCAST_INTERVAL_MS = 100;
 const LEAVE_TIMEOUT_MS = 10_000;
 
-/** Resolves when all have closed and their garbage is collected. Does nothing for `warmUp: 0`. */
+/** Warms up the workers. Resolves when all connections have closed and their garbage is collected. Does nothing for `warmUp: 0`. */
 export async function warmUp(context: RunContext): Promise<void> {
   const { config, control, collector, measurements, signal } = context;
-  // Without control ports, the number of workers is unknown, and the server is not to get more connections than the load has.
+  // The number of workers is unknown without control ports. The server must not get more connections than the load has.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;

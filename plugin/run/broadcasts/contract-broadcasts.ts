@@ -15,7 +15,7 @@ import { type Broadcasting, beginsPart } from './window.ts';
 
 /** How long an aborted run waits for confirmations. */
 const STOP_TIMEOUT_MS = 1000;
-/** Silent intervals to wait if copies are missing only of broadcasts that may not have been sent. */
+/** Silent intervals to wait when all missing copies belong to broadcasts that may not have been sent. */
 const UNCERTAIN_QUIETS = 5;
 
 export function contractBroadcasts(context: RunContext): Broadcasting {
@@ -67,7 +67,7 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
       return {
         received: ledger ? link.status.received : echoes,
         progress: `${reached} ${measurements.sent.length}`,
-        // A connection that is away may receive missed broadcasts when it reconnects.
+        // A disconnected client may receive missed broadcasts when it reconnects.
         isComplete: orders.open === 0 && missing(0) <= 0 && link.status.away === 0,
         // Unexpected copies, such as duplicates, can still arrive.
         quiets: missing(orders.unanswered) > 0 ? UNCERTAIN_QUIETS : 1,
@@ -79,7 +79,7 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
     async settle() {
       if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
       const unconfirmed = orders.close();
-      // After a fault, Redis's traffic includes that of reconnecting.
+      // After a fault, Redis's traffic includes the reconnects.
       if (redisBegin && !measurements.fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
       await settleClocks(context);
       checkSentinel(context);
@@ -93,9 +93,9 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
 }
 
 /**
- * Sums the members of all broadcasts. A broadcast without a count has as many as the one before. Once a host is gone, its copies
- * count as lost, so no broadcast has more than the members on the remaining hosts.
- * @param unconfirmed number of further broadcasts, which count like the last one
+ * Sums the members of all broadcasts. A broadcast without a count takes the count of the previous broadcast. Copies of a lost host count as
+ * lost: no broadcast expects more copies than the remaining hosts have members.
+ * @param unconfirmed number of further broadcasts, which take the last count
  */
 function expectedCopies({ measurements, link }: RunContext, unconfirmed: number): number {
   const maxMembers = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
@@ -177,7 +177,7 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
   measurements.probeReceivedAtUs = probe.receivedAtUs;
-  // 0: there is no probe, which the run has reported.
+  // `leftAtUs` is 0 without a probe, which the run has already reported.
   if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);

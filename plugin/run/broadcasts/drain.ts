@@ -1,5 +1,5 @@
 /**
- * Waits for the last confirmations and copies. It ends early only when nothing is outstanding: a slow copy is late, not lost. A
+ * Waits for the last confirmations and copies. The wait ends early only when nothing is outstanding: a slow copy is late, not lost. A
  * server's backlog may take longer than the broadcasts did.
  */
 import type { RunContext } from '../context.ts';
@@ -7,9 +7,9 @@ import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
 
 /** Progress of the published broadcasts. */
 export interface Outstanding {
-  /** Copies so far, including duplicates. Silence means that this does not change. */
+  /** Copies so far, including duplicates. The server is silent while this number stays the same. */
   received: number;
-  /** Changes while a backlog gets shorter. */
+  /** Value that changes while a backlog gets shorter. */
   progress: number | string;
   /** Every expected copy has arrived. */
   isComplete: boolean;
@@ -24,9 +24,9 @@ export interface Outstanding {
 const BLOCKED_MS = 1000;
 
 /**
- * Resolves after a silence once every copy has arrived, or at the deadline. The deadline counts from the last progress; once
- * complete, from then on, because some servers never fall silent. If copies are missing and a worker turns out to have been
- * blocked, both start again, as it may send its backlog now. Sets `measurements.tailCut` if copies still arrived at the end.
+ * Resolves after a silence once every copy has arrived, or at the deadline. The deadline counts from the last progress. When every copy has
+ * arrived, it counts from that moment, because some servers never fall silent. Silence and deadline start again if copies are missing and a
+ * worker was blocked: the worker may send its backlog now. Sets `measurements.tailCut` if copies still arrived at the end.
  */
 export async function drain(
   { config, control, measurements, signal }: RunContext,

@@ -29,7 +29,7 @@ export class Finalizer {
   readonly #context: FinalizerContext;
   readonly #nowUs: () => number;
   readonly #beganAtUs: number;
-  /** Broadcasts that first arrive later do not count. */
+  /** Broadcasts whose first copy arrives later do not count. */
   #endedAtUs = Number.POSITIVE_INFINITY;
   /** Published broadcasts that are not finalized, by id; empty if the server chooses the ids. */
   readonly #published = new Map<string, Published>();
@@ -43,7 +43,10 @@ export class Finalizer {
   #otherIds: [path: string, id: string][] = [];
   readonly #rooms: ReadonlyMap<string, number>;
 
-  /** Create it when the ledgers begin to count. @param rooms members of the known rooms */
+  /**
+   * Must be created when the ledgers begin to count.
+   * @param rooms members of the known rooms
+   */
   constructor(
     context: FinalizerContext,
     { sentAt }: Pick<Delivery, 'sentAt'>,
@@ -116,7 +119,7 @@ export class Finalizer {
     return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
   }
 
-  /** Current members that a broadcast is for; infinite if unknown. */
+  /** Number of current members that should receive the broadcast; infinite if unknown. */
   #membersOf(id: string): number {
     const place = placeOfCounted(id);
     const members = this.#rooms.get(place) ?? Number.POSITIVE_INFINITY;
@@ -153,7 +156,10 @@ export class Finalizer {
     return isComplete && nowUs - copies.sinceUs >= config.drain.quiet * 1e6;
   }
 
-  /** Counts the broadcasts as arrived. @returns those with a row in every process that received them; ignores the rest */
+  /**
+   * Counts the broadcasts as arrived.
+   * @returns the broadcasts with a row in every process that received them; ignores the rest
+   */
   #takeArrived(ofRun: Sighting[]): Broadcast[] {
     const broadcasts: Broadcast[] = [];
     for (const sighting of ofRun) {
@@ -171,7 +177,7 @@ export class Finalizer {
     return broadcasts;
   }
 
-  /** Gives a number to a broadcast of the server. It is expected by all members at the time of its first copy. */
+  /** Gives a number to a broadcast of the server. All members at the time of its first copy should receive it. */
   #numbered(sighting: Sighting): Broadcast {
     const { id, firstAtUs } = sighting;
     return { seq: ++this.#lastSeq, id, membersAtUs: firstAtUs, intendedAtUs: firstAtUs, sighting };
@@ -185,7 +191,7 @@ export class Finalizer {
   }
 }
 
-/** A broadcast of the run's publishers. It is expected by all members at the time of the emit. */
+/** Represents a broadcast of the run's publishers. All members at the time of the emit should receive it. */
 function broadcastOf(
   { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: Published,
   sighting: Sighting | undefined,

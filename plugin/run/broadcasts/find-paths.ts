@@ -1,4 +1,4 @@
-/** Finds an event that can be counted, and the paths of its id and its time, from what two connections received. */
+/** Finds an event that can be counted, and the paths of its id and its time, from the messages of two connections. */
 import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
 import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
@@ -6,7 +6,7 @@ import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
 export interface Message {
   event: string;
   args: unknown[];
-  /** On CLOCK_MONOTONIC. */
+  /** Arrival time on CLOCK_MONOTONIC. */
   receivedAtUs: number;
 }
 
@@ -24,7 +24,7 @@ export interface Paths {
 interface Candidate {
   event: string;
   path: JsonPath;
-  /** Lower is better. */
+  /** Rank of the path as a source of ids; lower is better. */
   rank: number;
   messages: number;
 }
@@ -75,10 +75,10 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
       return own.length > 0 ? [{ ...candidate, messages: own.length, rank: 0 }] : [];
     }
     const differ = !ids.includes(undefined) && new Set(ids).size === ids.length;
-    // With a single message, it is unknown whether the next one has another id.
+    // A single message does not show whether the next one has a different id.
     if (!differ || common.length < 2) return [];
     const rank = rankOf(path, first);
-    // The same time may also be in two different messages, one for each connection, of the same millisecond.
+    // Two different messages of the same millisecond, one on each connection, may have the same time.
     const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => secondIds.has(id));
     const isSame = ({ args }: Message) => secondMessages.has(JSON.stringify(args));
     if (rank === RANK_OF_TIME && !first.filter(isShared).every(isSame)) return [];
@@ -86,7 +86,7 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
   });
 }
 
-/** @returns undefined for a value that is more likely a text or a measured value than an id */
+/** Returns undefined for a value that is more likely a text or a measured value than an id. */
 function rankOf(path: JsonPath, messages: Message[]): number | undefined {
   const key = path.at(-1) as string;
   const values = messages.flatMap(({ args }) => valuesAt(args, path));
@@ -118,17 +118,17 @@ export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | un
   return leavesOf(args).find((path) => ids.has(idAt(args, path) ?? ''));
 }
 
-/** @returns undefined if the value at the path cannot be an id */
+/** Returns undefined if the value at the path cannot be an id. */
 export function idAt(args: unknown, path: JsonPath): string | undefined {
   return idOf(valueAt(args, path));
 }
 
-/** @returns the path once for each list index in it, with that index replaced by all entries of the list */
+/** Returns the path once for each list index in it, with that index replaced by all entries of the list. */
 function listPathsOf(path: JsonPath): JsonPath[] {
   return path.flatMap((step, depth) => (depth > 0 && /^\d+$/.test(step) ? [path.with(depth, EACH)] : []));
 }
 
-/** @returns the paths of all strings and numbers, breadth first */
+/** Returns the paths of all strings and numbers, breadth first. */
 export function leavesOf(args: unknown): JsonPath[] {
   const leaves: JsonPath[] = [];
   let level: [JsonPath, unknown][] = [[[], args]];

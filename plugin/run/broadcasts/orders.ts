@@ -25,10 +25,10 @@ export function mergeSightings(sightings: Sightings[]): Sighting[] {
 export interface Broadcast {
   seq: number;
   id: string;
-  /** Members at this time are to receive it: the time of its emit, or of its first copy. */
+  /** Time of the emit or of the first copy: members at this time should receive the broadcast. */
   membersAtUs: number;
   intendedAtUs: number;
-  /** Undefined if no copy has arrived. */
+  /** Sightings of its copies; undefined if no copy has arrived. */
   sighting: Sighting | undefined;
   /** The time that the run's publisher wrote into it. */
   publishedSentAt?: number;
@@ -36,9 +36,9 @@ export interface Broadcast {
 
 /** Event from which latency counts. The first orders decide, as latencies from different events cannot be merged. */
 export class LatencyBasis {
-  /** Why the payload's time is not used, or not for all broadcasts, although the option names it. */
+  /** Why the payload's time is not used for some or all broadcasts, although the option names it. */
   unusable: string | undefined;
-  /** Broadcasts without latency because their time is unusable, while the times of others are used. */
+  /** Number of broadcasts without latency because their own time is unusable; other broadcasts have a usable time. */
   untimed = 0;
   readonly #otherwise: LatencyFrom;
   #usesPayload: boolean | undefined;
@@ -65,7 +65,7 @@ export class LatencyBasis {
     }));
   }
 
-  /** @returns whether to use the payload's time; undefined while nothing has arrived */
+  /** Returns whether to use the payload's time; undefined while nothing has arrived. */
   #decide(broadcasts: Broadcast[], epochOffsetUs: number): boolean | undefined {
     const received = broadcasts.flatMap(({ sighting, publishedSentAt, membersAtUs }) =>
       sighting ? [{ ...sighting, publishedSentAt, ...emitOf({ publishedSentAt, membersAtUs }) }] : [],

@@ -1,6 +1,6 @@
 /**
- * Broadcasts of an event of the user's own server, without the wire contract. The run's publishers cause them, or the server
- * sends them by itself; fleet processes tell them apart by an id in the payload.
+ * Broadcasts of an event of the user's own server, without the wire contract. The run's publishers cause them, or the server sends them by
+ * itself; fleet processes distinguish them by an id in the payload.
  */
 import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -18,12 +18,12 @@ import { BROADCAST_PARTS, type Broadcasting, beginsPart } from './window.ts';
 
 /** Interval of polling the fleets while broadcasts are published. */
 const POLL_MS = 1000;
-/** The same limit as in each fleet process, which reports no more rooms. */
+/** Maximum number of rooms; a fleet process reports no more. */
 const MAX_ROOMS = 1000;
-/** The longest time of a timer. */
+/** Longest delay of a Node timer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** @param loadIsOver if given, the load goes on meanwhile, and nothing is published or awaited after it */
+/** @param loadIsOver aborts at the end of a load that goes on meanwhile; this ends publishing and waiting */
 export function ownEventBroadcasts(context: RunContext, delivery: Delivery, loadIsOver?: AbortSignal): Broadcasting {
   const { link, publishers, measurements } = context;
   const signal = loadIsOver ? AbortSignal.any([context.signal, loadIsOver]) : context.signal;
@@ -65,7 +65,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
       await whilePolling(signal, finalizer, () =>
         publishers ? publishAll(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
       );
-      // With publishers, the server may broadcast as late as the end of the drain.
+      // A server with publishers may broadcast as late as the end of the drain.
       if (!publishers) finalizer.end(monotonicUs());
     },
 
@@ -101,7 +101,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
   };
 }
 
-/** Runs a function, and polls meanwhile so that finished broadcasts make room in the ledgers. */
+/** Runs a function, and polls the fleets during that time, so that finished broadcasts make room in the ledgers. */
 async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const untilDone = AbortSignal.any([signal, done.signal]);
@@ -123,7 +123,7 @@ async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () =
 
 /**
  * Sums the members of each room over all fleet processes.
- * @param areNeeded whether there must be some already
+ * @param areNeeded whether a room must already exist
  * @returns members by namespace and room; a random selection of `MAX_ROOMS` if there are more
  * @throws CapacityError DELIVERY_UNMATCHED if `audience` is configured and no connection is in a room
  */

@@ -7,7 +7,7 @@ import { pause } from '../wait.ts';
 
 /** A broadcast that was sent. `sentAtUs` and `intendedAtUs` are on the run's clock. */
 export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
-  /** Empty for the server's own event, unless it goes to a room. */
+  /** Room of the broadcast; empty for the server's own event, unless that goes to a room. */
   room: string;
   /** Members of the room as the server counted them; null if it did not count. */
   expected: number | null;
@@ -63,9 +63,9 @@ interface PublishEvents {
 
 /** Time for the worker to count the members, so that the count does not delay the send. */
 const ORDER_AHEAD_MS = 200;
-/** From the call of `publish` to the first intended send time. */
+/** Time from the call of `publish` to the first intended send time. */
 export const LEAD_MS = 2 * ORDER_AHEAD_MS;
-/** Longer than any run, as an overloaded worker sends and confirms late. The drain ends the wait. */
+/** Timeout of a confirmation, longer than any run: an overloaded worker confirms late. The drain ends the wait. */
 const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
 /** Broadcasts that workers were ordered to send, and their confirmations. */

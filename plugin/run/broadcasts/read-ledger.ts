@@ -6,8 +6,8 @@ import { loadReceivers } from '../receivers/load-receivers.ts';
 import type { SentBroadcast } from './publish.ts';
 
 /**
- * Adds to each broadcast when the one before was ordered: connections that left earlier are not in the server's count.
- * @param beganAtUs that time for the first broadcast
+ * Adds to each broadcast when the previous one was ordered: the server's count excludes connections that left earlier.
+ * @param beganAtUs this time for the first broadcast
  */
 export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[] {
   let previousAtUs = beganAtUs;
@@ -26,9 +26,9 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
 type Measured = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>;
 
 /**
- * Limits the expected copies of hosts that are gone. Such a row assumes that all connections of its host were members, although
- * some may have left, or be in another room.
- * @returns the rows; assumed ones expect at most the server's count of members, less the members on other hosts
+ * Limits the expected copies of lost hosts. The row of a lost host assumes that all its connections were members. Some may have left, or be
+ * in another room.
+ * @returns the rows; an assumed row expects at most the server's count of members, less the members on other hosts
  */
 export function withLostMembers(rows: HostedRow[], { sent, ...measured }: Measured): HostedRow[] {
   if (!rows.some(({ assumed }) => assumed)) return rows;

@@ -1,11 +1,11 @@
 /**
- * Measures the load that the broadcasts put on the adapter's Redis. Before each broadcast, workers count the members through the
- * same Redis; the cost of such counts is measured first and subtracted.
+ * Measures the load that the broadcasts put on the adapter's Redis. Before each broadcast, workers count the members through the same
+ * Redis; the cost of these counts is measured first and subtracted.
  */
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/measurements.ts';
 
-/** Counts of the members to measure their cost, for each worker. */
+/** Number of counts of each worker, to measure the cost of a count. */
 const COUNTS = 5;
 
 type RedisMark = NonNullable<Awaited<ReturnType<typeof markRedis>>>;

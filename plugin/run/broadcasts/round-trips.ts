@@ -50,12 +50,15 @@ export function recheckImpossible(context: RunContext): void {
   for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) recordEcho(context, load, via, echo);
 }
 
-/** @returns name of the room that only the probe joins */
+/** Returns name of the room that only the probe joins. */
 export function singleRoom(room: string): string {
   return `${room}:single`;
 }
 
-/** Resolves when all are answered or timed out. The probe then joins the room of the broadcasts. */
+/**
+ * Measures the probe's unloaded round trips in a room of its own. Resolves when all are answered or timed out. The probe then joins the
+ * room of the broadcasts.
+ */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
   const { control, probe, config, measurements, clocks, signal } = context;
   const room = singleRoom(config.room);

@@ -4,7 +4,7 @@ import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 export interface Stamped {
   /** Time of the first copy, on CLOCK_MONOTONIC. */
   firstAtUs: number;
-  /** As the server writes it; undefined if the path has no value. */
+  /** Send time as the server writes it; undefined if the path has no value. */
   sentAt?: string | number | undefined;
   /** When a publisher of the run emitted the event that caused it. */
   emittedAtUs?: number;
@@ -12,12 +12,12 @@ export interface Stamped {
 
 /** Allowed difference between the two clocks, in addition to the notation's resolution. */
 const MAX_AHEAD_US = 2000;
-/** If the first copy arrives later than this after the send, the server's clock must be wrong. */
+/** Longest plausible time from the send to the first copy. A longer time means that the server's clock is wrong. */
 const MAX_BEHIND_US = 60e6;
-/** Coarser times, such as whole seconds, cannot be used. */
+/** Coarsest usable resolution; whole seconds cannot be used. */
 const MAX_RESOLUTION_US = 10_000;
 
-/** @returns each send time on CLOCK_MONOTONIC, or why the times are unusable */
+/** Returns each send time on CLOCK_MONOTONIC, or why the times are unusable. */
 export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs: number[] } | { unusable: string } {
   const atUs: number[] = [];
   for (const { firstAtUs, sentAt, emittedAtUs = Number.NEGATIVE_INFINITY } of broadcasts) {
@@ -41,7 +41,7 @@ export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs:
   return { atUs };
 }
 
-/** Precise enough for the time of a tick; two machines' clocks differ by far more. */
+/** Required precision of a tick's time. Two machines' clocks differ by far more. */
 const PRECISE_US = 100;
 const MAX_TICKS = 20;
 

@@ -25,7 +25,7 @@ const TRIES_WITHOUT_ACK = 3;
 
 /**
  * Connects a listener, publishes if configured, and waits for the event.
- * @returns names of other events that arrived instead of it; undefined if it arrived, or if it could not reach the listener
+ * @returns names of other events that arrived instead of it; undefined if the event arrived, or if it could not reach the listener
  * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
@@ -91,7 +91,7 @@ async function listen(
     else arrived.resolve();
   });
   const ended = arrived.promise.finally(() => done.abort());
-  // Not awaited after the last try, so a rejection must not count as unhandled.
+  // The last try does not await this promise, so a rejection must not count as unhandled.
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {

@@ -19,7 +19,7 @@ export interface Broadcasting {
 
 /**
  * @param onDrain called when the last broadcast is due
- * @param meanwhile runs while they are published, such as a planned fault; called `leadMs` before the first broadcast
+ * @param meanwhile runs while broadcasts are published, such as a planned fault; called `leadMs` before the first broadcast
  */
 export async function measureBroadcasts(
   context: RunContext,
@@ -40,7 +40,7 @@ export async function measureBroadcasts(
   onDrain();
   await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
   const used = await windows.end();
-  // After a fault, the CPU time includes that of reconnecting.
+  // After a fault, the CPU time includes the reconnects.
   if (!measurements.fault) measurements.cpu.broadcasts = used;
   await noteGenerator(context, 'broadcasts');
   await broadcasting.settle();
@@ -49,8 +49,8 @@ export async function measureBroadcasts(
 }
 
 /**
- * Counts broadcasts while virtual users come and go. The CPU of a copy cannot be told from that of connects, and no memory is read
- * that a reading of the load would not have.
+ * Counts broadcasts while virtual users connect and disconnect. Measures no CPU per copy, because connects use CPU at the same time. Reads
+ * no memory, because the load's own readings do.
  */
 export async function measureDuringLoad(context: RunContext, broadcasting: Broadcasting): Promise<void> {
   await broadcasting.begin?.();

@@ -29,7 +29,7 @@ export class Checkpoints {
   readonly #kernel: KernelCounts;
   readonly #busy: BusyWorkers;
   readonly #metrics: MetricsPages;
-  /** Expected parts of the deployment by name: those at the start, or those with which a planned fault replaced them. */
+  /** Expected parts of the deployment by name: as found at the start, or as replaced by a planned fault. */
   #parts: Record<string, DeploymentPart> = {};
   /** When the parts were last read, in seconds of the sampler. */
   #partsAt = 0;
@@ -71,7 +71,7 @@ export class Checkpoints {
   async end(): Promise<EngineSnapshot[]> {
     if (!this.#context.signal.aborted) await this.#checkRedis({ at: 'broadcasts' });
     await this.check({ at: 'broadcasts' });
-    // Without connections, nothing shows which processes hold them.
+    // Processes that hold connections are visible only while connections are open.
     if (this.#context.population.connections() > 0) await this.#context.noteProcesses?.();
     const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
@@ -79,11 +79,11 @@ export class Checkpoints {
     return snapshots;
   }
 
-  /** Looks for what ended the run early: replaced or missing parts of the deployment. */
+  /** Looks for the cause of an early end: replaced or missing parts of the deployment. */
   async stopped(): Promise<void> {
     const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
-    // A user who stops the run often stops the server too, and should not have to wait.
+    // Users often stop the server together with the run, and should not have to wait.
     const { measurements, control } = this.#context;
     const { stoppedByUser } = measurements;
     const silent = await this.#awaitWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
@@ -141,7 +141,10 @@ export class Checkpoints {
     else measurements.observations.note('redisSilent', { when, name, failure: absence.detail });
   }
 
-  /** Waits for workers to restart. @returns names and indices of those that do not answer in time */
+  /**
+   * Waits for workers to restart.
+   * @returns names and indices of the workers that do not answer in time
+   */
   async #awaitWorkers(timeoutMs: number): Promise<{ worker: string; index: number }[]> {
     const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;

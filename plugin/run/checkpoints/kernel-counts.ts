@@ -7,7 +7,7 @@ import { type Moment, type Observed, WRONG_COUNTS } from '../measurements/observ
 import { until } from '../wait.ts';
 import { areUnchanged, runCounts } from './still.ts';
 
-/** Sockets that may be missing among the open files, as other files may close meanwhile. */
+/** Sockets that may be missing among the open files, as other files may close in the same time. */
 const ALLOWED_MISSING = { least: 5, share: 0.1 };
 /** Connections of other clients that are allowed, such as health checks or reads of a metrics page on the same port. */
 const ALLOWED_OTHERS = { least: 5, share: 0.01 };
@@ -24,7 +24,7 @@ export class KernelCounts {
     this.#context = context;
   }
 
-  /** @returns connections to the port that are not the run's own; 0 if there are only a few */
+  /** Returns connections to the port that are not the run's own; 0 if there are only a few. */
   async begin(): Promise<number> {
     const others = await this.#otherConnections();
     this.#before = { files: await this.#context.target.openFiles?.(), others };
@@ -83,8 +83,8 @@ export class KernelCounts {
   }
 
   /**
-   * @returns connections to the port that are not the run's own. The target already excludes those of this process: HTTP steps
-   * and the run's own clients except the reference receiver
+   * Returns connections to the port that are not the run's own. The target already excludes connections of this process: HTTP steps and the
+   * run's own clients except the reference receiver.
    */
   async #otherConnections(): Promise<number | undefined> {
     const { population, sentinel } = this.#context;
@@ -96,7 +96,7 @@ export class KernelCounts {
 /** Opening this many connections takes even the fastest server more than 10 ms, the kernel's resolution of CPU time. */
 const MIN_CONNECTIONS = 400;
 
-/** Checks that the workers' CPU time rises as connections open: otherwise, the processes are not those of the server. */
+/** Checks that the workers' CPU time rises as connections open: otherwise, these are not the server's processes. */
 export class BusyWorkers {
   readonly #context: RunContext;
   /** The CPU time, and the connections when it last changed. */

@@ -8,9 +8,9 @@ type Figures = NonNullable<TargetReading['reading']>['figures'];
 
 interface Watched {
   what: string;
-  /** Undefined if the page does not have the figure, or if it need not change with connections. */
+  /** Returns the value; undefined if the page does not have the figure, or if it need not change with connections. */
   of(figures: Figures, targets: number): number | string | undefined;
-  /** After this many connections per page, the figure must have changed. */
+  /** Number of connections per page after which the figure must have changed. */
   connections: number;
 }
 
@@ -32,7 +32,7 @@ export class StillFigures {
   /** The value and the connections when it last changed, by figure and index of the target. */
   readonly #lastChanges = new Map<string, { value: number | string; connections: number }>();
 
-  /** @returns the first figure that has stopped, its targets, and the connections when it stopped; undefined if there is none */
+  /** Returns the first figure that has stopped, its targets, and the connections when it stopped; undefined if there is none. */
   check(targets: TargetReading[], connections: number) {
     const stopped = WATCHED.map((watched) => this.#checkFigure(watched, targets, connections));
     return stopped.find((found) => found !== undefined);
@@ -55,13 +55,13 @@ export class StillFigures {
   }
 }
 
-/** Checks at which two pages must agree before this is no coincidence. */
+/** Number of checks at which two pages must agree before this is no coincidence. */
 const MIN_CHECKS = 3;
 
 type Reading = NonNullable<TargetReading['reading']>;
 
 class SamePages {
-  /** Checks at which a pair agreed; NaN once it has differed. */
+  /** Number of checks at which a pair agreed; NaN once it has differed. */
   readonly #agreements = new Map<string, number>();
 
   /**

@@ -1,16 +1,16 @@
 /**
- * Tells whether the run's own counts are changing. A count of the server or the kernel can be compared with them only if they are
- * the same before and after it was read.
+ * Checks whether the run's own counts are changing. A count of the server or the kernel is comparable only if these are the same before and
+ * after it is read.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunContext } from '../context.ts';
 
 type Counting = Pick<RunContext, 'link' | 'population' | 'probe' | 'sentinel' | 'publishers'>;
 
-/** Longer than the report intervals of fleet processes and engines together. */
+/** Age after which every change is reported: longer than the report intervals of fleet processes and engines together. */
 export const STATUS_AGE_MS = 1000;
 
-/** @returns all counts that change when a connection opens or closes, as text to compare */
+/** Returns all counts that change when a connection opens or closes, as text to compare. */
 export function runCounts(context: Counting): string {
   const { started, connecting, connected, upgrading, away, failed, ended } = context.link.status;
   const counts = [started, connecting, connected, upgrading, away, failed, totalOf(ended)];

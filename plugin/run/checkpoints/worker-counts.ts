@@ -1,4 +1,4 @@
-/** Compares the connections that workers count, in total and each, with those that the generator holds. */
+/** Compares the connections that workers count, in total and each, with the connections that the generator holds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ownValue, sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -12,7 +12,7 @@ import { areUnchanged, runConnections, runCounts, STATUS_AGE_MS, totalOf } from 
 
 /** How long workers may lag behind the generator when connections close. */
 const AGREE_TIMEOUT_MS = 3000;
-/** Within this time, the generator's count must stay the same for `AGREE_TIMEOUT_MS`. */
+/** Time limit for the generator's count to stay the same for `AGREE_TIMEOUT_MS`. */
 const STEADY_TIMEOUT_MS = 6000;
 /** How long the workers' count may keep approaching the generator's: closing 100,000 connections takes time. */
 const NEARER_TIMEOUT_MS = 120_000;
@@ -30,9 +30,9 @@ export class WorkerCounts {
   readonly #context: RunContext;
   /** Connections from before the run, which are reported as SERVER_NOT_IDLE. */
   #otherConnections = 0;
-  /** At the last check: connections that the workers had accepted so far, and the run's own counts. */
+  /** Connections that the workers had accepted at the last check, and the run's own counts then. */
   #accepted: { count: number; begun: string } | undefined;
-  /** At the first check, after the warm-up: connections that the workers had accepted, and those of the run's clients. */
+  /** Connections that the workers had accepted at the first check, after the warm-up, and connections of the run's clients then. */
   #first: { count: number; own: number } | undefined;
   #counted: WorkerStats[] = [];
   /** The last statistics, to notice a worker that repeats them. */
@@ -43,7 +43,7 @@ export class WorkerCounts {
   }
 
   /**
-   * Waits for earlier connections to close, such as those of the run's checks.
+   * Waits for earlier connections to close, such as connections of the run's checks.
    * @returns the workers, and how many connections remain that are not the run's own
    */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
@@ -81,7 +81,7 @@ export class WorkerCounts {
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
-      // Without a ledger or without workers, there is nothing to compare with.
+      // Ledger and workers are both needed for a comparison.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
       // A disagreement is already noted.
       if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;
@@ -130,7 +130,10 @@ export class WorkerCounts {
     });
   }
 
-  /** Compares connections that the workers accepted with those that the run made. If unknown, other clients may have connected. */
+  /**
+   * Compares connections that the workers accepted with connections that the run made. If there was no first check, other clients may have
+   * connected.
+   */
   #accounted(workers: WorkerStats[], ended: number) {
     if (!this.#first) return { acceptedOthers: true, acceptedAll: false };
     const { count, own } = this.#first;
@@ -147,7 +150,7 @@ export class WorkerCounts {
     return totalOf(ended) + failed + receivers;
   }
 
-  /** Notes connections of other clients: those that workers accepted although the run opened none since the last check. */
+  /** Notes connections of other clients: connections that workers accepted although the run opened none since the last check. */
   async #checkOthers(workers: WorkerStats[], when: Moment): Promise<void> {
     const { failed } = this.#context.link.status;
     const before = this.#accepted;

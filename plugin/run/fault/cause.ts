@@ -12,7 +12,7 @@ import type { Target } from '../target/target.ts';
 
 /** Characters kept of a failed command's output. */
 const MAX_OUTPUT = 300;
-/** Enough for a rolling restart of many workers. A command that waits for input would never exit. */
+/** Time limit of the user's command, enough for a rolling restart of many workers. A command that waits for input would never exit. */
 const COMMAND_TIMEOUT_MS = 300_000;
 /** Time from SIGTERM to SIGKILL. */
 const GRACE_MS = 5000;
@@ -71,7 +71,7 @@ async function run([program = '', ...args]: string[], signal: AbortSignal, timeo
   }
 }
 
-/** @returns an unlinked file, which disappears when the last process closes it */
+/** Returns an unlinked file, which disappears when the last process closes it. */
 async function openUnnamed(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'capacity-'));
   try {

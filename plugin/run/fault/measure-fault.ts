@@ -15,14 +15,14 @@ import { pause, until } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
 import { causeFault } from './cause.ts';
 
-/** Far longer than clients back off and workers take to start. */
+/** Time limit of the recovery, far longer than clients back off and workers take to start. */
 const RECOVERY_TIMEOUT_MS = 120_000;
-/** Longer than the fleet's and the engine's status intervals together. */
+/** Time without a change that counts as quiet. Longer than the fleet's and the engine's status intervals together. */
 const QUIET_MS = 1000;
 const POLL_MS = 250;
 
 /**
- * Waits until the fault is due, causes it, and waits until the connections are back.
+ * Waits until the fault is due, causes it, and waits until the connections have reconnected.
  * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the generator's window to end
  */
 export async function measureFault(

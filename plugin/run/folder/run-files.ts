@@ -29,7 +29,7 @@ export class RunFiles {
     return this.#failure;
   }
 
-  /** @returns false if it failed; a partly written text is removed */
+  /** Returns false if it failed; a partly written text is removed. */
   append(name: string, text: string): boolean {
     const path = join(this.directory, name);
     const sizeBytes = this.#sizesBytes.get(name) ?? attempt(() => statSync(path).size) ?? 0;
@@ -47,7 +47,7 @@ export class RunFiles {
     return isWritten ? path : undefined;
   }
 
-  /** @returns false if it threw */
+  /** Returns false if it threw. */
   write(path: string, work: () => void): boolean {
     try {
       work();

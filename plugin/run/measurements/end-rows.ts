@@ -4,12 +4,12 @@ import type { Result } from '../../../protocol/result/result.ts';
 
 export type EndRow = Result['connections']['ends'][number];
 
-/** @returns rows, the most frequent kind first */
+/** Returns rows, the most frequent kind first. */
 export function endRows(kinds: readonly EndKind[]): EndRow[] {
   return kinds.toSorted((a, b) => b.count - a.count).map(rowOf);
 }
 
-/** @returns the row of one kind, with the ranges of its figures */
+/** Returns the row of one kind, with the ranges of its figures. */
 export function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
   const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
     samples.map((sample) => sample[at] ?? 0),
@@ -25,7 +25,7 @@ export function rowOf({ reason, cause, words, event, text: eventText, count, ann
   };
 }
 
-/** @returns the 5th and the 95th percentile */
+/** Returns the 5th and the 95th percentile. */
 function rangeOf(values: number[]): { low: number; high: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;

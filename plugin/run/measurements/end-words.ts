@@ -9,13 +9,13 @@ import { type EndRow, rowOf } from './end-rows.ts';
 export const BY_SERVER = 'io server disconnect';
 const MAX_EXAMPLE_LENGTH = 160;
 
-/** @returns whether the connection closed because the client sent a message above the limit */
+/** Returns whether the connection closed because the client sent a message above the limit. */
 export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }: EndRow): boolean {
   if (cause === 'closed_1009' || cause === 'http_413') return true;
   return maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes && /^transport /.test(reason);
 }
 
-/** @returns size and limit of a message that was too large, and the fix */
+/** Returns size and limit of a message that was too large, and the fix. */
 export function sizesOf({ cause, largestSentBytes, maxPayloadBytes: taken }: EndRow): { text: string; fix: string } {
   const sent = `the flow sends ${bytesText(largestSentBytes.high)} bytes`;
   if (taken !== null && largestSentBytes.high > taken) {
@@ -36,7 +36,7 @@ function bytesText(bytes: number): string {
   return bytes.toLocaleString('en-US');
 }
 
-/** @returns `1009 (a message too large: "words")`, or the same for an HTTP status; undefined without either */
+/** Returns `1009 (a message too large: "words")`, or the same for an HTTP status; undefined without either. */
 export function codeText({ cause, words }: Pick<EndRow, 'cause' | 'words'>): string | undefined {
   const known = closeCodeOf(cause);
   const label = known?.code ?? httpStatus(cause);
@@ -50,7 +50,7 @@ export function httpStatus(cause: string): string | undefined {
   return status && `HTTP ${status}`;
 }
 
-/** @returns `; the last event before: kick "Last heartbeat …"`; empty if the server sent none */
+/** Returns `; the last event before: kick "Last heartbeat …"`; empty if the server sent none. */
 export function lastEventText({ event, eventText }: EndRow): string {
   if (event === '') return '';
   const text = `${event} ${eventText}`.trim();
@@ -59,10 +59,10 @@ export function lastEventText({ event, eventText }: EndRow): string {
 
 /** Describes how a connection closed. */
 export interface Ending {
-  /** Such as `the server closed it with 4000 (…)`. */
+  /** Text such as `the server closed it with 4000 (…)`. */
   text: string;
   fix?: string | undefined;
-  /** The text explains why, so the last message need not be the cause. */
+  /** The text gives the cause, so the client's last message need not be the cause. */
   isExplained: boolean;
   /** The run closed it because of its own limit. */
   isOwn?: boolean;

@@ -9,7 +9,7 @@ export interface FaultMeasured {
   atUs: number;
   /** Start in seconds of the sampler. */
   t: number;
-  /** Duration of causing it; undefined if that failed. */
+  /** Duration of causing the fault; undefined if that failed. */
   tookMs: number | undefined;
   /** When all connections had reconnected or given up and all workers answered, or the time limit passed. */
   over: { atUs: number; t: number } | undefined;

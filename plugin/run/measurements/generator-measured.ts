@@ -20,11 +20,11 @@ export interface GeneratorHost {
   lost: string | undefined;
   /** How far the run's clock is ahead of the host's, and the maximum error of a converted time. */
   clock: { offsetUs: number; boundUs: number } | undefined;
-  /** Idle CPU by window; of several ramps, the lowest. */
+  /** Idle CPU by window; the lowest value of several ramps. */
   cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
-  /** CPU use by window; of several ramps, the one in which other programs used most. */
+  /** CPU use by window. For several ramps, the ramp in which other programs used most. */
   shares: Partial<Record<ShareWindow, MachineShares>>;
-  /** See `Host`. */
+  /** Identity of the kernel, see `Host`. */
   kernel: string;
 }
 

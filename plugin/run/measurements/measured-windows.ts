@@ -5,7 +5,7 @@ export type LayerCpu = Record<string, number>;
 
 export interface CpuWindow {
   seconds: number;
-  /** From before the first reading to after the last one. */
+  /** Time from before the first reading to after the last reading. */
   secondsAtMost: number;
   cpuUs: LayerCpu;
   /** Connections opened in a ramp, or messages delivered in the broadcasts. */
@@ -15,9 +15,8 @@ export interface CpuWindow {
 }
 
 export interface RampWindow extends CpuWindow {
-  /** Consecutive parts. */
+  /** Consecutive parts of the window. */
   parts: CpuWindow[];
-  /** Failed attempts to connect. */
   failedAttempts: number;
 }
 

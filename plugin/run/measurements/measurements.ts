@@ -47,7 +47,7 @@ export interface MessagesMeasured {
   seconds: number;
   /** Messages without an acknowledgement, at the start of the window and at the end of each part. */
   unanswered: number[];
-  /** Those among `unanswered` whose connection had a later message acknowledged, or never any. */
+  /** Messages among `unanswered` whose connection received an acknowledgement of a later message, or never any. */
   passedOver: number[];
   /** The workers' counts in the window; empty without control ports. */
   workers: WorkerBatches[];
@@ -67,7 +67,10 @@ type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
 
-/** CPU profiles of all processes of the server, with the connections or copies made meanwhile; `failure`: why some are missing. */
+/**
+ * CPU profiles of all processes of the server, with the connections or copies made during the profile; `failure`: why some profiles are
+ * missing.
+ */
 export interface CpuProfiled {
   connect?: { profiles: Profile[]; units: number };
   copy?: { profiles: Profile[]; units: number };
@@ -78,7 +81,7 @@ export interface CpuProfiled {
 export interface EarlyEnd {
   code: FindingCode;
   message: string;
-  /** Replaces the catalogue's remedy. */
+  /** Fix that replaces the catalogue's. */
   fix?: string;
   how: 'stopped' | 'left' | 'killed' | 'failed';
 }
@@ -103,7 +106,7 @@ export class Measurements {
   missing: readonly string[] = [];
   /** Whether the workers have control ports. */
   control = true;
-  /** What inspects the workers from outside, and forces collections in place of control ports. */
+  /** Inspectors of the workers, which force collections in place of control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'runtime'> | undefined;
   /** Memory of connections by place of allocation, or why it is unknown. Undefined unless configured. */
   heapProfiles: Profile[] | Error | undefined;
@@ -113,12 +116,12 @@ export class Measurements {
   memory = true;
   /** Whether all workers run on the generator's machine. */
   sharedHost = true;
-  /** Arrivals, or those that Artillery chose for this engine. */
+  /** All arrivals, or the arrivals that Artillery chose for this engine. */
   targetConnections: number;
   /** Connections that must be open at the same time; null if virtual users disconnect by themselves. */
   expectedAtOnce: number | null;
   configuredRatePerSec: number | null;
-  /** All virtual users leave by themselves, and the run measures while they come and go. */
+  /** All virtual users leave by themselves, and the run measures while they connect and disconnect. */
   readonly usersLeave: boolean;
   peakConnections = 0;
   /** Arrivals that Artillery skipped because of a phase's `maxVusers`. */
@@ -129,7 +132,7 @@ export class Measurements {
   afterBroadcasts: LayerBytes | undefined;
   /** Memory just before that collection. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
-  /** The machine just before the connections close. */
+  /** Memory of the machine just before the connections close. */
   standstill: MachineMoment | undefined;
   afterDisconnect: LayerBytes | undefined;
   /** Readings of a run with waves or churn. */
@@ -145,7 +148,7 @@ export class Measurements {
    * the drain.
    */
   cpu: {
-    /** Before the first connection. */
+    /** Windows before the first connection. */
     unloaded: CpuWindow[];
     ramps: RampWindow[];
     idle: CpuWindow[];
@@ -175,9 +178,9 @@ export class Measurements {
   frozen: HostedRow[] = [];
   /** The planned fault, once it has begun. */
   fault: FaultMeasured | undefined;
-  /** Set if the server's own event is counted in place of the contract's broadcasts. */
+  /** Measurements of the server's own event; undefined if the contract's broadcasts are counted. */
   ownEvent: OwnEventMeasured | undefined;
-  /** Set if the flows have `every` steps. */
+  /** Measurements of repeated messages; undefined unless the flows have `every` steps. */
   messages: MessagesMeasured | undefined;
   /** Copies of events without ids while all were connected. */
   eventCounts:
@@ -209,7 +212,7 @@ export class Measurements {
   readonly exportedMachines = new Map<string, WorkerMachine>();
   /** The process with the most open files, for a server without control ports. */
   fullest: FullestProcess | undefined;
-  /** Room of probe and reference receiver. Only one room, as they would be a large part of the members of each. */
+  /** Room of the probe and the reference receiver. They join no other room, because they would be a large part of its members. */
   readonly receiversRoom: string;
   /** Receipts of the reference receiver, which joins just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
@@ -220,10 +223,10 @@ export class Measurements {
   /** When the probe received its last broadcast. */
   probeReceivedAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] } = { single: [], underLoad: [] };
-  /** Round trips that contradict the probe's own times, with the bounds by these. `roundTripUs` may be NaN. */
+  /** Round trips that contradict the probe's own times, with the bounds that these times set. `roundTripUs` may be NaN. */
   impossibleRoundTrips: {
     load: 'single' | 'underLoad';
-    /** Index of the publisher. */
+    /** Index of the worker that published. */
     via: number;
     echo: Echo;
     roundTripUs: number;
@@ -249,7 +252,6 @@ export class Measurements {
   /** Outcomes of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'] = [];
   readonly observations = new Observations();
-  /** Set when the run ended early. */
   aborted: EarlyEnd | undefined;
   /** Whether the user stopped the run by Ctrl-C or SIGTERM. */
   stoppedByUser = false;

@@ -21,7 +21,7 @@ export interface MomentReading {
   /** Seconds of the sampler. */
   t: number;
   connections: number;
-  /** Connections that had closed by then. */
+  /** Connections that had closed before the reading. */
   gone: number;
   layers: LayerBytes;
   /** Counts of the layers by id, read when all connections of a wave have closed. */
@@ -41,7 +41,7 @@ export interface OverTimeMeasured {
 export interface Holder {
   /** Unique even if a pid is reused. */
   id: string;
-  /** Null for shared memory. */
+  /** Pid of the process; null for shared memory. */
   pid: number | null;
   /** RSS of a process, or size of the shared memory. */
   bytes: number;

@@ -37,7 +37,7 @@ export interface Observed {
   othersAccepted: { when: Moment; connections: number };
   socketsMissing: { when: Moment; sockets: number; held: number };
   othersAtPort: { when: Moment; others: number; held: number };
-  /** The workers used no CPU time since `connections`. */
+  /** The workers have used no CPU time since the number of connections was `connections`. */
   cpuStill: { when: Moment; connections: number };
   joinsMisnamed: { workers: { worker: string; connections: number; named: number }[] };
   endsUnnoticed: { when: Moment; connections: number };
@@ -46,7 +46,7 @@ export interface Observed {
   pagesShared: { pairs: [string, string][] };
   pagesAlternate: { when: Moment; urls: string[] };
 
-  /** `since`: last check at which they were unchanged, in seconds of the sampler. */
+  /** `since`: last check at which the parts were unchanged, in seconds of the sampler. */
   partsChanged: { when: Moment; parts: ChangedPart[]; since: number };
   redisSilent: { when: Moment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
@@ -89,7 +89,7 @@ export interface Observed {
 
 export type ObservedKind = keyof Observed;
 
-/** Kinds that mean that counts include other connections. Only the first is reported, as the others have the same cause. */
+/** Kinds that mean that counts include other connections. Only the first is reported, as further ones have the same cause. */
 export const WRONG_COUNTS = [
   ...(['countsDiffer', 'othersAccepted', 'socketsMissing', 'othersAtPort', 'cpuStill', 'joinsMisnamed'] as const),
 ] as const satisfies ObservedKind[];

@@ -15,7 +15,6 @@ export interface OwnEventMeasured {
   latencyFrom: LatencyFrom;
   /** Why the time in the payload is not used; undefined if it is, or if none is configured. */
   sentAtUnusable: string | undefined;
-  /** Number of connected publishers. */
   publishers?: number;
   /** Events that the run emitted. */
   published: number;
@@ -31,17 +30,17 @@ export interface OwnEventMeasured {
   each: Rows['each'] | undefined;
   /** The first copy without an id. */
   example: string | undefined;
-  /** The first different acknowledgements that publishers received. */
+  /** The first distinct acknowledgements that publishers received. */
   acknowledged?: Acknowledged[];
   /** Number of acknowledgements with an error, by its text. */
   ackErrors?: Record<string, number>;
   /** Published messages without an acknowledgement at the end of the drain. */
   unacknowledged?: Unacknowledged;
-  /** Other events that arrived instead of this one in the trial before the load. */
+  /** Other events that arrived in the trial before the load, instead of the configured event. */
   others?: string[];
   /** Events that the publishers received in that trial. */
   toPublisher?: ReceivedByPublisher[];
-  /** If copies are missing: processes of this machine that hold the connections, if all can be seen. */
+  /** Processes of this machine that hold the connections. Read if copies are missing; undefined unless all are visible. */
   holdings?: (Holding & { command: string })[] | undefined;
   /** Another path at which copies have ids, which are not counted. */
   idsBeside?: string | undefined;

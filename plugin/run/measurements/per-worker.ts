@@ -3,7 +3,7 @@ import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { FleetTotals } from '../../../protocol/link/add-up.ts';
 import type { Measurements } from './measurements.ts';
 
-/** @returns connections by worker; empty if recovered sessions, which do not join again, may be on any of several workers */
+/** Returns connections by worker; empty if recovered sessions, which do not join again, may be on any of several workers. */
 export function connectionsPerWorker(
   { workersAtStart }: Pick<Measurements, 'workersAtStart'>,
   { perWorker, perSessionPrefix, connected, returns }: FleetTotals,

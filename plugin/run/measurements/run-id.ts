@@ -6,12 +6,12 @@ export function runId(startedAt: Date, scenario: string): string {
   return `${startedAt.toISOString().replace(/[:.]/g, '-').slice(0, 19)}-${scenario}`;
 }
 
-/** @returns name of the scenario's file without its extension */
+/** Returns name of the scenario's file without its extension. */
 export function scenarioName(path: string): string {
   return basename(path).replace(/\.(ya?ml|json)$/, '');
 }
 
-/** @returns the path as given; for an absolute path, only the file name, as the folders may be private */
+/** Returns the path as given; for an absolute path, only the file name, as the folders may be private. */
 export function scenarioFile(path: string): string {
   return isAbsolute(path) ? basename(path) : path;
 }

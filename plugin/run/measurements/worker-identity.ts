@@ -5,7 +5,7 @@
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 
 export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
-  /** Missing if only names were read. */
+  /** Statistics that change with a restart; missing if only names were read. */
   life?: Life;
 }
 
@@ -25,7 +25,7 @@ const TOTALS = {
   cpuUs: 'microseconds of CPU',
 };
 
-/** Some servers round their uptime to seconds. */
+/** Allowed rounding of an uptime: some servers report whole seconds. */
 const ROUNDING_SECONDS = 1;
 /** Maximum age of an answer when it arrives: the timeout of control requests. */
 const DELAY_SECONDS = 5;
@@ -42,7 +42,7 @@ export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIde
   return before !== undefined && restartEvidence(before, now) === undefined;
 }
 
-/** @returns evidence that `now` is another process than `before`; undefined if there is none */
+/** Returns evidence that `now` is another process than `before`; undefined if there is none. */
 export function restartEvidence(before: WorkerIdentity, now: WorkerIdentity): string | undefined {
   if (before.pid !== now.pid) return `process ${before.pid} became ${now.pid}`;
   if (before.instance !== now.instance) return `process ${now.pid} started again`;
@@ -89,7 +89,7 @@ function seconds(value: number): string {
 export interface DeploymentPart {
   /** Id of its layer: `worker`, one of the named layers, or `pm2`. */
   layer: string;
-  /** Changes with a restart: process ids, or Redis's run id. */
+  /** Value that changes with a restart: process ids, or Redis's run id. */
   identity: string;
 }
 
@@ -113,7 +113,7 @@ export interface Restart {
 
 export interface SilentWorker {
   worker: string;
-  /** Nothing listens on its control port. Otherwise, it may be running without answering. */
+  /** The control port refuses connections. Otherwise, the worker may be running without answering. */
   isRefused: boolean;
   /** Connections at the last check. */
   connections: number;

@@ -13,7 +13,7 @@ import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
 import type { AtRest } from './readings.ts';
 
-/** In a run of days, neighbouring readings are averaged. */
+/** Number of readings to keep. A run of days averages neighbouring readings. */
 const MAX_READINGS = 3600;
 
 export function newOverTime({ collect, every }: OverTime, collects: boolean, usersLeave = false): OverTimeMeasured {
@@ -95,14 +95,14 @@ export async function measureChurn(
     if (signal.aborted) return;
     measured.readings.add(reading);
     if (reading.connections > most) await context.noteProcesses?.();
-    // Only up to the highest number of connections: a process keeps the pages of those that have left.
+    // Plateaus end at the highest number of connections: a process keeps the pages of closed connections.
     if (reading.connections > most && config.usersLeave) measurements.plateaus.push(plateauOf(reading));
     most = Math.max(most, reading.connections);
     onReading();
   }
 }
 
-/** @returns a point of the line of memory per connection */
+/** Returns a point of the line of memory per connection. */
 function plateauOf({ connections, layers }: Pick<MomentReading, 'connections' | 'layers'>): Plateau {
   return { connections, layers, readings: [], inService: layers };
 }

@@ -1,6 +1,6 @@
 /**
- * Measures memory at a constant number of connections: the points of the fit, the residual after all have closed, heap profiles, and what
- * else may hold memory of connections: other processes, and files in shared memory.
+ * Measures memory at a constant number of connections: the points of the fit, the residual after all have closed, heap profiles, and other
+ * possible holders of memory of connections: other processes, and files in shared memory.
  */
 
 import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
@@ -58,7 +58,7 @@ export async function measureResidual(context: RunContext, checkpoints: Checkpoi
   measurements.afterDisconnect = withoutFigures(layers, falling);
 }
 
-/** Keeps a failure in place of the profiles, as no figure depends on them. */
+/** Starts heap profiles. Keeps a failure in their place, as no figure depends on them. */
 export async function startHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
   if (!profiler || signal.aborted || measurements.heapProfiles) return;
   measurements.heapProfiles = [];
@@ -67,14 +67,14 @@ export async function startHeapProfiles({ profiler, measurements, signal }: RunC
   });
 }
 
-/** To be called after the last reading at rest. */
+/** Takes the heap profiles. Must be called after the last reading at rest. */
 export async function takeHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
   const { heapProfiles } = measurements;
   if (!profiler || !heapProfiles || heapProfiles instanceof Error || signal.aborted) return;
   measurements.heapProfiles = await profiler.takeProfiles().catch((error: Error) => error);
 }
 
-/** Only the largest processes, as a small one cannot have grown by much. */
+/** Number of processes to read, the largest first: a small process cannot have grown by much. */
 const MAX_PROCESSES = 300;
 /** Minimum growth since the first reading for which the command line is read. */
 const GROWN_BYTES = 1024 ** 2;

@@ -64,7 +64,7 @@ export async function readSettled(
   }
 }
 
-/** @returns names of workers that made no collection between the two, with the reason if it is known */
+/** Returns names of workers that made no collection between the two readings, with the reason if known. */
 function withoutCollection(before: Collections, after: Collections): string[] {
   const earlier = new Map(before.map(({ worker, collections }) => [worker, collections]));
   return after.flatMap(({ worker, collections, failure }) => {
@@ -84,7 +84,7 @@ function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers'])
   });
 }
 
-/** @returns the mean of each layer that is in all readings */
+/** Returns the mean of each layer that is in all readings. */
 function means(readings: LayerBytes[]): LayerBytes {
   const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
   return Object.fromEntries(

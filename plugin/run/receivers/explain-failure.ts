@@ -22,7 +22,7 @@ const SCENARIO_FIX =
 
 /** The server refused a connection of the run's own clients, or a step of their flow failed. */
 export class Refused extends CapacityError {
-  /** The server's words, or the failed step. */
+  /** The server's text, or the failed step. */
   readonly reason: string;
   /** Whether the server might accept a client with other options, such as a login. */
   readonly dependsOnClient: boolean;
@@ -47,7 +47,7 @@ export class Unsupported extends CapacityError {
   }
 }
 
-/** The options do not connect, and others may: polling where a WebSocket alone does not, or the path without its last slash. */
+/** These options cannot connect, but different options may: polling in place of a WebSocket, or the path without its last slash. */
 export class NeedsOptions extends CapacityError {
   readonly options: { transports?: Transport[]; addTrailingSlash?: false };
 
@@ -128,7 +128,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
   if (WRONG_WORKER.test(message)) return failed(message, STICKY_FIX);
   const status = Number(/^http_(\d+)$/.exec(code)?.[1]);
-  // A second request would add nothing, and would count against connection limits.
+  // A second answer would show nothing new, and each request counts against connection limits.
   const isBusy = [502, 503, 504].includes(status);
   const handshake: HandshakeResult = isBusy
     ? { asked: 'websocket', ...connection, status }
@@ -145,7 +145,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       { transports: ['polling'] },
     );
   if (!problem) {
-    // A 400 also comes from the server itself if a proxy removed the Upgrade header: its text shows that.
+    // The server itself also answers 400 if a proxy removed the Upgrade header: its text shows that.
     const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
@@ -185,7 +185,7 @@ function sharedHandshake(connection: ConnectionTarget): Promise<HandshakeResult>
 }
 
 /**
- * Time in which a server of Socket.IO 2 opens or refuses its main namespace after a WebSocket has opened; its middleware may ask a
+ * Time to wait after a WebSocket has opened for a Socket.IO 2 server to open or refuse its main namespace. Its middleware may ask a
  * database.
  */
 const UNASKED_MS = 1000;
@@ -195,7 +195,7 @@ export async function speaksSocketIo2(connection: ConnectionTarget): Promise<boo
   const polled = await sharedHandshake(connection);
   const problem = targetProblem(polled);
   if (problem?.isUnsupported) return true;
-  // A server of WebSockets alone refuses polling in the same words in both versions.
+  // A server that supports only WebSockets refuses polling with the same text in both versions.
   if (!problem || !polled.body?.includes('Transport unknown')) return false;
   const opened = await requestHandshake(connection, 'websocket', { listenMs: UNASKED_MS });
   return targetProblem(opened)?.isUnsupported === true;

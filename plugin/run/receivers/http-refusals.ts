@@ -37,7 +37,7 @@ const FIXES: Record<number, string> = {
   504: 'the workers behind the proxy did not answer in time: see their logs, and the time-out of the proxy',
 };
 
-/** @returns undefined for a status without a typical cause */
+/** Returns undefined for a status without a typical cause. */
 export function httpFix(status: number): string | undefined {
   return FIXES[status] ?? (status >= 520 && status <= 530 ? CLOUDFLARE : undefined);
 }

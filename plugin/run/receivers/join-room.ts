@@ -10,7 +10,7 @@ const JOIN_TIMEOUT_MS = 10_000;
 const MAX_REASON_LENGTH = 300;
 
 /**
- * @returns name of the worker that holds the connection; `''` if the acknowledgement of the user's handler has none
+ * Returns name of the worker that holds the connection; `''` if the acknowledgement of the user's handler has none.
  * @throws CapacityError JOIN_REFUSED if the server refuses or does not acknowledge, TARGET_UNREACHABLE if the connection closed
  */
 export async function joinRoom(socket: RunSocket, room: string): Promise<string> {

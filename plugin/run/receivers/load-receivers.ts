@@ -5,7 +5,7 @@ import { isMember } from './sentinel.ts';
 
 type RunReceivers = Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receiversRoom'>;
 
-/** @returns the server's count of a broadcast's room members, less the probe and the reference receiver; null if it counted none */
+/** Returns the server's count of a broadcast's room members, less the probe and the reference receiver; null if it counted none. */
 export function loadReceivers(
   { expected, room, sentAtUs }: Pick<SentBroadcast, 'expected' | 'room' | 'sentAtUs'>,
   { sentinel, probeLeftAtUs, receiversRoom }: RunReceivers,
@@ -17,7 +17,8 @@ export function loadReceivers(
 
 /**
  * Counts the run's own receivers that closed about when the server counted the members, so that the subtraction may be wrong.
- * @returns `before`: not subtracted, although the server may have counted them; `after`: subtracted, although it may not have
+ * @returns `before`: not subtracted, although the server may have counted them; `after`: subtracted, although the server may not have
+ * counted them
  */
 export function uncertainMembers(
   { expected, room, sentAtUs, orderedAtUs = sentAtUs }: Parameters<typeof loadReceivers>[0] & { orderedAtUs?: number },
@@ -29,7 +30,7 @@ export function uncertainMembers(
     { leftAtUs: sentinel?.leftAtUs, receivedAtUs: [...(sentinel?.receivedAtUs.values() ?? [])].at(-1) },
   ];
   const before = ends.filter(({ leftAtUs = 0 }) => orderedAtUs <= leftAtUs && leftAtUs < sentAtUs).length;
-  // A receiver without a copy may have been gone for the server before the run noticed.
+  // The server may have dropped a receiver without a copy before the run noticed.
   const after = ends.filter(
     ({ leftAtUs = 0, receivedAtUs = 0 }) => leftAtUs >= sentAtUs && receivedAtUs < sentAtUs,
   ).length;

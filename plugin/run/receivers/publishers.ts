@@ -16,7 +16,7 @@ import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
 /** Times on CLOCK_MONOTONIC. */
 export interface Published {
-  /** Counts from 1. */
+  /** Number of the event, from 1. */
   seq: number;
   id: string;
   /** Room that it goes to; `''` if the run does not choose one. */
@@ -29,7 +29,7 @@ export interface Published {
   sentAt: number;
 }
 
-/** An acknowledgement of the server, and how often it came. */
+/** An acknowledgement of the server, and how often it arrived. */
 export interface Acknowledged {
   /** JSON of the acknowledged value, or of a list if there are several. */
   text: string;
@@ -121,7 +121,7 @@ export class Publishers {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** The first different acknowledgements of published events. */
+  /** The first distinct acknowledgements of published events. */
   get acknowledged(): Acknowledged[] {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }
@@ -178,7 +178,7 @@ export class Publishers {
     for (const { socket } of this.clients) void socket.disconnect();
   }
 
-  /** @returns false if the publisher is not connected; otherwise, the client would buffer the event */
+  /** Returns false if the publisher is not connected: the client would buffer the event. */
   #emit(socket: RunSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     this.#listenTo(socket);
@@ -231,7 +231,7 @@ function mentions(args: unknown[], placeholder: string): boolean {
   return JSON.stringify(args).includes(placeholder);
 }
 
-/** @returns names of the rooms in the publisher's namespace; of all rooms if it has none, as the server may use another namespace */
+/** Returns names of the rooms in the publisher's namespace; of all rooms if it has none, as the server may use another namespace. */
 function roomsFor(namespace: string, places: string[]): string[] {
   const all = places.map(readPlace);
   const near = all.filter((place) => place.namespace === namespace);

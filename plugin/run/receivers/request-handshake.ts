@@ -63,7 +63,7 @@ export async function requestHandshake(
   }
 }
 
-/** @returns the bytes of up to two frames, which a silent server does not send, as latin1 */
+/** Returns the bytes of up to two frames, which a silent server does not send, as latin1. */
 async function framesOf(socket: Socket, head: Buffer = Buffer.alloc(0), ms: number): Promise<string> {
   let frames = head.toString('latin1');
   socket.on('error', () => {});

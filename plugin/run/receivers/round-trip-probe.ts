@@ -17,7 +17,7 @@ export interface Echo {
   seq: number;
   /** Measured by the worker that answered; NaN if its answer has no number. */
   roundTripUs: number;
-  /** On the clock of the worker that published. */
+  /** Time of the send, on the clock of the worker that published. */
   sentAtUs: number;
   /** When the broadcast arrived, on this process's clock. */
   receivedAtUs: number;
@@ -34,7 +34,7 @@ export function noProbe(): Omit<Probe, 'close'> {
 export class Probe {
   /** Name of the worker that holds its connection, from the answer to the last join; `''` if that has none. */
   worker = '';
-  /** Set by each measuring window. */
+  /** Handler of a timed round trip; each measuring window sets its own. */
   onRoundTrip: (echo: Echo) => void = () => {};
   /** When its connection closed other than by `close()`, on CLOCK_MONOTONIC. */
   leftAtUs: number | undefined;

@@ -20,7 +20,7 @@ import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
 /** A client of the run, before it connects. */
 export interface RunClient {
   connection: ConnectionTarget;
-  /** Undefined for a bare connection. */
+  /** The virtual user; undefined for a bare connection. */
   user?: RunUser | undefined;
 }
 
@@ -91,25 +91,25 @@ export class RunClients {
     return this.#scenario !== undefined && !arrivalOf(this.#scenario, { before: EVENTS.joinRoom }).isBare;
   }
 
-  /** @returns a client that stops before the event `join_room`, which the run sends itself */
+  /** Returns a client that stops before the event `join_room`, which the run sends itself. */
   next(): RunClient {
     return this.#client({ before: EVENTS.joinRoom });
   }
 
   /**
-   * @returns a client for a short connection. If the payload has enough rows, its row is used neither by the run's permanent
-   * clients nor by the load
+   * Returns a client for a short connection. If the payload has enough rows, its row is used neither by the run's permanent clients nor by
+   * the load.
    */
   nextTemporary(): RunClient {
     return this.#client({ before: EVENTS.joinRoom }, this.#permanentCount + this.#temporaryCount++);
   }
 
-  /** @returns a client that joins as the flow does, so that it receives the user's own event */
+  /** Returns a client that joins as the flow does, so that it receives the user's own event. */
   nextReceiver(): RunClient {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
-  /** @returns whether a scenario asks for the acknowledgement of an event; undefined if none emits it */
+  /** Returns whether a scenario asks for the acknowledgement of an event; undefined if none emits it. */
   asksFor(event: string): boolean | undefined {
     return acknowledges(this.#script.scenarios ?? [], event);
   }
@@ -149,7 +149,7 @@ export class RunClients {
   }
 }
 
-/** @returns the scenario that the option `clients` names; by default the first whose weight is not 0 */
+/** Returns the scenario that the option `clients` names; by default the first whose weight is not 0. */
 function scenarioOf(script: Script, engine: string, name: string | undefined): Scenario | undefined {
   const scenarios = (script.scenarios ?? []).filter((scenario) => engineNameOf(scenario, script) === engine);
   if (name !== undefined) return scenarios.find((scenario) => scenario.name === name);

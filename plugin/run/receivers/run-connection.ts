@@ -14,11 +14,11 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { type Ending, endingOf } from '../measurements/end-words.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Longer than any run: the wait ends when the connection closes. */
+/** Timeout longer than any run: the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
 export interface Listeners {
-  /** Receives all events, including those that the server sends on connection. */
+  /** Receives all events, including events that the server sends on connection. */
   onAny?: ((event: string, args: unknown[]) => void) | undefined;
   /** Receives the acknowledgements that the run requests. */
   onAck?: ((event: string, args: unknown[]) => void) | undefined;
@@ -123,7 +123,7 @@ export class RunConnection implements FleetConnection {
 
 /** A namespace of a run client's connection. */
 export class RunSocket {
-  /** Options of the connection, including those that the flow set. */
+  /** Options of the connection, including options that the flow set. */
   readonly target: ConnectionTarget;
   /** Arguments of the last event in `ackEvents` that was sent, such as the join. */
   joinArgs: unknown[] | undefined;
@@ -131,7 +131,6 @@ export class RunSocket {
   rooms: string[] | undefined;
   /** Socket.IO's disconnect reason; undefined while it is open. */
   endReason: string | undefined;
-  /** Details of the disconnect. */
   #end: End | undefined;
   readonly #connection: RunConnection;
   readonly #ended = Promise.withResolvers<{ reason: string; end: End | undefined }>();
@@ -158,7 +157,10 @@ export class RunSocket {
     return this.#ended.promise;
   }
 
-  /** @returns stops listening */
+  /**
+   * Adds a listener.
+   * @returns a function that removes it
+   */
   on(event: string, listener: EventListener): () => void {
     const change = this.#connection.listen(this.target.namespace, event, listener);
     change('take');
@@ -174,7 +176,7 @@ export class RunSocket {
     return this.#connection.remote.emitWithAck(this.target.namespace, event, args, timeoutMs);
   }
 
-  /** @returns the client's state; undefined if it is not open */
+  /** Returns the client's state; undefined if it is not open. */
   describe(): Promise<ClientState | undefined> {
     return this.#connection.remote.describe();
   }

@@ -1,6 +1,6 @@
 /**
- * The reference receiver (`sentinel` in result keys): one receiver in its own process, with nothing else to do. It joins the room
- * last, so its worker sends to it last. A receiver of the same worker that reads a broadcast later was delayed after the server.
+ * The reference receiver (`sentinel` in result keys): one receiver in its own process, with nothing else to do. It joins the room last, so
+ * its worker sends to it last. A receiver on the same worker that reads a broadcast later than this was delayed after the server.
  */
 import { addAbortListener } from 'node:events';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -90,7 +90,7 @@ export class Sentinel {
   }
 }
 
-/** @returns whether the reference receiver was a member of its room at that time */
+/** Returns whether the reference receiver was a member of its room at that time. */
 export function isMember(sentinel: SentinelReceipts | undefined, sentAtUs: number): boolean {
   if (!sentinel || sentinel.joinedAtUs >= sentAtUs) return false;
   return sentinel.leftAtUs === undefined || sentinel.leftAtUs >= sentAtUs;

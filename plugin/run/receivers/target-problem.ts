@@ -14,7 +14,7 @@ export interface HandshakeResult {
   /** The target's URL, without Engine.IO's path. */
   url: string;
   path: string;
-  /** HTTP status; undefined if no answer came. */
+  /** HTTP status; undefined without an answer. */
   status?: number | undefined;
   location?: string | undefined;
   server?: string | string[] | undefined;
@@ -134,12 +134,12 @@ const NOT_SOCKETIO_STATUSES = [404, 405, 406, 410, 501, 502, 504, 505];
 /** Body with which `ws` answers a request without an upgrade. */
 const PLAIN_WEBSOCKET = /^(upgrade required)?$/i;
 
-/** @returns whether the server itself refused; otherwise, the target is unreachable or not Socket.IO */
+/** Returns whether the server itself refused; otherwise, the target is unreachable or not Socket.IO. */
 export function isRefusal(status: number): boolean {
   return status >= 400 && status < 520 && !NOT_SOCKETIO_STATUSES.includes(status);
 }
 
-/** @returns undefined if the target answered as an Engine.IO 4 server does */
+/** Returns undefined if the target answered as an Engine.IO 4 server does. */
 export function targetProblem(handshake: HandshakeResult): TargetProblem | undefined {
   const { asked, status, server, retryAfter, body = '' } = handshake;
   if (status === undefined) return problemWithoutAnswer(handshake);

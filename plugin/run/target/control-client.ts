@@ -1,4 +1,7 @@
-/** A run's requests to the workers' control ports: with retries, and with empty answers if the server has none or refuses. */
+/**
+ * A run's requests to the workers' control ports: with retries, and with empty answers if the server has no control ports or refuses the
+ * run.
+ */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -132,7 +135,7 @@ export function whilePermitted(
       ),
     failures: () => control.failures(),
     resources: () => orElse([], () => read((ms) => control.resources(ms))),
-    // Not repeatable: a worker counts since its last answer, even if that was lost.
+    // This request is not repeatable: a worker counts since its last answer, even if that was lost.
     batches: () => orElse([], () => read((ms) => control.batches(ms), 'the count of batches of a control port')),
     gc: () => orElse(undefined, () => read((ms) => control.gc(ms))),
     servers: () => orElse(undefined, () => read((ms) => control.servers(ms))),
@@ -163,7 +166,7 @@ async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** @returns the settings without measurements that need control ports, and without a warm-up if memory is not read */
+/** Returns the settings without measurements that need control ports, and without a warm-up if memory is not read. */
 export function withoutControl(config: Settings): Settings {
   const warmUp = config.workerSources ? config.warmUp : 0;
   return { ...config, warmUp, singleRoundTrips: 0, broadcasts: { ...config.broadcasts, count: 0 } };

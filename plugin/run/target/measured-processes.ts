@@ -19,7 +19,7 @@ const MAX_MEASURED = 100;
 const MAX_FILES = 2000;
 
 export interface TargetPort {
-  /** Undefined if the target is on another machine. */
+  /** Port of the target; undefined if it is on another machine. */
   port: number | undefined;
   listening: Listening;
 }
@@ -66,7 +66,7 @@ export async function describeProcesses(
       ...(runtime && { runtime }),
       ports: listed,
       role,
-      // Without readable open files, the connections are unknown.
+      // Connections are unknown if the open files are unreadable.
       holds: listed && (isDirect || layer !== 'worker') ? related?.has(pid) || (areAllSeen ? false : null) : null,
     };
   });
@@ -81,7 +81,7 @@ export async function describeProcesses(
   };
 }
 
-/** @returns the processes, their descendants and ancestors */
+/** Returns the processes, their descendants and ancestors. */
 function relatives(pids: Set<number>, table: ProcessTable): Set<number> {
   const found = withDescendants(pids, table);
   for (const pid of pids) {

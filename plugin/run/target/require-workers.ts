@@ -5,7 +5,7 @@ import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Control } from './control-client.ts';
 
-/** Some adapters still count a server ten seconds after its exit. */
+/** Time limit for the adapter's count: some adapters still count a server ten seconds after its exit. */
 const COUNT_TIMEOUT_MS = 12_000;
 const POLL_MS = 1000;
 /** Size of an echo without its payload: names, number, time, namespace. */
@@ -75,7 +75,7 @@ function incomplete(servers: number, workers: WorkerStats[]): CapacityError {
   );
 }
 
-/** @returns the first group of workers with the same key; undefined if all are different */
+/** Returns the first group of workers with the same key; undefined if all are different. */
 function findDuplicates(workers: WorkerStats[], keyOf: (worker: WorkerStats) => string): WorkerStats[] | undefined {
   const groups = Map.groupBy(workers, keyOf);
   return [...groups.values()].find(({ length }) => length > 1);

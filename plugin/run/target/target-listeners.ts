@@ -29,7 +29,7 @@ export function listenersOf(url: string): () => Promise<number[] | undefined> {
   return async () => (isThisMachine(url) ? pids() : []);
 }
 
-/** @returns the server's processes, by a pattern that survives restarts if possible; undefined if none or a proxy listens here */
+/** Returns the server's processes, by a pattern that survives restarts if possible; undefined if none or a proxy listens here. */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
   const pids = (await listenersOf(url)()) ?? [];
   const query = queryFor(pids);
@@ -39,7 +39,7 @@ export async function listeningProcesses(url: string): Promise<ListeningProcesse
   return areInspectable ? { ...query, inspect: true } : query;
 }
 
-/** @returns processes of this machine behind the target's proxies that hold its connections; undefined unless all can be seen */
+/** Returns processes of this machine behind the target's proxies that hold its connections; undefined unless all can be seen. */
 export async function connectionHolders(url: string): Promise<(Holding & { command: string })[] | undefined> {
   if (!isThisMachine(url)) return undefined;
   const table = readProcessTable();
@@ -50,7 +50,7 @@ export async function connectionHolders(url: string): Promise<(Holding & { comma
   return servers.map((server) => ({ ...server, command: shownCommand(server.pid) }));
 }
 
-/** @returns whether the URL names a loopback address, or an address or the name of this machine */
+/** Returns whether the URL names a loopback address, or an address or the name of this machine. */
 export function isThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
   const bare = hostname.replace(/^\[|\]$/g, '');
@@ -58,7 +58,7 @@ export function isThisMachine(url: string): boolean {
   return isLoopback(hostname) || addresses.includes(bare) || bare === machineName();
 }
 
-/** @returns this machine's addresses, as in a URL, at which a server listens on the target's port; empty for another machine */
+/** Returns this machine's addresses, as in a URL, at which a server listens on the target's port; empty for another machine. */
 export async function listeningHosts(url: string): Promise<string[]> {
   const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOf(url)))) || {};
   return [...new Set(sockets.map(({ localAddress }) => hostOf(localAddress)))];

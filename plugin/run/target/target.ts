@@ -50,7 +50,7 @@ export interface Target {
   pids(workers: WorkerStats[]): Promise<LayerPids>;
   /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
-  /** Processes on this machine that hold connections: the workers' of `pids`, or if these are unknown, the listeners. */
+  /** Processes on this machine that hold connections: the workers' processes of `pids`, or the listeners if these are unknown. */
   holders(workers: WorkerStats[], pids: LayerPids): Promise<number[]>;
   /** Describes the deployment's processes on this machine. @param previous result of an earlier call */
   processes?(pids: LayerPids, previous: MeasuredProcesses | null): Promise<MeasuredProcesses>;
@@ -60,9 +60,9 @@ export interface Target {
   openFiles?(): Promise<number | undefined>;
   /** The process nearest to its limit of open files; undefined with control ports, or if unknown. */
   fullest?(): Promise<FullestProcess | undefined>;
-  /** Connections to its port on this machine, without those of this process; undefined with control ports, or if unknown. */
+  /** Connections to its port on this machine, without connections of this process; undefined with control ports, or if unknown. */
   connections?(): Promise<number | undefined>;
-  /** Undefined for the user's own server, which a run does not change except by the user's command. */
+  /** The bundled stack. Undefined for the user's own server, which a run changes only by the user's command. */
   stack: Pick<Stack, 'fault' | 'restarts' | 'state'> | undefined;
   /** Whether the workers' processes are known to run on this machine; otherwise, the workers report their host. */
   isHere: boolean;
@@ -188,7 +188,7 @@ export async function ownServer(config: Settings): Promise<Target> {
     missing: [],
     control,
     redisUrl,
-    // Without workers on other hosts, as a sum over some of them would be too low.
+    // Excludes workers on other hosts: a sum over some of them would be too low.
     pids: async (workers) => ({
       worker: (await processes?.pids()) ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
       ...Object.fromEntries(

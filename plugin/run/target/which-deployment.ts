@@ -50,12 +50,12 @@ function neededProfile(settings: Settings): Profile | undefined {
   return requiredProfile({ ...settings, adapter: process.env.CAPACITY_ADAPTER || undefined });
 }
 
-/** A state file of an older version, without a checkout, counts as this one's. */
+/** Treats a state file of an older version without a checkout as this checkout's. */
 function isOfThisCheckout({ checkout = CHECKOUT }: StackState): boolean {
   return checkout === CHECKOUT;
 }
 
-/** @throws CapacityError if another stack is up: the state folder has room for only one */
+/** @throws CapacityError if another stack is up: the state folder can keep only one stack */
 function requireNoOther({ target, checkout }: StackState, port: number): void {
   const down = 'take it down: npx socketio-capacity stack down';
   const itsPort = Number(new URL(target).port);
@@ -69,7 +69,10 @@ function requireNoOther({ target, checkout }: StackState, port: number): void {
   );
 }
 
-/** With `stack`, a different protocol at the same port counts as the target, so that the mistake is reported. */
+/**
+ * Checks whether a stack runs at the target. In a run with `stack`, a different protocol at the same port also counts, so that the mistake
+ * is reported.
+ */
 function isAtTarget({ target }: StackState, { stack, target: wanted }: Settings): boolean {
   const [its, url] = [new URL(target), new URL(wanted)];
   if (stack) return Number(its.port) === stack.port;

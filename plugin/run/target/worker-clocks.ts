@@ -8,9 +8,9 @@ import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import { reasonOf } from '../../samplers/index.ts';
 import type { Control } from './control-client.ts';
 
-/** Readings in quick succession, of which the quickest counts. */
+/** Readings in quick succession; the quickest one counts. */
 const READINGS = 16;
-/** Interval of further readings. Shorter ones would put load on the measured workers. */
+/** Interval of further readings. A shorter interval would load the measured workers. */
 const INTERVAL_MS = 1000;
 
 export class WorkerClocks {

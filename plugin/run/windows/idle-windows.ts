@@ -39,7 +39,7 @@ function wholeIntervals(seconds: number, intervalSeconds: number | null): number
   return Math.floor(seconds / intervalSeconds) * intervalSeconds;
 }
 
-/** @returns null if the workers do not report it, or differ */
+/** Returns the workers' ping interval; null if they do not report it, or differ. */
 async function pingIntervalSeconds({ control }: Workers): Promise<number | null> {
   const workers = await control.stats().catch(() => []);
   const reported = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));

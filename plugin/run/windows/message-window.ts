@@ -75,7 +75,10 @@ export async function endMessages(context: RunContext): Promise<void> {
 /** Counts copies of events without ids while all connections are held. */
 type Context = Pick<RunContext, 'link' | 'measurements' | 'metrics'> & { config: Pick<RunContext['config'], 'counts'> };
 
-/** Begins to count. @returns ends, and writes the counts into the measurements */
+/**
+ * Begins to count.
+ * @returns a function that ends the count and writes it into the measurements
+ */
 export async function beginCounts(context: Context) {
   const { link, measurements, config } = context;
   const events = config.counts ?? [];
@@ -84,7 +87,7 @@ export async function beginCounts(context: Context) {
   const before = await readCounters(context);
   return {
     async end(): Promise<void> {
-      // Counters are read within the time of the copies, so that no copy is missing that was sent outside of it.
+      // Counters are read within the period in which copies are counted, so that every message that they count is also counted as copies.
       const now = await readCounters(context);
       const seconds = (performance.now() - beganMs) / 1000;
       const rises = events.flatMap(({ event, counter }) => {

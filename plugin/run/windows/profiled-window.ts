@@ -1,6 +1,6 @@
 /**
- * Profiles the server's CPU use per connect and per copy. The profiler itself uses CPU, so this comes after all measurements, with
- * clients of the run in place of the load.
+ * Profiles the server's CPU use per connect and per copy. The profiler itself uses CPU, so this follows all measurements, with clients of
+ * the run in place of the load.
  */
 import { mapLimit } from '../../../protocol/base/map-limit.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
@@ -13,13 +13,13 @@ import { pause, until } from '../wait.ts';
 
 const MAX_CONNECTIONS = 200;
 const CONCURRENCY = 10;
-/** Enough samples to show functions that take 1 % of a copy. */
+/** Number of copies to profile, enough to show functions that take 1 % of a copy. */
 const COPIES = 20_000;
 const PUBLISH_MS = 5000;
 const INTERVAL_MS = 50;
 const RECEIVE_TIMEOUT_MS = 5000;
 
-/** Keeps a failure in place of the profiles, as no other figure depends on them. */
+/** Profiles the server's CPU use. Keeps a failure in place of the profiles, as no other figure depends on them. */
 export async function profileCpu(context: RunContext): Promise<void> {
   const { profiler, measurements, config, sampler, signal } = context;
   if (!profiler || signal.aborted || config.overTime || config.fault) return;

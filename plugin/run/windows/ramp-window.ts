@@ -8,7 +8,7 @@ import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp, RampWindow } from '../measurements/measured-windows.ts';
 import { mark, type WindowContext, Windows, windowSince } from './cpu-window.ts';
 
-/** Shorter parts would have too few of the kernel's CPU ticks. */
+/** Minimum length of a part: shorter parts would have too few of the kernel's CPU ticks. */
 const MIN_PART_SECONDS = 1;
 const PARTS = 20;
 
@@ -51,7 +51,7 @@ export function addPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
   ramp.connections += arrivals;
 }
 
-/** To be called when all arrivals have connected and joined, or the time limit has passed. */
+/** Must be called when all arrivals have connected and joined, or the time limit has passed. */
 export function endRamp(ramps: Ramp[]): void {
   const ramp = ramps.at(-1);
   if (ramp?.endedAtUs === Number.POSITIVE_INFINITY) ramp.endedAtUs = monotonicUs();

@@ -104,11 +104,11 @@ function readAllowedCpu(): CpuReading | undefined {
   return allowed.length < cpus().length ? attempt(() => readCpu(allowed)) : undefined;
 }
 
-/** @returns throttling by the quota that throttled most often; undefined if no quota was read at both times */
+/** Returns throttling by the quota that throttled most often; undefined if no quota was read at both times. */
 export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
   const found = after.flatMap((now): Throttled[] => {
     const then = before.find(({ group }) => group === now.group);
-    // Without statistics of the group, its throttling is unknown.
+    // Throttling is unknown without statistics of the group.
     if (!isCounted(now) || !then || !isCounted(then) || now.periods < then.periods) return [];
     return [
       {
@@ -137,7 +137,7 @@ function noteShares(
   if (now && (!before || takenShare(now) > takenShare(before))) machineShares[window] = now;
 }
 
-/** Share of the CPUs that other programs used, including those outside this container; 1 means all CPUs. */
+/** Share of the CPUs that other programs used, including programs outside this container; 1 means all CPUs. */
 export function takenShare(shares: MachineShares): number {
   const { cores, busyCores, oursCores, othersCores, kernelCores, stealCores } = shares;
   const known = (othersCores ?? 0) + stealCores;
@@ -180,7 +180,7 @@ function noteCpu(
   note(machineSteal, to.stealUs - from.stealUs, Math.max);
 }
 
-/** @returns the current values, with the highest open files and memory so far */
+/** Returns the current values, with the highest open files and memory so far. */
 function withPeaks(before: WorkerResources | undefined, now: WorkerResources): WorkerResources {
   if (!before) return now;
   return {
