@@ -1,4 +1,7 @@
-/** The measurements as Artillery metrics, so that `config.plugins.ensure` can set thresholds on them, and the thresholds as it evaluated them. */
+/**
+ * Converts the measurements to Artillery metrics, so that `config.plugins.ensure` can set thresholds on them, and reads its evaluated
+ * thresholds.
+ */
 
 import { ownValue } from '../../protocol/base/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -11,7 +14,7 @@ import { metricsIn } from '../script/ensure.ts';
 import type { ArtilleryStats, Check } from './artillery-stats.ts';
 import { METRIC_UNITS, runMetrics } from './run-metrics.ts';
 
-/** Adds the run's figures to Artillery's own, except unmeasured ones and those that may not be quoted. */
+/** Adds the run's figures to Artillery's own. Omits unmeasured figures and figures that may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path, unit } of runMetrics(layers)) {
     const value = isWithheld(result, path) ? null : valueAt(result, path);
@@ -26,9 +29,9 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
 }
 
 /**
- * For other plugins, such as publish-metrics, which pass on the metrics of periods and never look at those of the run.
+ * Builds a period for other plugins, such as publish-metrics, which pass on the metrics of periods and ignore the metrics of the run.
  * @param stats of the whole run
- * @returns a period that has the run's figures and nothing else, so that nothing counts twice
+ * @returns a period with only the run's figures, so that nothing counts twice
  */
 export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats {
   const period = { ...stats, counters: {}, rates: {}, summaries: {} };
@@ -36,33 +39,33 @@ export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats 
   return period;
 }
 
-/** A metric has no place for a doubt: what reports give with one, or not at all, is no metric. */
+/** Excludes figures that reports give with a doubt, or not at all, because a metric cannot express a doubt. */
 function isWithheld(result: Result, path: string): boolean {
   if (!path.startsWith('memory.')) return false;
   const isUnknown = result.verdict.status === 'INVALID' || result.absent.memory !== undefined;
   return isUnknown || whyNotQuoted(result, path) !== undefined;
 }
 
-/** A share is not rounded up to 1: one lost copy in a million must miss a threshold. */
+/** Rounds a counter. A share is not rounded up to 1: one lost copy in a million must miss a threshold. */
 function counterOf(value: number, unit: string): number {
   return unit === '0 to 1' ? value : Math.round(value * 10_000) / 10_000;
 }
 
 /**
- * `ensure` ignores a threshold without a value: if there are too few broadcasts for a percentile, the maximum, which it
- * cannot exceed, takes its place.
+ * Converts a summary to Artillery's names. `ensure` ignores a threshold without a value. If there are too few broadcasts for a percentile,
+ * the maximum takes its place, because the percentile cannot exceed it.
  * @returns the summary with Artillery's names
  */
 function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<string, number> {
   const { max, p50 } = rest;
-  // p999 comes before p99, which is a prefix of it.
+  // p999 precedes p99, which is a prefix of it.
   return { p999: p999 ?? max, ...rest, p90: p90 ?? max, p95: p95 ?? max, p99: p99 ?? max, median: p50 };
 }
 
-/** @param stats of the whole run, on which they were evaluated; undefined where the run ended without */
+/** @param stats of the whole run, on which the thresholds were evaluated; undefined if the run ended without any */
 export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined): Result['thresholds'] {
   return checks.map(({ original, result, strict, hashed = '' }) => {
-    // `ensure` evaluates a metric that does not exist like one that misses its threshold.
+    // `ensure` evaluates a metric that does not exist like a missed threshold.
     const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
     const found = stats ? valuesIn(original, stats) : [];
     return {
@@ -78,7 +81,7 @@ export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined)
 
 type Found = NonNullable<Result['thresholds'][number]['found']>;
 
-/** The error rate is no metric: it is computed from two of them. */
+/** Returns the values of an expression's metrics. The error rate is not a metric: it is computed from two metrics. */
 function valuesIn(expression: string, stats: ArtilleryStats): Found {
   const { counters } = stats;
   if (expression.startsWith('maxErrorRate')) {
@@ -94,12 +97,12 @@ function valuesIn(expression: string, stats: ArtilleryStats): Found {
 
 function valueIn(metric: string, { counters, rates, summaries }: ArtilleryStats): number | undefined {
   const { name, aggregation } = inSummary(metric);
-  // Anything can be the name of a metric, also what every object inherits.
+  // A metric may have any name, even that of a property that every object inherits.
   const summary = ownValue(summaries, name) ?? {};
   return ownValue(counters, metric) ?? ownValue(rates, metric) ?? ownValue(summary, aggregation);
 }
 
-/** Artillery's own metrics have none that is known here. */
+/** Returns the unit of a metric; the units of Artillery's own metrics are unknown. */
 function unitOf(metric: string): string {
   return METRIC_UNITS[metric] ?? METRIC_UNITS[inSummary(metric).name] ?? '';
 }

@@ -1,4 +1,4 @@
-/** Artillery's own figures, and what its plugin `ensure` makes of them (2.0.34). */
+/** Artillery's own figures, and the evaluations of its plugin `ensure` (2.0.34). */
 
 /** Metrics of a period or of the whole run; additions appear on Artillery's console and in its report. */
 export interface ArtilleryStats {
@@ -11,10 +11,10 @@ export interface ArtilleryStats {
 
 /** How the plugin `ensure` evaluated one threshold or condition. */
 export interface Check {
-  /** The expression; its result is 1 if it holds. */
+  /** Expression whose result is 1 if it holds. */
   original: string;
   result: unknown;
   strict: boolean;
-  /** The expression, with a quoted hash in place of each metric that the run has; some kinds of thresholds have none. */
+  /** The expression with a quoted hash in place of each metric of the run; missing for some kinds of thresholds. */
   hashed?: string;
 }

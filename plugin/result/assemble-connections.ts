@@ -1,4 +1,4 @@
-/** How the connections were made: how many, how fast, how long each took. */
+/** Figures of the connections: their number, their rate, and the duration of each connect. */
 
 import { decodeHistogram, summaryMs } from '../../protocol/base/histogram.ts';
 import { addSnapshots, type FleetTotals } from '../../protocol/link/add-up.ts';
@@ -62,7 +62,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   };
 }
 
-/** Returns what loads the server beside the connections, and what functions of the scenario found. */
+/** Returns the server's load other than connections, and the counts of the scenario's functions. */
 export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers' | 'functions'> {
   const { http, otherUsers, functions, eventsDropped } = addSnapshots(snapshots);
   const dropped = functions.dropped + eventsDropped;
@@ -79,13 +79,16 @@ function reconnectionFigures({ returns }: FleetTotals): Result['connections']['r
   return counts.dropped === 0 ? null : { ...counts, awayMs: summaryMs(decodeHistogram(awayUs)) };
 }
 
-/** @param ended by reason @returns without those that a virtual user, or the run, closed itself */
+/**
+ * @param ended closed connections by reason
+ * @returns the same without connections that a virtual user or the run closed
+ */
 export function lostOf(ended: Record<string, number>): Record<string, number> {
   const { [OWN_DISCONNECT]: _, ...lost } = ended;
   return lost;
 }
 
-/** From the interval in which the samples begin to the last one in which something happened. */
+/** Returns connects over time, from the interval in which the samples begin to the last interval with an event. */
 function connectingOverTime(
   { connecting }: FleetTotals,
   { samplesBeganAtUs }: Measurements,
@@ -111,18 +114,18 @@ function connectingOverTime(
 }
 
 /**
- * Connections per second of the ramps. A ramp lasts from its first connection to its last, whatever happened in
- * between, and never shorter than its phases; nor does it make more connections than they ask for (a reconnect is no
- * second one). So the rate cannot be above the configured one, and whatever held up the ramp's end lowers it.
- * @param isRandom Artillery chose which arrivals are connections, so that the first and the last come at any time
- * @returns null where nothing was opened
+ * Returns connections per second of the ramps. A ramp lasts from its first connection to its last, and at least as long as its phases. It
+ * counts at most the connections of its phases: a reconnect is no second connection. So the rate cannot exceed the configured rate, and a
+ * delay at the ramp's end lowers it.
+ * @param isRandom Artillery chose which arrivals are connections, so the first and the last may come at any time
+ * @returns null if no connection opened
  */
 export function achievedRate(
   snapshots: Pick<FleetSnapshot, 'openings'>[],
   ramps: Ramp[],
   isRandom = false,
 ): { perSec: number; seconds: number } | null {
-  // An interval's connections stand at its start.
+  // The connections of an interval count at its start.
   const opened = snapshots
     .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
       counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
@@ -140,14 +143,14 @@ export function achievedRate(
     connections += made;
     const ofRamp = own.filter(({ atUs }) => atUs >= ramp.beganAtUs);
     seconds += Math.max(ramp.seconds, secondsOf(ofRamp, isRandom));
-    // A ramp that lasts longer than the pause after it ends with the next one.
+    // A ramp that lasts longer than the pause after it ends with the next ramp.
     overdue = nextUs < ramp.endedAtUs ? due - made : 0;
     fromUs = untilUs;
   }
   return connections > 0 ? { perSec: connections / seconds, seconds } : null;
 }
 
-/** At equal intervals, the time from the first to the last connection is one interval short of what all of them take. */
+/** Returns the time that all connections take. At equal intervals, it is one interval longer than the time from the first to the last. */
 function secondsOf(opened: { atUs: number; count: number }[], isRandom: boolean): number {
   const [first, last, all] = [opened[0], opened.at(-1), sum(opened.map(({ count }) => count))];
   if (!first || !last || all < 2) return 0;

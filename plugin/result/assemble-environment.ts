@@ -61,7 +61,7 @@ export function describeEnvironment(
   };
 }
 
-/** Absent without a limit; a container's limits only if they are below the machine's. */
+/** Returns limits of this process. A missing limit has no key, and a container's limit counts only if it is below the machine's. */
 function limitsHere(): Record<string, number> {
   const { soft, hard } = openFileLimits();
   const cgroup = readCgroup();
@@ -95,7 +95,7 @@ function gitCommit(): string | null {
   }
 }
 
-/** Everything that decides the figures, secrets masked. */
+/** Returns all settings that influence the figures, with secrets masked. */
 export function settingsOf(
   script: Script,
   settings: Settings,
@@ -127,7 +127,7 @@ export function settingsOf(
   });
 }
 
-/** @returns what all workers say, and where they differ each of their values; null if one of them says nothing */
+/** Returns the values that all workers report, with every value where they differ; null if a worker reports nothing. */
 export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Result['environment']['server'] {
   const parsed = workers.map(({ server }) => serverSchema.safeParse(server));
   const descriptions = parsed.flatMap(({ data }) => data ?? []);
@@ -135,7 +135,7 @@ export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Resul
   if (!first || descriptions.length < workers.length) return null;
   const kinds = new Set(descriptions.map(({ kind }) => kind));
   return {
-    // With two kinds of workers, neither is the default.
+    // Neither of two kinds of workers is the default.
     kind: kinds.size === 1 ? first.kind : 'own',
     tunings: together(descriptions.map(({ tunings }) => tunings)),
     options: together(descriptions.map(({ options }) => options)),

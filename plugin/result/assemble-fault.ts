@@ -15,7 +15,7 @@ import { merged, sum } from './sums.ts';
 
 const STEP_US = 100_000;
 
-/** @returns null if none was planned, or none has come */
+/** Returns null if no fault was planned, or if none has begun. */
 export function faultFigures(
   measurements: Measurements,
   batches: Batch[],
@@ -93,7 +93,7 @@ function broadcastFigures(
   const before = batches.filter((batch) => at(batch) < fault.atUs);
   const during = batches.filter((batch) => isDuring(fault, at(batch)));
   if (before.length === 0) return null;
-  // Connections that were joining received it before they were members.
+  // Joining connections received the broadcast before they were members.
   const rows = during.map((batch) => {
     const members = before.findLast(({ room }) => room === batch.room)?.expected ?? before.at(-1)?.expected ?? 0;
     const received = batch.received + batch.unexpected;

@@ -1,4 +1,4 @@
-/** The generator's machine, with the CPU and memory that it had left, and the generator's event loops and hosts. */
+/** The generator's machine, with its remaining CPU and memory, and the generator's event loops and hosts. */
 
 import { summaryMs } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -20,7 +20,7 @@ export function machineFigures(
   const swapped = sampler.swapped();
   const windows = windowsOf(machineShares);
   const here = {
-    // An average over all ramps would hide the last one, in which most is connected.
+    // An average over all ramps would hide the last ramp, in which most connections are open.
     ramp: least(cpu.ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? [])),
     messages: least(cpu.messages.flatMap((part) => idlePercent(part, cpuCount) ?? [])),
     broadcasts: idlePercent(wholeWindow(cpu.broadcasts), cpuCount),
@@ -36,7 +36,7 @@ export function machineFigures(
   };
 }
 
-/** In the order of the run. */
+/** Returns the windows in the order of the run. */
 function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine['others']>['windows'] {
   const order = ['ramp', 'idle', 'messages', 'broadcasts'] as const;
   return order.flatMap((window) => {
@@ -45,18 +45,18 @@ function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine
   });
 }
 
-/** The host of the run brings no load itself. */
+/** Returns the lowest value of all hosts. The host of the run itself generates no load. */
 function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
   const of = (window: GeneratorWindow) => least(hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []));
   return { ramp: of('ramp'), messages: of('messages'), broadcasts: of('broadcasts') };
 }
 
-/** @returns null without a quota */
+/** Returns null without a quota. */
 export function throttledFigures(windows: ThrottledWindows | undefined): OfMachine['throttled'] {
   return windows ? inWindows(windows) : null;
 }
 
-/** @returns null for windows of which nothing is known */
+/** Returns null for windows without a known value. */
 export function inWindows<T>(known: Partial<Record<GeneratorWindow, T>> = {}): Record<GeneratorWindow, T | null> {
   return { ramp: null, messages: null, broadcasts: null, ...known };
 }
@@ -65,15 +65,15 @@ function least(percents: number[]): number | null {
   return percents.length > 0 ? Math.min(...percents) : null;
 }
 
-/** 100 is all cores. */
+/** Returns the idle percentage of all cores. */
 function idlePercent(window: CpuWindow | undefined, cpuCount: number): number | null {
   const busyUs = window?.cpuUs.system;
   if (!window || busyUs === undefined || window.seconds === 0) return null;
-  // The kernel counts in ticks.
+  // The kernel counts in ticks, so the CPU time may exceed the window.
   return Math.max(0, 100 * (1 - busyUs / (window.seconds * 1e6 * cpuCount)));
 }
 
-/** Rows of a window and part are numbered across all engines: no two loops share a number. */
+/** Returns rows of event loops, numbered across all engines by window and part: no two loops share a number. */
 export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {
   const counted = new Map<string, number>();
   return generator.map(({ from: { engine, host }, process: _, ...loop }) => {
@@ -84,7 +84,7 @@ export function generatorFigures({ generator, hosts }: Pick<Measurements, 'gener
   });
 }
 
-/** Empty if the run's own host brought the load. */
+/** Returns a row for each host; empty if the run's own host generated the load. */
 export function generatorHosts(measurements: Measurements): Result['generators'] {
   const { hosts = [], snapshots } = measurements;
   const arrivals = sum(hosts.map((host) => host.arrivals));
@@ -112,7 +112,7 @@ export function generatorHosts(measurements: Measurements): Result['generators']
   });
 }
 
-/** The other programs are known only on a machine without another part of the run. */
+/** Returns the CPU use of other programs, which is known only on a machine without another part of the run. */
 function sharesOf(
   { hosts = [], workerResources, cpu }: Measurements,
   { shares, kernel }: GeneratorHost,

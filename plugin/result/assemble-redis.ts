@@ -5,7 +5,7 @@ import type { SampleRow } from '../samplers/index.ts';
 import { sum } from './sums.ts';
 
 /**
- * @param received copies by clients, by the ledger; undefined without one
+ * @param received copies by clients, by the ledger; undefined without a ledger
  * @param samples of the run
  */
 export function redisFigures(
@@ -48,7 +48,7 @@ function ofNode({ node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, 
   return { node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, shardChannels };
 }
 
-/** @returns null if a node does not tell */
+/** Returns null if a node does not report the figure. */
 function total(nodes: Node[], figure: Exclude<keyof Node, 'node' | 'version' | 'streamEntries'>): number | null {
   const values = nodes.map(({ [figure]: value }) => value).filter((value) => value !== null);
   return values.length < nodes.length ? null : sum(values);

@@ -1,4 +1,4 @@
-/** The workers: their limits, the machines that they run on, and each over time. */
+/** The workers: their limits, their machines, and each worker over time. */
 
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
@@ -51,7 +51,7 @@ function maxOf(values: (number | undefined)[]): number | null {
   return known.length > 0 ? Math.max(...known) : null;
 }
 
-/** A worker that was restarted is there once for each of its processes, by its name and the process's id. */
+/** Returns the workers over time. A restarted worker appears once for each of its processes, by its name and the process id. */
 export function workersOverTime(
   { workersAtStart, workersAtEnd, eventLoops }: Measurements,
   sampler: Pick<Sampler, 'workers'>,
@@ -80,7 +80,7 @@ export function workersOverTime(
     }));
 }
 
-/** @returns connections on workers that joins name and no control URL leads to, by worker: their memory is not read */
+/** Returns connections by worker for workers that joins name and no control URL leads to. Their memory is not read. */
 export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Record<string, number> {
   const known = new Set(workersAtStart.map(({ worker }) => worker));
   const joined = Object.entries(addSnapshots(snapshots).perWorker);

@@ -1,4 +1,4 @@
-/** Measurements to the figures of the result document; nothing is measured or judged here. */
+/** Converts measurements to the figures of the result document. Measures and judges nothing. */
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';

@@ -1,4 +1,4 @@
-/** Files beside result.json, for people and programs. Each is made from the result document alone. */
+/** Files beside result.json, for people and programs. Each is computed from the result document alone. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unwritable } from '../../protocol/base/unwritable.ts';
@@ -11,13 +11,13 @@ import { renderSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 import { replace } from '../run/folder/run-files.ts';
 
-/** For people who see it among others: in a pull request, or on the page of a CI job. */
+/** Returns a summary to show among other texts: in a pull request, or on the page of a CI job. */
 function summaryOf(result: Result): string {
   const document = runDocument(result);
   return renderSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
 }
 
-/** Includes a line for the reference. */
+/** A file's name, its renderer, and its line for the reference. */
 type ReportFile = [name: string, render: (result: Result) => string, help?: string];
 
 export const REPORT_FILES: Required<ReportFile>[] = [
@@ -32,8 +32,8 @@ export const REPORT_FILES: Required<ReportFile>[] = [
 ];
 
 /**
- * Writes them all into an existing folder. A file that fails is not left half-written, and the others are still written.
- * @returns names of the files that are there now, and a CapacityError FILE_UNWRITABLE for each of the others
+ * Writes all report files into an existing folder. A failed file is not left half-written, and the remaining files are still written.
+ * @returns names of the written files, and a CapacityError FILE_UNWRITABLE for each failed file
  */
 export function writeReportFiles(
   result: Result,

@@ -19,7 +19,7 @@ export function histogramOf(valuesUs: number[]): Histogram {
   return histogram;
 }
 
-/** For values that each stand for a broadcast or a round trip. */
+/** Summarizes values that each stand for a broadcast or a round trip. */
 export function summaryOfEach(valuesUs: number[]): Summary | null {
   return summaryMs(histogramOf(valuesUs), valuesUs.length);
 }

@@ -1,4 +1,4 @@
-/** CPU that connections and messages cost, without what the same time costs anyway. */
+/** CPU cost of connections and messages, without the CPU that the deployment uses anyway. */
 import { MIN_BROADCAST_PARTS } from '../../../protocol/result/machine-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Interval } from '../../../protocol/result/shared-schemas.ts';
@@ -12,20 +12,20 @@ import { sum } from '../sums.ts';
 type Cpu = Result['cpu'][string];
 
 const CONFIDENCE = 0.95;
-/** The kernel's tick. */
+/** Length of the kernel's CPU tick. */
 const RESOLUTION_US = 10_000;
-/** Two parts predict next to nothing about a third. */
+/** Minimum number of parts: two parts predict next to nothing about a third. */
 const MIN_PARTS = 3;
-/** With a larger share of failed attempts, the cost of a connect has only an upper bound. */
+/** Maximum share of failed attempts. Above it, the cost of a connect has only an upper bound. */
 const MAX_FAILED_SHARE = 0.05;
 
-/** Without a half width, the noise is unknown. */
+/** A measured value. Its noise is unknown if `halfWidth` is null. */
 interface Measured {
   value: number;
   halfWidth: number | null;
 }
 
-/** The known parts of a figure. */
+/** A figure whose unknown parts are null. */
 interface Figure {
   value: number | null;
   interval: Interval;
@@ -33,7 +33,7 @@ interface Figure {
 
 const UNKNOWN: Figure = { value: null, interval: null };
 
-/** A layer while connections are idle. */
+/** CPU use of a layer while connections are idle. */
 interface Background {
   usPerSec: number;
   seconds: number;
@@ -41,7 +41,10 @@ interface Background {
   noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
 }
 
-/** @param incomplete layers with processes that could not be read @returns figures of layers whose CPU time can be */
+/**
+ * @param incomplete layers with processes that could not be read
+ * @returns figures of the layers whose CPU time is known
+ */
 export function cpuFigures(
   measurements: Measurements,
   layers: readonly Layer[],
@@ -63,12 +66,13 @@ export function cpuFigures(
 
 function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
   const { unloaded, ramps, idle, messages, broadcasts } = complete(measured, layer);
-  // Messages go on during the broadcasts, and begin with each connection: they are not idle, and still the background.
+  // Messages begin with each connection and continue during the broadcasts, so they belong to the background.
   const held = messages.length > 0 ? messages : idle;
   const background = backgroundOf(held, layer);
   const ramp = perThousandConnects(ramps, { unloaded, held }, layer);
   const before = backgroundOf(unloaded, layer);
-  // Timers of the application run without messages, too: with connections or, if the run has no such window, before the first one.
+  // The application's timers also run without messages. They show while connections are idle, or before the first connection if no window
+  // is idle.
   const quiet = idle.length > 0 || messages.length === 0 ? idle : unloaded;
   const withoutMessages = backgroundOf(quiet, layer);
   const waits = idlePercent(quiet, withoutMessages);
@@ -93,15 +97,15 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
 }
 
 /**
- * Leaves out kinds of windows in which one lacks the layer, as a sum over the others would be too low. A source that is no longer read at
- * the end has no figures: a page of metrics may be refused late, for impossible earlier values.
+ * Omits a kind of windows if one of them lacks the layer: a sum over the remaining windows would be too low. A source that is unreadable at
+ * the end has no figures: a metrics page may be refused late, for impossible earlier values.
  */
 function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
   const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
   const isRead = inOrder(cpu).slice(-1).every(has);
   const of = <W extends CpuWindow>(windows: W[]) => (isRead && windows.every(has) ? windows : []);
   const { unloaded, ramps, idle, messages, broadcasts } = cpu;
-  // Needed to subtract the background.
+  // Required, as the background is subtracted.
   const isKnown = [...idle, ...messages].every(has);
   return {
     unloaded: of(unloaded),
@@ -126,8 +130,8 @@ function backgroundOf(idle: CpuWindow[], layer: string): Background | null {
 }
 
 /**
- * How far the mean of the background can be off in that time.
- * @param usPerSecond how much any second varies, as a standard deviation, if another window shows more than the background's own
+ * Returns the possible error of the background's mean in that time.
+ * @param usPerSecond standard deviation within a second, if another window shows a larger one than the background
  */
 function meanErrorUs({ noise, seconds: over }: Background, seconds: number, usPerSecond = 0): number | null {
   if (!noise) return null;
@@ -136,7 +140,7 @@ function meanErrorUs({ noise, seconds: over }: Background, seconds: number, usPe
   return Math.hypot(us, RESOLUTION_US);
 }
 
-/** Error of the background in a window without parts: it varies, and its mean is not exact. */
+/** Returns the error of the background in a window without parts: the background varies, and its mean is not exact. */
 function noiseUs(background: Background, seconds: number): number | null {
   const { noise } = background;
   const meanUs = meanErrorUs(background, seconds);
@@ -145,9 +149,9 @@ function noiseUs(background: Background, seconds: number): number | null {
 }
 
 /**
- * Connects have what the layer takes anyway taken off: at zero connections as before the first one, and from there in proportion
- * to the connections held, as in the hold.
- * @returns an interval without a value where only a bound is known
+ * Returns the CPU of connects, without the CPU that the layer uses anyway. That CPU is measured before the first connection and in the
+ * hold, and changes in proportion to the held connections.
+ * @returns an interval without a value if only a bound is known
  */
 function perThousandConnects(
   ramps: RampWindow[],
@@ -156,7 +160,7 @@ function perThousandConnects(
 ): Figure {
   const parts = ramps.flatMap((ramp) => ramp.parts);
   const held = mean(background.held.map((window) => window.held));
-  // Without connections, the hold shows the same as the time before.
+  // A hold without connections shows the same as the time before the first connection.
   const before = backgroundOf(held > 0 ? background.unloaded : [...background.unloaded, ...background.held], layer);
   const after = held > 0 ? backgroundOf(background.held, layer) : before;
   const rates = { before: before?.usPerSec ?? 0, after: after?.usPerSec ?? 0 };
@@ -169,11 +173,11 @@ function perThousandConnects(
   if (!cost) return UNKNOWN;
   const total = (key: 'units' | 'seconds' | 'loaded') => sum(costs.map((part) => part[key]));
   const [opened, seconds, loaded] = [total('units'), total('seconds'), total('loaded')];
-  // Microseconds per connection are as many milliseconds per thousand.
+  // Microseconds per connection equal milliseconds per thousand connections.
   const perThousand = (us: number) => us / opened / 1000;
   const value = perThousand(cost.value * opened);
   if (!before || !after) return value > 0 ? { value, interval: { low95: 0, high95: value } } : UNKNOWN;
-  // Bursts that the ramps show may have missed a short window of the background.
+  // A short window of the background may have missed bursts that the ramps show.
   const residuals = costs.map(({ us, units }) => us - cost.value * units);
   const beyondTicks = costs.length < MIN_PARTS ? 0 : Math.max(0, deviationOf(residuals) ** 2 - RESOLUTION_US ** 2 / 6);
   const burstUs = Math.sqrt((beyondTicks * costs.length) / seconds);
@@ -184,11 +188,11 @@ function perThousandConnects(
   ].filter((us) => us !== null);
   if (errors.length === 0) return { value: Math.max(0, value), interval: null };
   const halfWidth = perThousand(Math.hypot(...errors, RESOLUTION_US));
-  // Connects cannot have cost more than the layer used meanwhile.
+  // Connects cannot cost more than the CPU that the layer used during the ramps.
   const usedUs = sum(parts.map(({ cpuUs }) => cpuUs[layer] ?? 0)) + RESOLUTION_US;
   const high95 = Math.min(value + halfWidth, perThousand(usedUs));
   if (high95 <= 0) return UNKNOWN;
-  // A failed attempt costs something as well: nothing, or as much as one that succeeds, while there are few.
+  // A failed attempt costs between nothing and the cost of a successful one, if few attempts fail.
   const failed = sum(ramps.map(({ failedAttempts }) => failedAttempts));
   const least = (value * opened) / (opened + failed) - halfWidth;
   const isBound = least <= 0 || failed > MAX_FAILED_SHARE * opened;
@@ -205,13 +209,13 @@ function idlePercent(idle: CpuWindow[], background: Background | null): Measured
   return { value: percent(usPerSec), halfWidth: percent(halfWidth) };
 }
 
-/** Null where the noise of either is not known: small differences of large figures are claimed with an interval only. */
+/** Returns null if the noise of either value is unknown: small differences of large figures need an interval. */
 function difference(from: Measured | null, what: Measured | null): Measured | null {
   if (!from || !what || from.halfWidth === null || what.halfWidth === null) return null;
   return { value: from.value - what.value, halfWidth: Math.hypot(from.halfWidth, what.halfWidth) };
 }
 
-/** The background is taken off each part; how much the parts still differ includes how much it varies. */
+/** Subtracts the background from each part. The remaining spread of the parts includes the variation of the background. */
 function perMessage(
   parts: CpuWindow[],
   background: Background | null,
@@ -230,12 +234,15 @@ function perMessage(
     const offUs = (background && meanErrorUs(background, seconds)) ?? 0;
     return { ...cost, halfWidth: Math.hypot(cost.halfWidth, offUs / units) };
   }
-  // Other variation is unknown; the background's alone can exceed the figure.
+  // Other variation is unknown, and the background's own variation can exceed the figure.
   const leastUs = (background && noiseUs(background, seconds)) ?? 0;
   return leastUs > 0 && leastUs / units >= cost.value ? null : cost;
 }
 
-/** A ratio of two sums, and by how much the parts deviate from it: what one has too little of, the next one has too much. */
+/**
+ * Returns the ratio of two sums, with the deviation of the parts from it. Neighbouring parts balance each other: a deficit of a part is a
+ * surplus of the next.
+ */
 function perUnit(costs: { us: number; units: number }[], minParts: number): Measured | null {
   const units = sum(costs.map((part) => part.units));
   if (units <= 0) return null;
@@ -247,7 +254,7 @@ function perUnit(costs: { us: number; units: number }[], minParts: number): Meas
   return { value, halfWidth: Math.hypot(us, RESOLUTION_US) / units };
 }
 
-/** A figure that is no larger than its noise is unknown. */
+/** Returns unknown for a figure that is no larger than its noise. */
 function known(measured: Measured | null): Figure {
   if (!measured) return UNKNOWN;
   const { value, halfWidth } = measured;
@@ -265,7 +272,10 @@ function deviationOf(values: number[]): number {
   return Math.sqrt(sum(values.map((value) => (value - center) ** 2)) / (values.length - 1));
 }
 
-/** Several windows as one. @returns undefined without windows */
+/**
+ * Combines several windows into one.
+ * @returns undefined without windows
+ */
 export function wholeWindow(windows: CpuWindow[]): CpuWindow | undefined {
   if (windows.length === 0) return undefined;
   const layers = new Set(windows.flatMap(({ cpuUs }) => Object.keys(cpuUs)));

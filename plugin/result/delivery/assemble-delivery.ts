@@ -38,7 +38,7 @@ export function deliveryFigures(
     ...notLookedAt,
     late,
     unreadable,
-    // Once the run has finalized its own broadcasts, any other row was never requested.
+    // After the run has finalized its own broadcasts, any other row belongs to a broadcast that was never requested.
     neverOrdered: ownEvent ? null : neverOrdered + (frozen.length > 0 ? open : 0),
     outside: ownEvent ? neverOrdered + open : null,
     frames: received + unreadable,
@@ -51,7 +51,7 @@ export function deliveryFigures(
   };
 }
 
-/** Columns that no process fills: the server chooses contents and order of its own event, and no request causes its sends. */
+/** Columns that no process fills: the server chooses contents and order of its own event, and sends without a request. */
 function notLookedAtOf({ ownEvent }: Measurements, { delivery }: Settings) {
   if (!ownEvent) return {};
   return {
@@ -88,7 +88,7 @@ function spreadOf({
   };
 }
 
-/** @returns the numbers of the broadcasts whose ledger a run that ended early did not finalize: who got them is not known */
+/** Returns the numbers of the broadcasts whose ledger rows a run that ended early did not finalize. Their receivers are unknown. */
 export function notFinalized({ aborted, sent, frozen }: Measurements): Set<number> {
   if (!aborted) return new Set();
   const finalized = new Set(frozen.map(({ seq }) => seq));
@@ -129,7 +129,7 @@ export function batchRows(measurements: Measurements): Batch[] {
         ...counts,
         justJoined: counts.justJoined + own.after,
         justLeft: counts.justLeft + own.before,
-        // On the time axis of the samples.
+        // Time on the axis of the samples.
         t: beganAtUs === undefined ? null : Math.round((intendedAtUs - beganAtUs) / 1000) / 1000,
         sendDelayMs: one.unconfirmed ? null : (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
@@ -144,7 +144,7 @@ export function batchRows(measurements: Measurements): Batch[] {
     });
 }
 
-/** @returns null if there is only one in its namespace */
+/** Returns the room as reports show it; null for the audience of a whole namespace. */
 function shown(place: string): string | null {
   const { namespace, room } = readPlace(place);
   if (room === AUDIENCE) return null;
@@ -152,8 +152,8 @@ function shown(place: string): string | null {
 }
 
 /**
- * A histogram rounds up within its accuracy, and no percentile is above the last receipt.
- * @returns null with fewer receivers than it takes for one of them to be beyond the percentile: it would be the last by another name
+ * Returns a percentile, limited to the last receipt because a histogram rounds up within its accuracy.
+ * @returns null if there are too few receivers for one of them to be above the percentile
  */
 function percentileMs(all: Histogram, percentile: number, reached: { lastUs: number }[]): number | null {
   if (reached.length === 0 || all.totalCount * (100 - percentile) < 100) return null;
@@ -167,7 +167,7 @@ function lastOf(reached: { lastUs: number }[]): number {
 /** Share of the copies that all connections of the scenario would have received, including closed ones. */
 function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
   const { expectedAtOnce, sent, ownEvent } = measurements;
-  // The plan does not say how many are in a room of an own event.
+  // The plan does not contain the room sizes of an own event.
   const receivers = new Set(sent.map(({ room }) => room));
   if (ownEvent && (receivers.size > 1 || ![...receivers].every((room) => shown(room) === null))) return null;
   if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
@@ -182,7 +182,7 @@ function roomsOf({ ownEvent, sent }: Measurements, plan: RoomPlan): NonNullable<
   return { ...rooms, reached: new Set(sent.map(({ room }) => room)).size };
 }
 
-/** Time by which two connections' counts may be read apart, or copies be under way, at both ends together. */
+/** Maximum time at both ends together between the readings of two connections' counts, or while copies are under way. */
 const EDGE_SECONDS = 0.5;
 
 export function eventCountFigures({ eventCounts }: Measurements): Result['eventCounts'] {
@@ -197,7 +197,7 @@ export function eventCountFigures({ eventCounts }: Measurements): Result['eventC
     const sent = isFromUsers ? sum(parts.map((part) => part.sent)) : (counters[event] ?? null);
     const base = sent ?? most;
     const tolerated = 1 + Math.ceil((base / seconds) * EDGE_SECONDS);
-    // A server that also sends to the connection from which a message came shows it by a connection that got more than the others sent.
+    // If a connection received more than the other connections sent, the server also sends a message to its sender.
     const echoes = !isFromUsers || all.some(([copies, own]) => copies > base - own + tolerated);
     const missing = (allowed: number) =>
       sum(all.map(([copies, own, of]) => of * Math.max(0, base - (echoes ? 0 : own) - copies - allowed)));

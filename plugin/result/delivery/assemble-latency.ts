@@ -1,4 +1,4 @@
-/** How long the broadcasts took, and the workers' clocks. */
+/** Latencies of the broadcasts, and the workers' clocks. */
 import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../../protocol/base/histogram.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
@@ -18,7 +18,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
   const broadcasts = reachedBroadcasts(frozen);
-  // In a long run, the rows stand for several broadcasts.
+  // In a long run, a row stands for several broadcasts.
   const each = ownEvent?.each;
   const reached = each ? each.completionUs.totalCount : broadcasts.length;
   // One impossible round trip discredits all of them.
@@ -59,7 +59,7 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
     const receivedAtUs = sentinel?.receivedAtUs.get(seq);
     if (!sentinel || receivedAtUs === undefined) return [];
-    // From the intended send time, as for all receivers.
+    // Latency counts from the intended send time, as for all receivers.
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
     const local = merged(rows.map((row) => row.latencyUs.local));
@@ -74,11 +74,11 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   };
 }
 
-/** How well the clocks are known that one-way latencies lie between: of the worker that sends, and of the host that receives. */
+/** Accuracy of the clocks between which one-way latencies lie: of the sending worker, and of the receiving host. */
 type Clocks = Result['latency']['clocks'];
 type Sides = Pick<Result['latency'], 'from' | 'clocks'>;
 
-/** A row for each worker, over the broadcasts, or over the whole run without any. Empty before the first reading. */
+/** Returns a row for each worker, over the broadcasts, or over the whole run if there are none. Empty before the first reading. */
 function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
   const timesUs = sent.map(({ sentAtUs }) => sentAtUs).sort((a, b) => a - b);
@@ -94,13 +94,13 @@ function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   }));
 }
 
-/** @returns the worker whose clock is known least; undefined where no latency counts from a worker's clock */
+/** Returns the worker with the least accurate clock; undefined if no latency counts from a worker's clock. */
 export function leastKnownWorker({ from, clocks }: Sides): Clocks[number] | undefined {
   if (from !== 'server') return undefined;
   return clocks.toSorted((a, b) => b.uncertaintyUs - a.uncertaintyUs)[0];
 }
 
-/** @returns by how much a one-way latency may be wrong; 0 where all is on one clock */
+/** Returns the possible error of a one-way latency; 0 if all times are from one clock. */
 function latencyErrorUs(latency: Sides, { hosts = [] }: Measurements): number {
   const ofHostsUs = Math.max(0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0));
   return (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + ofHostsUs;

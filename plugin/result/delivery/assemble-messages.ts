@@ -6,7 +6,7 @@ import type { Messages } from '../../../protocol/result/messages-schema.ts';
 import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 
-/** @returns null where the flows send none */
+/** Returns null if the flows send no messages. */
 export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
   if (!messages) return null;
   const totals = addSnapshots(snapshots).messages;
@@ -48,7 +48,7 @@ function windowFigures(
     sent,
     acknowledged,
     sentPerSec: sent / seconds,
-    // A message that was passed over only for a while has waited.
+    // A message that was passed over only temporarily was queued.
     queued: unanswered.map((waiting, index) => waiting - Math.min(passedOver[index] ?? 0, passedOverAtEnd)),
     eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
   };

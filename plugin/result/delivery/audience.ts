@@ -1,5 +1,5 @@
 /**
- * Checks that the broadcasts of an own event were for all connections, as the ledger assumes: an id may belong to a single copy, and the
+ * Checks that each broadcast of an own event was for all connections, as the ledger assumes. An id may belong to a single copy, and the
  * server may send to rooms or namespaces. The received copies show both.
  */
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
@@ -9,16 +9,16 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
 import { sum } from '../sums.ts';
 
-/** With fewer, each can be a copy that the other connections lost. */
+/** Minimum number of broadcasts. With fewer, each may be a single copy that the other connections lost. */
 const MIN_BROADCASTS = 3;
 const MIN_MEMBERS = 3;
 const NEARLY_ALL = 0.9;
-/** Share of the members: single connections that receive nothing are more likely broken. */
+/** Minimum share of the members: single connections that receive nothing are more likely broken. */
 const MIN_LEFT_OUT = 0.1;
-/** Share of the broadcasts with members left out: at least that many left out the same ones. */
+/** Minimum share of broadcasts with omitted members that omitted the same members. */
 const MIN_ALIKE = 0.5;
 
-/** @returns how many of the server's ids came to one connection only; undefined where most came to several */
+/** Returns how many of the server's ids reached only one connection; undefined if most reached several. */
 export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
   // An id that the run chose belongs to one broadcast, whichever connections receive it.
   if (!ownEvent || ownEvent.givesIds) return undefined;
@@ -31,8 +31,8 @@ export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
 }
 
 /**
- * Copies that get lost one by one never leave out the same connections twice.
- * @returns the largest set of broadcasts that the same connections received; none where they differ
+ * Finds broadcasts with the same receivers: independent losses never omit the same connections twice.
+ * @returns the largest set of broadcasts that the same connections received; empty if all differ
  */
 export function sameAudience({ ownEvent, frozen }: Measurements, batches: Batch[]): Batch[] {
   if (!ownEvent) return [];
@@ -47,36 +47,36 @@ function isPartial({ expected, received, lostConnected }: Batch): boolean {
   return received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected);
 }
 
-/** @returns whether a broadcast reached nearly everybody, so that all connections are in its audience */
+/** Returns whether a broadcast reached nearly all members, so that all connections are in its audience. */
 export function reachesAll(batches: Batch[]): boolean {
   return batches.some((batch) => batch.received > 0 && !isPartial(batch));
 }
 
 export interface Interruption {
-  /** The broadcasts from the first to the last one that left connections out. */
+  /** Broadcasts from the first to the last one that omitted connections. */
   during: Batch[];
-  /** Those that reached the same connections. */
+  /** Broadcasts among `during` that reached the same connections. */
   same: Batch[];
-  /** Those before and after that reached nearly everybody. */
+  /** Broadcasts before and after that reached nearly all members. */
   whole: Batch[];
 }
 
 /**
- * @returns consecutive broadcasts that reached only the same connections, or separate groups of them, while all others reached nearly
- * everybody; undefined where the two kinds alternate, or where none before reached everybody
+ * Returns consecutive broadcasts that reached only the same connections, or separate groups of them, while all other broadcasts reached
+ * nearly all members. Undefined if the two kinds alternate, or if no earlier broadcast reached all members.
  */
 export function interruptionOf(measurements: Measurements, batches: Batch[]): Interruption | undefined {
   const received = batches.filter((batch) => batch.received > 0);
   const [begin, end] = [received.findIndex(isPartial), received.findLastIndex(isPartial)];
   const during = received.slice(begin, end + 1);
   const whole = [...received.slice(0, begin), ...received.slice(end + 1)];
-  // At the beginning, the others may not have joined yet.
+  // At the beginning, the remaining connections may not have joined yet.
   if (begin < 1 || !during.every(isPartial)) return undefined;
   const same = sameAudience(measurements, during);
   return same.length > 0 ? { during, same, whole } : undefined;
 }
 
-/** @returns the most broadcasts that missed the same connections, all of which were open; null where each missed others */
+/** Returns the largest set of broadcasts that missed the same open connections; null if each missed different connections. */
 export function leftOut(measurements: Measurements, batches: Batch[]): NonNullable<Result['delivery']>['leftOut'] {
   const partial = batches.filter(({ received, lostConnected }) => received > 0 && lostConnected > 0);
   const [largest] = byAudience(measurements.frozen, partial);
@@ -96,8 +96,8 @@ export interface Group {
 }
 
 /**
- * Groups of connections that no broadcast crosses: each broadcast reached all of one group, and together they are all members.
- * @returns the largest first; none where a broadcast reached everybody, or where copies are missing otherwise
+ * Finds groups of connections that no broadcast crosses: each broadcast reached all of one group, and the groups together are all members.
+ * @returns the largest group first; empty if a broadcast reached all members, or if copies are missing for other reasons
  */
 export function separateGroups({ frozen }: Measurements, batches: Batch[]): Group[] {
   const reached = batches.filter(({ received, broadcasts }) => received > 0 && broadcasts === 1);
@@ -112,7 +112,7 @@ export function separateGroups({ frozen }: Measurements, batches: Batch[]): Grou
   return groups.toSorted((a, b) => b.connections - a.connections);
 }
 
-/** @returns the workers that sent none of these broadcasts, if they hold exactly as many connections as these missed */
+/** Returns the workers that sent none of these broadcasts, if they hold exactly as many connections as the broadcasts missed. */
 function deafTo(broadcasts: Batch[], connections: number, measurements: Measurements): string[] {
   const seqs = new Set(broadcasts.map(({ seq }) => seq));
   const senders = new Set(measurements.sent.flatMap(({ seq, worker }) => (seqs.has(seq) ? [worker] : [])));
@@ -121,7 +121,7 @@ function deafTo(broadcasts: Batch[], connections: number, measurements: Measurem
   return sum(others.map(([, count]) => count)) === connections ? others.map(([worker]) => worker) : [];
 }
 
-/** @returns broadcasts of which two or more reached the same connections; the most first */
+/** Returns sets of two or more broadcasts that reached the same connections, the largest set first. */
 function byAudience(frozen: Measurements['frozen'], batches: Batch[]): Batch[][] {
   const groups = [...groupedByAudience(frozen, batches).values()].filter(({ length }) => length > 1);
   return groups.toSorted((a, b) => b.length - a.length);

@@ -1,4 +1,4 @@
-/** How far the latencies of other broadcasts, sent in the same way, can be from these. */
+/** Intervals of the latencies: how far further broadcasts, sent in the same way, can deviate. */
 import { recordedUs } from '../../../protocol/base/histogram.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -16,10 +16,10 @@ interface Reached {
   lastUs: number;
 }
 
-/** With fewer broadcasts, no duration is typical. */
+/** Minimum number of other broadcasts. With fewer, no duration is typical. */
 const MIN_OTHERS = 5;
 
-/** @returns broadcasts with at least one receipt and a known time, in the order they were sent */
+/** Returns broadcasts with at least one receipt and a known time, in the order they were sent. */
 export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
   const rows = frozen.filter(({ received, untimed }) => received > 0 && !untimed);
   return [...Map.groupBy(rows, ({ seq }) => seq)]
@@ -27,7 +27,7 @@ export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
     .sort((a, b) => a.seq - b.seq);
 }
 
-/** @param clockErrorUs by which all latencies may be wrong together, on top of how much they differ */
+/** @param clockErrorUs possible common error of all latencies, in addition to their spread */
 export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
   if (broadcasts.length === 0) return { intervals: null, slowFirst: null };
   const copies = broadcasts.map(({ rows }) => copiesOf(rows));
@@ -51,7 +51,10 @@ function intervalsOf(clusters: Cluster[], errorUs: number): NonNullable<Figures[
   return { p50, p99 };
 }
 
-/** Beyond the outer fence of the others (Tukey): their third quartile and three times the distance of their quartiles. */
+/**
+ * Detects a slow first broadcast. It is above the outer fence of the other broadcasts (Tukey): the third quartile plus three interquartile
+ * ranges.
+ */
 function slowFirst([first, ...others]: Reached[]): Figures['slowFirst'] {
   if (!first || others.length < MIN_OTHERS) return null;
   const sorted = others.map(({ lastUs }) => lastUs).sort((a, b) => a - b);

@@ -8,13 +8,13 @@ import { LAYERS } from '../../samplers/index.ts';
 import { sum } from '../sums.ts';
 import type { Violation } from './violation.ts';
 
-/** CPU readings are in ticks, and some servers report them once a second. */
+/** Margin of CPU readings: they are in ticks, and some servers report them once a second. */
 const MARGIN = { share: 0.1, seconds: 1 };
 
-/** Layers that the kernel reports. The time of ended children is added in one step, whenever they used it. */
+/** Layers whose CPU time the kernel reports. It adds the CPU time of an ended child in one step. */
 const READ_FROM_KERNEL = LAYERS.filter(({ belongsTo }) => belongsTo === 'generator').map(({ id }) => id);
 
-/** @returns layers that report more CPU than their machines have, each with the window in which it is most obvious */
+/** Returns layers that report more CPU than their machines have, each with the window in which this is most obvious. */
 export function impossibleCpu({
   sharedHost,
   cpu,
@@ -43,7 +43,7 @@ export function impossibleCpu({
   }));
 }
 
-/** @returns all windows, in the order of time */
+/** Returns all windows in order of time. */
 export function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
   return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
 }

@@ -1,6 +1,6 @@
 /**
- * Physical invariants of memory and CPU that sources report. A page of metrics can be stale, in another unit, or of another process.
- * They are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
+ * Physical invariants of memory and CPU that sources report. A metrics page can be stale, in another unit, or of another process. The
+ * invariants are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
  */
 
 import { type Collecting, hasCleanPages, workerProcesses } from '../../run/measurements/collecting.ts';
@@ -11,7 +11,7 @@ import { impossibleCpu } from './cpu-invariants.ts';
 import { exceedsRss, isFrozen, isNegative, isTooSmall, type MemoryRun, reusedPages } from './memory-invariants.ts';
 import type { Violation } from './violation.ts';
 
-/** In this order: figures that break one are no longer there for the next ones, so each has one reason. */
+/** Invariants of memory, in order. A figure that breaks one is removed before the next, so each figure has one reason. */
 const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss];
 
 type Measured = Pick<
@@ -20,10 +20,10 @@ type Measured = Pick<
 > &
   Collecting;
 
-/** Sources that read the process itself: beginnings of their names. */
+/** Beginnings of the names of sources that read the process itself. */
 const LIVE_SOURCE = /^(\/proc\b|ps$)/;
 
-/** @returns what breaks an invariant; impossible memory says nothing about CPU, and the reverse */
+/** Returns figures that break an invariant. Impossible memory does not invalidate CPU, nor the reverse. */
 export function violationsOf(measured: Measured): (Violation & { invalidates: ('memory' | 'cpu')[] })[] {
   return [
     ...impossibleMemory(measured).map((one) => ({ ...one, invalidates: ['memory' as const] })),
@@ -31,7 +31,7 @@ export function violationsOf(measured: Measured): (Violation & { invalidates: ('
   ];
 }
 
-/** @returns figures of processes that stood still, because the connections fitted into pages that the processes already had */
+/** Returns figures of processes that stayed the same, because the connections fitted into pages that the processes already had. */
 export function reusedFigures(measured: Measured): string[] {
   return reusedPages(memoryRun(measured, new Set()));
 }
@@ -45,7 +45,7 @@ function impossibleMemory(measured: Measured): Violation[] {
   return found;
 }
 
-/** @returns the measurements, their readings over time excepted, without memory that breaks an invariant; and why each figure is missing */
+/** Returns the measurements without memory that breaks an invariant, and why each figure is missing. Readings over time are not changed. */
 export function possibleMemory(measured: Measurements): { possible: Measurements; absent: Record<string, string> } {
   const broken = impossibleMemory(measured);
   if (broken.length === 0) return { possible: measured, absent: {} };

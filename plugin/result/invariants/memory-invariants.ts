@@ -5,33 +5,33 @@ import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
 import type { Violation } from './violation.ts';
 
 export interface MemoryRun {
-  /** Plateaus: the means at rest, and all single readings, also those in service. Moments of a run over time have no means. */
+  /** Plateaus: the means at rest, and all single readings, including readings in service. Moments of a run over time have no means. */
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
-  /** Whether the workers' heap is V8's. Other runtimes keep pages of their heaps, and count memory that has no pages yet. */
+  /** Whether the workers' heap is V8's. Other runtimes keep pages of their heaps, and count memory without pages. */
   isV8: boolean;
-  /** Lower limit for the workers. */
+  /** Lower limit of the number of the workers' processes. */
   processes: number;
-  /** Figures that the kernel reports of a process at the moment of each reading, so that they may stand still. */
+  /** Figures that the kernel reports of a process at the moment of each reading. They are allowed to stay the same. */
   live: Set<string>;
 }
 
 type Found = Violation[];
 
 const MB = 1024 ** 2;
-/** A process that only maps the C library has more. */
+/** Minimum memory of a process: a process that only maps the C library has more. */
 const LEAST_BYTES = MB / 2;
-/** Node 18 to 26, Deno and Bun have 30 MB and more when they do nothing. */
+/** Minimum memory of a process with V8: Node 18 to 26, Deno and Bun have 30 MB and more when idle. */
 const LEAST_V8_BYTES = 20 * MB;
-/** A Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
+/** Minimum memory of a connection: a Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
 const LEAST_PER_CONNECTION = 64;
-/** PSS and RSS are read one after the other, and the kernel counts RSS in batches. */
+/** Margin between PSS and RSS: they are read one after the other, and the kernel counts RSS in batches. */
 const PSS_MARGIN = { share: 0.05, bytes: 2 * MB };
 
 const HEAP = 'workerHeapUsed';
 const RSS = 'workerRss';
 /** Figures that contain V8's heap. */
 const WITH_HEAP = [HEAP, 'workerKept'];
-/** Each new connection changes them. External memory need not change, and what contains the heap follows it. */
+/** Figures that each new connection changes. External memory need not change. Figures that contain the heap change with it. */
 const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
 
 export function isNegative({ rows }: MemoryRun): Found {
@@ -44,7 +44,7 @@ export function isNegative({ rows }: MemoryRun): Found {
   });
 }
 
-/** Finds memory in a wrong unit, and pages of something that is not the process. */
+/** Finds memory in a wrong unit, and metrics pages that do not describe the process. */
 export function isTooSmall({ rows, processes, ...run }: MemoryRun): Found {
   const isV8 = run.isV8 && rows.some(({ atRest }) => HEAP in atRest);
   return figuresOf(rows).flatMap((figure) => {
@@ -65,7 +65,7 @@ export function isFrozen({ rows, live }: MemoryRun): Found {
   return unmoved(rows).filter(({ figures }) => !figures.some((figure) => live.has(figure)));
 }
 
-/** @returns live figures that did not rise: a few connections fit into pages that the process already had */
+/** Returns live figures that did not rise: a few connections fit into pages that the process already had. */
 export function reusedPages({ rows, live }: MemoryRun): string[] {
   return unmoved(rows).flatMap(({ figures }) => figures.filter((figure) => live.has(figure)));
 }
@@ -95,7 +95,7 @@ function unmoved(rows: MemoryRun['rows']): Found {
   });
 }
 
-/** Finds parts of a process that are larger than all of it. */
+/** Finds parts of a process that are larger than the whole process. */
 export function exceedsRss({ rows, isV8 }: MemoryRun): Found {
   const all = rows.flatMap((row) => row.all);
   const ids = figuresOf(rows).filter((id) => id.endsWith('Rss'));

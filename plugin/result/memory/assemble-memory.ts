@@ -39,7 +39,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');
   const found = Math.max(sampled.workers?.().length ?? 0, measurements.workersAtStart.length);
-  // Without processes that only start the server.
+  // Excludes processes that only start the server.
   const processes = Math.max(1, inspectors?.size ?? found);
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
@@ -61,16 +61,16 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     ...(inspectors && { inspector: inspectorOf(inspectors) }),
     ...(places && { places }),
     perConnectionBytes,
-    // It follows from the finished figures.
+    // Computed later, from the finished figures.
     perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts, processes),
-    // It needs what other programs took.
+    // Computed later, from the memory of other programs.
     balance: null,
     peakBytes,
     // Garbage at that time would look like memory that connections left behind.
     residualBytes: afterDisconnect && canCollect(measurements) ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
-    // It follows from the figures over time.
+    // Computed later, from the figures over time.
     leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
     sources: sourcesOf(lastReadings),
@@ -88,7 +88,7 @@ function inspectorOf({ size, longestPauseMs, runtime }: NonNullable<Measurements
   return { processes: size, longestPauseMs, runtime };
 }
 
-/** Null where a plateau was not read before its collection. */
+/** Returns the figures in service; null if a plateau was not read before its collection. */
 function inServiceFigures(
   measurements: Measurements,
   sampled: Sampled,
@@ -107,18 +107,18 @@ function inServiceFigures(
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
     const noiseBytes = familyOf(layer) === 'worker' ? garbageBytes : 0;
     const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer), noiseBytes);
-    // The slope leads to the peak, a single observation whose noise is unknown.
+    // The slope depends on the peak, a single observation whose noise is unknown.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
-/** Beyond the baseline. */
+/** Number of plateaus that are enough for a line, without the baseline. */
 const ENOUGH_PLATEAUS = 4;
 
 /**
- * The run's first connections use memory that earlier ones left free in the proxy, the kernel and the processes. So the line leaves out the
- * baseline, unless there are too few plateaus.
+ * Omits the baseline, unless there are too few plateaus. The run's first connections use memory that earlier connections left free in the
+ * proxy, the kernel and the processes.
  */
 export function withoutBaseline<T extends Pick<Plateau, 'connections'>>(plateaus: T[]): T[] {
   const others = plateaus.filter(({ connections }) => connections > 0);
@@ -132,7 +132,7 @@ function pointOf({ connections, layers, readings = [] }: Plateau, layer: string)
   return { x: connections, y, variance: squares / (n - 1) / n };
 }
 
-/** @param noiseBytes by which garbage bends a line */
+/** @param noiseBytes amount by which garbage bends a line */
 function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined, noiseBytes = 0): Omit<Slope, 'naive'> | null {
   const line = fitPlateaus(points);
   if (!line) return null;
@@ -143,7 +143,7 @@ function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined, noiseByt
 
 const WORK = ['hold', 'broadcasts', 'drain'];
 
-/** While all connections were held, and during the broadcasts. */
+/** Samples while all connections were held, and during the broadcasts. */
 function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled['samples'] {
   return samples.filter(({ t }) => {
     const stage = stages.findLast((one) => one.t <= t);
@@ -156,7 +156,7 @@ function inAll(readings: LayerBytes[]): string[] {
   return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
 }
 
-/** The highest reading of each figure; for some, the time series has the peaks between the readings. */
+/** Highest reading of each figure. For some figures, the time series has the peaks between the readings. */
 function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, readings: LayerBytes[]): LayerBytes {
   const peak: LayerBytes = {};
   const raise = (figure: string, bytes: number | undefined) => {
@@ -175,7 +175,7 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   return peak;
 }
 
-/** @returns the figures, with a doubt of each slope if the run found the counts to be wrong */
+/** Returns the figures, with a doubt of each slope if the run found the counts to be wrong. */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
   const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
   if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
@@ -202,15 +202,18 @@ const MB = 1024 ** 2;
  * 400 connections to untouched servers: 0.8 to 1.6 MB.
  */
 const FREE_BYTES = 4 * MB;
-/** V8's young generation grows once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured likewise: by up to 17 MB. */
+/**
+ * Growth of V8's young generation, once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured with 100 to 400 connections: up
+ * to 17 MB.
+ */
 const YOUNG_BYTES = 32 * MB;
-/** @returns the line of a process whose memory did not rise, bounded by the room that it may have had free */
+/** Returns the line of a process whose memory did not rise, bounded by the free memory that it may have had. */
 function withinFreePages<Line extends Omit<Slope, 'naive'>>(line: Line, points: Point[], processes: number): Line {
   const connections = Math.max(1, ...points.map(({ x }) => x));
   return { ...line, low95: 0, high95: Math.max(line.slope, 0) + (FREE_BYTES * processes) / connections };
 }
 
-/** @returns the line with an interval that allows for both; many connections make them small */
+/** Returns the line with an interval that includes `FREE_BYTES` and `YOUNG_BYTES`. Many connections make both small. */
 export function allowingForGarbage<Line extends Omit<Slope, 'naive'>>(
   line: Line,
   points: Point[],

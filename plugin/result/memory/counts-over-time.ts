@@ -3,12 +3,15 @@ import type { CountOverTime } from '../../../protocol/result/memory-schema.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { MomentReading } from '../../run/measurements/memory-measured.ts';
 
-/** Least growth per closed connection: a server opens some of these for itself. */
+/** Minimum growth per closed connection: a server opens some of these for itself. */
 const KEPT_SHARE = 0.01;
 const LEAST_KEPT = 5;
 const LEAST_READINGS = 3;
 
-/** @param readings without those of the warm-up @returns what all of them counted */
+/**
+ * @param readings without the readings of the warm-up
+ * @returns the figures that all readings counted
+ */
 export function countsOverTime(
   readings: Pick<MomentReading, 'gone' | 'counts'>[],
   titles: Record<string, string>,

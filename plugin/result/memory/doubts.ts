@@ -1,6 +1,6 @@
 /**
- * Memory for which a line through the plateaus does not show the cost of connections: it was freed while they stayed, kept after they left,
- * or taken later than they connected. The plateaus follow each other, so growth over time also looks like a cost.
+ * Finds memory for which a line through the plateaus does not show the cost of connections: it was freed while they stayed, kept after they
+ * closed, or taken later than they connected. The plateaus follow each other, so growth over time also looks like a cost.
  */
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { PAGE_NOISE_BYTES, WORKER_LAYERS } from '../../../report/figures/layers.ts';
@@ -17,10 +17,10 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
-/** Share of the apparent cost of the connections. */
+/** Maximum share of the apparent cost of the connections. */
 const MAX_SHARE = 0.2;
 const MAX_KEPT_SHARE = 0.6;
-/** Readings of an idle deployment differ by as much, as the memory of a sound process moves on its own. */
+/** Noise between readings of an idle deployment, whose memory changes on its own. */
 const NOISE_BYTES = 1024 ** 2;
 
 /** Figures that a collection shows to the byte; a process keeps some pages of freed memory. */
@@ -34,7 +34,7 @@ type Processes = Parameters<typeof workerProcesses>[0];
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
-/** @returns by figure; what is known later replaces what was before */
+/** Returns doubts by figure; a later doubt replaces an earlier one. */
 export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
   const held = heldDoubt(measured);
   const of = (figures: string[], doubt: Doubt) => figures.map((figure) => [figure, doubt] as const);
@@ -46,8 +46,8 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
 }
 
 /**
- * If memory does not follow the connections, the amount per connection differs between connecting, after the broadcasts, and disconnecting.
- * The interval of a doubted slope spans all three.
+ * Widens the interval of a doubted slope. If memory does not follow the connections, the amount per connection differs between connecting,
+ * after the broadcasts, and disconnecting. The interval spans all three.
  */
 export function allowingFor<Line extends Omit<Slope, 'naive'>>(
   line: Line,
@@ -72,7 +72,7 @@ interface Course {
   later: number;
 }
 
-/** @returns undefined where the figure was not read at one of them */
+/** Returns undefined if the figure was not read at one of these times. */
 function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: string): Course | undefined {
   const [before, full, later] = [plateaus[0]?.layers, plateaus.at(-1)?.layers, layers].map((one) => one?.[figure]);
   if (before === undefined || full === undefined || later === undefined) return undefined;
@@ -80,9 +80,9 @@ function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: s
 }
 
 /**
- * Returns the largest change of a figure that means nothing. Where the run measured what the workers keep, pages alone prove only a change
+ * Returns the largest change of a figure that means nothing. If the run measured what the workers keep, pages alone prove only a change
  * beyond their own noise.
- * @param changes of all figures meanwhile
+ * @param changes of all figures in the same time
  */
 function noiseOf(figure: string, changes: LayerBytes, measured: Processes): number {
   const kept = WORKER_LAYERS.some((id) => id === figure) ? KEPT.flatMap((id) => changes[id] ?? []) : [];
@@ -90,7 +90,7 @@ function noiseOf(figure: string, changes: LayerBytes, measured: Processes): numb
   return isAlone ? PAGE_NOISE_BYTES * workerProcesses(measured) : NOISE_BYTES;
 }
 
-/** @returns of each figure that both have */
+/** Returns the difference of each figure that both have. */
 export function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
   const shared = Object.entries(after).filter(([layer]) => layer in before);
   return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
@@ -101,9 +101,8 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
 }
 
 /**
- * Detects workers whose memory does not follow their connections: much of it was freed while all stayed, or was still there after all had
- * left.
- * @returns the doubt about all figures of the workers; undefined without one, or without collections
+ * Detects workers whose memory does not follow their connections: much of it was freed while all stayed, or remained after all had closed.
+ * @returns the doubt about all figures of the workers; undefined without a doubt or without collections
  */
 export function heldDoubt(measured: Moments): Doubt | undefined {
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
@@ -119,9 +118,9 @@ export function heldDoubt(measured: Moments): Doubt | undefined {
 }
 
 /**
- * Detects memory that the workers took in one step, which no slope over the idle time shows: after the broadcasts and a collection, all of
- * them together need more than at the last plateau, without a new connection.
- * @param ofWorkers their figures
+ * Detects memory that the workers took in one step, which no slope over the idle time shows. After the broadcasts and a collection, all
+ * workers together need more than at the last plateau, without a new connection.
+ * @param ofWorkers the workers' figures
  * @returns the figures that rose with it
  */
 export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWorkers: string[]): string[] {
@@ -131,15 +130,15 @@ export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWor
     const course = courseOf(plateaus, afterBroadcasts, figure);
     return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
   };
-  // The code of the broadcasts' way is compiled in each of them.
+  // Each worker compiles the code of the broadcasts' path.
   if (!hasRisen(EXACT, NOISE_BYTES * Math.max(1, workersAtStart.length))) return [];
   return ofWorkers.filter((figure) => hasRisen(figure, 0));
 }
 
 /**
- * Memory that is lower when all have left than at the baseline: the baseline had something that was freed later, so the
+ * Finds memory that is lower after all connections have closed than at the baseline. Some memory of the baseline was freed later, so the
  * connections look cheaper than they are.
- * @returns figures; none without a residual
+ * @returns figures; empty without a residual
  */
 function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' | 'afterDisconnect'>): string[] {
   return Object.keys(afterDisconnect ?? {}).filter((figure) => {
@@ -148,10 +147,10 @@ function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' 
   });
 }
 
-/** Free pages that V8's heap can grow into without RSS: few after a collection that returns them, else young generations. */
+/** Free pages into which V8's heap can grow without RSS: few after a collection that returns them, otherwise young generations. */
 const FREE_BYTES = { collected: 4 * NOISE_BYTES, uncollected: 64 * NOISE_BYTES };
 
-/** @returns figures of pages, if the heap grew by more than RSS, which contains it: other pages were given back meanwhile */
+/** Returns figures of pages, if the heap grew by more than RSS, which contains it. The process has returned other pages in that time. */
 function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
   const [first, ...later] = hasCleanPages(measured) ? measured.plateaus : [];
   const free = workerProcesses(measured) * (collects(measured) ? FREE_BYTES.collected : FREE_BYTES.uncollected);
@@ -163,9 +162,9 @@ function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
 }
 
 /**
- * A figure grows if it rises in the samples of the idle time, and a collection after the broadcasts does not take this back:
- * garbage rises, too. The slower of the two rates counts, from the first plateau to the last.
- * @returns figures; none without idle time or broadcasts, which leave nothing to compare
+ * Finds growing figures. They rise in the samples of the idle time, and a collection after the broadcasts does not reduce them, as it would
+ * reduce garbage. The slower of the two rates counts, from the first plateau to the last.
+ * @returns figures; empty without idle time or broadcasts, as nothing can be compared
  */
 export function growingFigures(measured: Growing, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
   const { stages, plateaus, afterBroadcasts } = measured;
@@ -198,7 +197,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   return growing;
 }
 
-/** @returns what the sample has of the figure; PSS that was not read, as derived from RSS */
+/** Returns the figure of the sample. A PSS that was not read is derived from RSS. */
 export function sampled(sample: LayerSample | undefined, measure: string): number | undefined {
   return sample?.[measure] ?? (measure === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

@@ -1,5 +1,5 @@
 /**
- * Memory while connections come and go: the amount that each connection leaves behind, the growth over time, or a rise for which the
+ * Memory while connections open and close: the amount that each connection leaves behind, the growth over time, or a rise for which the
  * readings cannot distinguish the two.
  */
 import type { Drift, OverTimeResult } from '../../../protocol/result/memory-schema.ts';
@@ -26,28 +26,29 @@ interface Term {
   noLeakAbove: number;
 }
 
-/** Readings of an idle deployment differ by as much: a rise below it over the whole run is no leak. */
+/** Noise between readings of an idle deployment. A smaller rise over the whole run is no leak. */
 const NOISE_BYTES = 1024 ** 2;
-/** What figures without pages differ by: V8's heap of one process compiles code late, Redis has buffers of 16 KB for its clients. */
+/** Noise of figures without pages: V8 compiles code late, and Redis has buffers of 16 KB for its clients. */
 const HEAP_NOISE_BYTES = NOISE_BYTES / 2;
 const REDIS_NOISE_BYTES = 16 * 1024;
-/** V8 may let the heap of a process grow by as much before it first collects all garbage, so such a rise is no leak. */
+/** Growth of a process's heap that V8 may allow before it first collects all garbage. This much growth is no leak. */
 const GARBAGE_BYTES = 64 * NOISE_BYTES;
-/** The later half has to rise by this share of what the line says: a cache that has filled does not. */
+/** Minimum rise in the later half, as a share of the line's prediction. A cache that has filled does not rise. */
 const GOES_ON_SHARE = 0.5;
-/** Fewest readings for a line. */
+/** Minimum number of readings for a line. */
 const LEAST_READINGS = 3;
 
 /** Memory that a server keeps for a connection whose socket it never releases. */
 const KEPT_SOCKET_BYTES = 12 * 1024;
-/** A connection that costs less is too small to be a yardstick. */
+/** Minimum cost of a connection that a bound can be compared with. */
 const LEAST_COST_BYTES = 1024;
 
 /**
- * Says "no leak" only with a bound below what one connection costs; else the readings cannot tell.
- * @param askedBytes per connection, which a bound must not exceed
- * @param perStep connections that leave from reading to reading; with churn, in all
- * @returns with how many connections in place of `perStep` the same noise would show `askedBytes`, where it cannot tell
+ * Concludes "no leak" only if the bound is below the cost of a connection. Otherwise, the readings cannot decide.
+ * @param askedBytes maximum of the bound, per connection
+ * @param perStep connections that close between two readings; with churn, in the whole run
+ * @returns the drift; if it is undecided, with the number of connections in place of `perStep` at which the same noise would show
+ * `askedBytes`
  */
 export function resolved(drift: Drift, askedBytes: number, perStep: number): Drift {
   const { leaks, noLeakAbove } = drift;
@@ -57,8 +58,8 @@ export function resolved(drift: Drift, askedBytes: number, perStep: number): Dri
 }
 
 /**
- * @param noiseBytes a rise below it over the whole run is no leak
- * @returns null where fewer than two numbers of connections have left
+ * @param noiseBytes a smaller rise over the whole run is no leak
+ * @returns null without readings at two different numbers of closed connections
  */
 export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes = NOISE_BYTES): Drift | null {
   const found = fitted(points, kind, noiseBytes);
@@ -87,12 +88,13 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
     term(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
     term(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
-  // Nothing is given back for ever. If one term seems to, part of a wave is freed after its reading, and the other is too high.
+  // Memory cannot be returned forever. A negative term means that part of a wave is freed after its reading, and that the other term is too
+  // high.
   const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
   const risesWithConnections = rises(alone[0], gone);
   const isRising = isNamed || risesWithConnections || rises(alone[1], seconds);
-  // No more can be left by one cause than by both together, as long as nothing is given back in time.
+  // One cause cannot leave more than both together, as long as no memory is returned over time.
   const perConnection = isNamed ? apart[0] : alone[0];
   const perSecond = isNamed || !isRising ? apart[1] : risesWithConnections ? null : alone[1];
   return {
@@ -120,7 +122,7 @@ function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: num
   return { gone: last.gone - first.gone, seconds: last.t - first.t, bytes: last.bytes - first.bytes };
 }
 
-/** @param impossible figures that cannot be true, which the result leaves out */
+/** @param impossible figures that cannot be true, which the result omits */
 export function overTimeFigures(
   {
     overTime,
@@ -175,12 +177,12 @@ export function overTimeFigures(
 
 const HEAP_FIGURES = ['workerKept', 'workerHeapUsed', 'workerExternal'];
 
-/** @returns whether the layer has garbage that nobody collected before the reading */
+/** Returns whether the layer has garbage that was not collected before the reading. */
 function holdsGarbage(layer: string, collected: boolean): boolean {
   return familyOf(layer) === 'worker' && (!collected || layer === 'workerChildrenPss');
 }
 
-/** @returns what a connection takes of the workers' heap at the peaks, if that is less than a kept socket */
+/** Returns the part of the workers' heap that a connection takes at the peaks, if that is less than a kept socket. */
 function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readings'>): number {
   const costs = peaks.flatMap(({ t, connections, layers }) => {
     const left = readings.rows.find((reading) => reading.t > t)?.layers.workerHeapUsed;
@@ -192,8 +194,8 @@ function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readi
 }
 
 /**
- * The first connections make a server grow its heap, tables and pools to the size that so many need. This happens once: it is over when as
- * many have left as were ever open at the same time.
+ * Removes the readings of the warm-up. The first connections make a server grow its heap, tables and pools once. This is over when as many
+ * connections have closed as were ever open at the same time.
  */
 function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentReading[] {
   let most = 0;

@@ -18,7 +18,7 @@ const MB = 1024 ** 2;
 
 interface Limits {
   figure: string;
-  /** Growth in all that other work on a machine also causes. */
+  /** Total growth that other work on a machine also causes. */
   noiseBytes: number;
   /** Growth per connection without a fault. */
   usualBytes: number;
@@ -27,16 +27,18 @@ interface Limits {
 const PARTS: Record<Part, Limits> = {
   shared: { figure: 'systemUnmeasuredShared', noiseBytes: MB, usualBytes: 0 },
   programs: { figure: 'systemUnmeasured', noiseBytes: 4 * MB, usualBytes: 0 },
-  // Through a proxy, a connection has four sockets, each of 5 KB with what belongs to it.
+  // A proxied connection has four sockets. Each takes 5 KB with its buffers and files.
   kernel: { figure: 'systemKernel', noiseBytes: 4 * MB, usualBytes: 32 * 1024 },
 };
-/** Share of the headline: less changes no decision. */
+/** Minimum share of the headline; less changes no decision. */
 const MIN_SHARE = 0.1;
 const MAX_HOLDERS = 3;
-/** Lower end of an interval, as a share of its slope: on a busy machine, a program can grow along by chance. */
+/**
+ * Minimum lower end of an interval, as a share of its slope: on a busy machine, the growth of a program can coincide with the connections.
+ */
 const MIN_CERTAINTY = 0.5;
 
-/** @returns null where the programs are on other machines, or memory was read at one number of connections only */
+/** Returns null if the programs are on other machines, or if memory was read at only one number of connections. */
 export function machineBalance(
   { perConnection, perConnectionBytes }: Pick<Result['memory'], 'perConnection' | 'perConnectionBytes'>,
   measured: Measured,
@@ -81,7 +83,7 @@ function slopeOf({ plateaus }: Measured, bytesOf: BytesOf): Interval | null {
   return line && { bytes: line.slope, low95: line.low95, high95: line.high95 };
 }
 
-/** @returns with what would have changed during the ramps at the speed at which it changed while no connections arrived */
+/** Returns the interval, widened by the change that the ramps would show at the speed of the pauses, in which no connections arrived. */
 function widened(line: Interval, { plateaus, standstill }: Measured, bytesOf: BytesOf): Interval {
   const { bytes, low95, high95 } = line;
   const used = withoutBaseline(plateaus);
@@ -98,7 +100,7 @@ function widened(line: Interval, { plateaus, standstill }: Measured, bytesOf: By
   return { bytes, low95: Math.min(low95, bytes - drift), high95: Math.max(high95, bytes + drift) };
 }
 
-/** @returns bytes per second */
+/** Returns the speed in bytes per second. */
 function speedOf(pauses: NonNullable<Plateau['machine']>[], bytesOf: BytesOf): number {
   const seconds = sum(pauses.map(({ before, after }) => after.t - before.t));
   const moved = pauses.map(({ before, after }) => Math.abs((bytesOf(after) ?? 0) - (bytesOf(before) ?? 0)));

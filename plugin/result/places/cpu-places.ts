@@ -1,4 +1,4 @@
-/** Which packages and functions of the workers use CPU, per connect and per copy. */
+/** Packages and functions of the workers that use CPU, per connect and per copy. */
 
 import { describeError } from '../../../protocol/codes/errors.ts';
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
@@ -6,7 +6,7 @@ import type { CpuByPlace, CpuPlaces } from '../../../protocol/result/places-sche
 import type { CpuProfiled } from '../../run/measurements/measurements.ts';
 import { largest, placeRows } from './place-rows.ts';
 
-/** @returns undefined if the run was not to profile CPU */
+/** Returns undefined if CPU profiling was not configured. */
 export function cpuByPlace(profiled: CpuProfiled | undefined): CpuByPlace | undefined {
   if (!profiled) return undefined;
   const [connect, copy] = [placesOf(profiled.connect), placesOf(profiled.copy)];
@@ -33,7 +33,10 @@ function placesOf(profiled: CpuProfiled['connect']): CpuPlaces | undefined {
   };
 }
 
-/** A thread that waits for a core is sampled as if it ran. Without what the kernel says of the thread, it counts as running. */
+/**
+ * Returns the share of the sampled time in which the thread had a core: a waiting thread is sampled as if it ran. Returns 1 if the kernel
+ * reports nothing about the thread.
+ */
 function shareOnCpu(profile: Profile): number {
   const threadUs = profile.cpu?.threadUs;
   return threadUs === undefined ? 1 : Math.min(1, threadUs / Math.max(1, busyUs(profile)));

@@ -1,4 +1,4 @@
-/** Memory that a connection keeps in the workers, or leaves behind there, by package and allocating function. */
+/** Memory that a connection keeps in the workers, or leaves behind in them, by package and allocating function. */
 
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MemoryPlaces } from '../../../protocol/result/places-schema.ts';
@@ -7,7 +7,7 @@ import { largest, packageOfUrl, placeRows } from './place-rows.ts';
 
 type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'> & Partial<Pick<Measurements, 'overTime'>>;
 
-/** @returns undefined without profiles, connections, or what V8 counted at both ends */
+/** Returns undefined without profiles, connections, or V8's counts at both ends. */
 export function memoryPlaces(measured: Measured): MemoryPlaces | undefined {
   const { heapProfiles } = measured;
   const ends = endsOf(measured);
@@ -31,7 +31,7 @@ export function memoryPlaces(measured: Measured): MemoryPlaces | undefined {
   };
 }
 
-/** Readings between which the profiles were taken, and the connections that were opened, or that came and went, between them. */
+/** Returns the readings between which the profiles were taken, and the connections that opened, or opened and closed, between them. */
 function endsOf({ plateaus, overTime }: Measured) {
   if (overTime) {
     const [first, last] = [overTime.readings.rows[0], overTime.readings.rows.at(-1)];
@@ -42,11 +42,11 @@ function endsOf({ plateaus, overTime }: Measured) {
   return first && last && { first, last, connections: last.connections };
 }
 
-/** Savings that Socket.IO's documentation describes, with what they would save in this server. */
+/** Savings that Socket.IO's documentation describes, with the estimated saving in this server. */
 type Node = Profile['nodes'][number];
 type Saving = NonNullable<MemoryPlaces['savings']>[number];
 
-/** Less is within the error of the sampling, or of no use. */
+/** Minimum saving: less is within the sampling error, or useless. */
 const LEAST_BYTES = 512;
 const DOCS = 'https://socket.io/docs/v4';
 
@@ -67,7 +67,10 @@ function knownSavings(profiles: Profile[], connections: number, externalBytes: n
   return all.filter(({ bytes }) => bytes >= LEAST_BYTES).toSorted((a, b) => b.bytes - a.bytes);
 }
 
-/** Engine.IO keeps the first HTTP request: the request itself, and its properties, which a listener of Engine.IO makes a dictionary. */
+/**
+ * Returns whether the memory belongs to the first HTTP request, which Engine.IO keeps. A listener of Engine.IO turns its properties into a
+ * dictionary.
+ */
 function isOfRequest(callers: Node[]): boolean {
   const [own, by, above] = callers;
   const isListener = own?.name === '' && packageOfUrl(own.url) === 'engine.io';
@@ -75,7 +78,7 @@ function isOfRequest(callers: Node[]): boolean {
   return callers.some(({ name, url }) => name === 'parserOnHeadersComplete' && url.startsWith('node:'));
 }
 
-/** Allocated by `ws`, or by Node on its behalf, other than for compression. */
+/** Returns whether `ws`, or Node on its behalf, allocated the memory for something other than compression. */
 function isOfWs(callers: Node[]): boolean {
   const nearest = callers.find(({ url }) => url !== '' && !url.startsWith('node:'));
   return nearest !== undefined && packageOfUrl(nearest.url) === 'ws' && !nearest.url.includes('/permessage-deflate');

@@ -1,4 +1,4 @@
-/** Profiles as rows: what each package and each function has, per connection or copy. */
+/** Converts profiles to rows: the value of each package and each function, per connection or copy. */
 import { fileURLToPath } from 'node:url';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -6,12 +6,12 @@ import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile
 import { MOST_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
 
 type Node = Profile['nodes'][number];
-/** In bytes or µs per unit. */
+/** Value in bytes or µs per unit. */
 export type PlaceRow = { value: number; halfWidth95: number };
 
 const MAX_NAME_LENGTH = 120;
 const NATIVE = 'native';
-/** Nodes of V8 that are no function. */
+/** Name of V8's node for idle time, which is no function. */
 const IDLE = '(idle)';
 const COLLECTING = '(garbage collector)';
 /** Frames of the profiler itself. */
@@ -19,12 +19,15 @@ const OWN_URL = 'node:inspector';
 /** Standard deviations of a 95 % interval. */
 const Z95 = 1.96;
 
-/** @param units connections or copies @param scaleOf what a sampled value stands for, of each profile */
+/**
+ * @param units connections or copies
+ * @param scaleOf returns the factor of a profile's sampled values
+ */
 export function placeRows(profiles: Profile[], units: number, scaleOf: (profile: Profile) => number = () => 1) {
   const functions = new Map<string, ReturnType<typeof describe> & PlaceRow>();
   const perUnit = (sampled: number, quantum: number, scale: number): PlaceRow => ({
     value: (sampled * scale) / units,
-    // The number of samples of a place has the variance of a Poisson distribution. Squared, to be added up.
+    // The number of samples of a place has the variance of a Poisson distribution. The variances are added up.
     halfWidth95: sampled * quantum * (scale / units) ** 2,
   });
   for (const profile of profiles) {
@@ -59,7 +62,7 @@ export function largest(a: PlaceRow, b: PlaceRow): number {
   return b.value - a.value;
 }
 
-/** @returns the node, or the next caller in JavaScript of native code such as `Array.from`; undefined if there is none */
+/** Returns the node, or the next caller in JavaScript of native code such as `Array.from`; undefined if there is none. */
 function callerOf(nodes: Node[], index: number): Node | undefined {
   let node = nodes[index];
   while (node && node.url === '') node = nodes[node.parent];
@@ -78,7 +81,7 @@ function describe(caller: Node | undefined, folder: string) {
   };
 }
 
-/** The end of a long path says more than its beginning. */
+/** Shortens a path to its end, which is more informative than its beginning. */
 function shortPlace(place: string): string {
   const cut = place.length > MAX_NAME_LENGTH ? `…${place.slice(1 - MAX_NAME_LENGTH)}` : place;
   return printable(cut, MAX_NAME_LENGTH);
@@ -88,7 +91,7 @@ function pathOf(url: string): string {
   return attempt(() => fileURLToPath(url)) ?? url;
 }
 
-/** @returns `application`, `Node`, or a package in node_modules */
+/** Returns `application`, `Node`, or a package in node_modules. */
 export function packageOfUrl(url: string): string {
   const path = pathOf(url);
   if (path.startsWith('node:')) return 'Node';
