@@ -7,11 +7,11 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 /** The figures of a run, before anything is concluded from them. */
 export type Measured = Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings'>;
 
-/** Numbers and names of a finding; the catalogue has the rest, which each key replaces. */
+/** Message, numbers and names of a finding. Each key replaces that of the catalogue. */
 export type Detail = Pick<Finding, 'message'> &
   Partial<Pick<Finding, 'about' | 'invalidates' | 'subject' | 'window' | 'values' | 'fix'>>;
 
-/** A message alone, where the catalogue's remedy is all that is known. */
+/** A message alone, if the catalogue's fix applies unchanged. */
 export type Found = string | Detail | undefined;
 
 export type CodedDetail = Detail & { code: FindingCode };
@@ -21,14 +21,17 @@ export interface Check {
   find(result: Measured, measurements: Measurements): Detail[];
 }
 
-/** @returns nothing if all is well */
+/** Returns undefined or an empty list if there is no problem. */
 type Find = (result: Measured, measurements: Measurements) => Found | Found[];
 
 export function check(code: FindingCode, find: Find): Check {
   return checkUnless(undefined, code, find);
 }
 
-/** @param end skips the check for a run that ended early (`abort`), or that a user stopped (`stop`), which would cause the finding */
+/**
+ * @param end skips the check for a run that ended early (`abort`) or that a user stopped (`stop`), as the end itself would cause the
+ * finding
+ */
 export function checkUnless(end: 'abort' | 'stop' | undefined, code: FindingCode, find: Find): Check {
   return {
     code,

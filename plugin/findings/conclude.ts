@@ -1,4 +1,4 @@
-/** Measurements to the whole result document: its figures, then the findings, then verdict, outcome and answer from them. */
+/** Converts measurements to the whole result document: its figures, then the findings, then verdict, outcome and answer. */
 
 import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
@@ -10,17 +10,17 @@ import type { Measured } from './check.ts';
 import { findAll } from './find.ts';
 import { outcomeOf } from './met-expectations.ts';
 
-/** @param figures as of `figuresOf`: measurements, settings, environment and sampler of the run */
+/** @param figures arguments of `figuresOf`: measurements, settings, environment and sampler of the run */
 export function concludeRun(measurements: Measurements, ...figures: FigureSources): Result {
   return conclude(measurements, figuresOf(measurements, ...figures));
 }
 
 type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sources] ? Sources : never;
 
-/** @returns the result with its findings in the order of the answer, and with what follows from them */
+/** Returns the result with its findings in the order of the answer, and with verdict, outcome and answer. */
 export function conclude(measurements: Measurements, figures: Measured): Result {
   const folded = foldedFindings(findAll(measurements, figures));
-  // A consequence disappears with its cause, so it has the fix of its cause.
+  // A consequence disappears together with its cause, so it has the cause's fix.
   const findings = folded.flatMap(({ cause, consequences }) => [
     cause,
     ...consequences.map((one) => ({ ...one, fix: cause.fix })),

@@ -1,4 +1,4 @@
-/** Evidence of the causal graph that rests on the run's own counts. */
+/** Evidence for the causal graph from the run's own counts. */
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import { total } from '../../report/text/format.ts';
 import { unknownWorkers } from '../result/assemble-workers.ts';
@@ -19,9 +19,9 @@ export interface Counts {
 }
 
 const NEARLY_ALL = 0.9;
-/** Share of an equal share of the connections: proxies do not distribute them exactly. */
+/** Minimum share of an equal share of the connections: proxies do not distribute them exactly. */
 const MIN_SHARE_OF_WORKER = 0.8;
-/** A copy that was on its way when something ended was sent at most this much earlier. */
+/** Maximum time from the send of a copy to an end that lost it in transit. */
 const IN_FLIGHT_SECONDS = 5;
 
 export const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
@@ -38,7 +38,7 @@ export function allFailuresAreCuts({ result }: Counts): boolean {
   return all(ofDeployment(result.connections.failures), isCutOff);
 }
 
-/** @returns whether nothing but cuts, refusals and time-outs ended connections */
+/** Returns whether all connections closed by drops, refusals and timeouts. */
 export function onlyCuts({ result: { connections } }: Counts): boolean {
   return noneOther(ofDeployment(connections.lost), isCutOff) && noneOther(ofDeployment(connections.failures), isCutOff);
 }
@@ -51,33 +51,33 @@ export function noneEnded({ measurements }: Counts): boolean {
   return firstEnd(measurements) === Number.POSITIVE_INFINITY;
 }
 
-/** Times the longest delay of the generator's loops: one that is late for a moment makes nothing wait for seconds. */
+/** Multiple of the generator's longest loop delay above which a delay has another cause. */
 export const MAX_GROWTH = 4;
 
-/** @returns how late the generator's event loops were; 0 where it does not report them */
+/** Returns the longest delay of the generator's event loops; 0 if it does not report any. */
 export function longestDelayMs({ generator }: Pick<Measured, 'generator'>): number {
   return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
 }
 
-/** @returns whether the connections of the publishers ended for reasons for which others of the run were lost */
+/** Returns whether the publishers' connections closed for the same reasons as lost connections of the run. */
 export function publishersWereLost({ result: { connections }, measurements: { unsent } }: Counts): boolean {
   return unsent.length > 0 && unsent.every(({ publisherEnd = '' }) => (connections.lost[publisherEnd] ?? 0) > 0);
 }
 
-/** @returns whether copies that are missing are explained by processes that ended */
+/** Returns whether ended processes explain the missing copies. */
 export function lostSinceEnd(counts: Counts): boolean {
   return (
     lostSince(firstEnd(counts.measurements), counts) && (endedWithConnections(counts) || lostByWholeWorker(counts))
   );
 }
 
-/** @returns whether a process that ended can have taken connections with it, unlike Redis */
+/** Returns whether an ended process may have held connections, unlike Redis. */
 export function endedWithConnections({ measurements }: Counts): boolean {
   const ended = measurements.endedProcesses();
   return ended.length === 0 || ended.some(holdsConnections);
 }
 
-/** @returns whether copies are missing only of broadcasts that were sent while a process stood still, or just before */
+/** Returns whether all missing copies belong to broadcasts that were sent while a process was halted, or just before. */
 export function lostWhileHalted(counts: Counts): boolean {
   const halts = counts.measurements
     .haltedProcesses()
@@ -93,12 +93,12 @@ export function lostWhileHalted(counts: Counts): boolean {
   );
 }
 
-/** @returns whether open connections alone lack copies, and only since Redis held output for the workers back */
+/** Returns whether only open connections lack copies, and only since Redis held back output for the workers. */
 export function lostSinceRedisWaited(counts: Counts): boolean {
   return counts.result.delivery?.lostDisconnected === 0 && lostSince(redisWaitedSince(counts.result), counts);
 }
 
-/** Returns whether as many connections lost copies as a worker holds: what Redis loses, it loses for all of a worker. */
+/** Returns whether as many connections lost copies as a worker holds: a loss in Redis affects all connections of a worker. */
 export function lostByWholeWorker({ result, measurements }: Counts): boolean {
   const { losses } = result.delivery ?? {};
   if (!losses) return true;
@@ -107,14 +107,14 @@ export function lostByWholeWorker({ result, measurements }: Counts): boolean {
   return losses.losers >= (held.length > 0 ? Math.min(...held, losses.members) : share);
 }
 
-/** @returns whether nine in ten of all missing copies are in these broadcasts */
+/** Returns whether these broadcasts have at least nine in ten of all missing copies. */
 export function areMostMissing(rows: Batch[], { result: { delivery } }: Counts): boolean {
   const missing = (some: Batch[]) =>
     sum(some.map(({ lostConnected, lostDisconnected }) => lostConnected + lostDisconnected));
   return missing(rows) >= NEARLY_ALL * missing(delivery?.batches ?? []);
 }
 
-/** @returns whether copies that are missing are explained by parts that changed */
+/** Returns whether changed parts explain the missing copies. */
 export function lostSinceChange(counts: Counts): boolean {
   const { observations, silentWorkers } = counts.measurements;
   const isUndated = observations.has('redisSilent') || silentWorkers.length > 0;
@@ -122,7 +122,7 @@ export function lostSinceChange(counts: Counts): boolean {
   return lostSince(isUndated ? Number.NEGATIVE_INFINITY : Math.min(...since), counts);
 }
 
-/** Returns whether open connections lack copies only from then on, and all other connections were cut off. */
+/** Returns whether open connections lack copies only since that time, and all other connections were dropped. */
 function lostSince(seconds: number, { result: { delivery, connections } }: Counts): boolean {
   if (!delivery) return false;
   if (delivery.lostDisconnected > 0 && !noneOther(ofDeployment(connections.lost), isCutOff)) return false;
@@ -131,7 +131,7 @@ function lostSince(seconds: number, { result: { delivery, connections } }: Count
   );
 }
 
-/** @returns seconds on the sampler's time; -Infinity if the time of an end is unknown */
+/** Returns seconds on the sampler's time; -Infinity if the time of an ended process is unknown. */
 function firstEnd(measurements: Measurements): number {
   const local = measurements.endedProcesses().map((one) => secondsOf(one, measurements));
   const restarts = changedWorkers(measurements).restarted.map(({ t }) => t);
@@ -142,13 +142,13 @@ function firstEnd(measurements: Measurements): number {
   return Math.min(...[...local, ...restarts, ...silent, ...pages].map((t) => t ?? Number.NEGATIVE_INFINITY));
 }
 
-/** Connections by which each kind of wrong count is wrong. */
+/** Number of connections by which each kind of wrong count differs. */
 const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: Observed[K]) => number } = {
   countsDiffer: ({ counted, held }) => Math.abs(counted - held),
   othersAccepted: ({ connections }) => connections,
   socketsMissing: ({ sockets, held }) => held - sockets,
   othersAtPort: ({ others }) => others,
-  // Facts about other processes or names than those that ended.
+  // These facts concern processes or names other than the ended ones.
   cpuStill: () => Number.POSITIVE_INFINITY,
   joinsMisnamed: () => Number.POSITIVE_INFINITY,
 };
@@ -158,17 +158,17 @@ function difference({ observations }: Measurements): number {
   return Math.max(...kinds);
 }
 
-/** @returns whether the counts differ by no more connections than the processes that ended can have held or refused */
+/** Returns whether the counts differ by at most the connections that the ended processes can have held or refused. */
 export function differByThoseCutOff({ result: { connections }, measurements }: Counts): boolean {
   const gone = total(ofDeployment(connections.lost)) + total(withoutLosses(ofDeployment(connections.failures)));
   const { restarts, silentWorkers, endedProcesses } = measurements;
-  // A host that vanished leaves connections half-open: the generator does not see their end.
+  // A vanished host leaves connections half-open: the generator does not notice that they closed.
   const held = sum([...restarts.values(), ...silentWorkers].map(({ connections = 0 }) => connections));
   const files = sum(endedProcesses().map(({ openFiles = 0 }) => openFiles));
   return difference(measurements) <= Math.max(gone, held, files);
 }
 
-/** @returns whether wrong control URLs explain how the counts differ */
+/** Returns whether wrong control URLs explain the difference of the counts. */
 export function differByUnknownWorkers({ measurements }: Counts): boolean {
   const { observations } = measurements;
   if (observations.has('statisticsRepeated') || changedWorkers(measurements).elsewhere.length > 0) return true;

@@ -1,4 +1,4 @@
-/** Facts to findings: the one place that judges a run. */
+/** Converts facts to findings. No other code judges a run. */
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { type Finding, valuesOf } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
@@ -32,10 +32,10 @@ import { saturation } from './checks/server/saturation-checks.ts';
 import { stalls } from './checks/server/stalls-checks.ts';
 import { replacedBy } from './met-expectations.ts';
 
-/** Stages of a run in the order of time; `messages` is the time in which connections send them. */
+/** Stages of a run in order of time. In `messages`, connections send messages. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 
-/** @returns codes of the other findings that this one explains */
+/** Returns codes of the other findings that this finding explains. */
 export function explainedBy(
   cause: Finding,
   findings: readonly Finding[],
@@ -55,7 +55,7 @@ export function explainedBy(
     .map(({ code }) => code);
 }
 
-/** A finding without a window is about the whole run. */
+/** Returns whether the cause is not later than the effect. A finding without a window is about the whole run. */
 function isNotLater(cause: Finding, effect: Finding): boolean {
   if (cause.window === undefined || effect.window === undefined) return true;
   if (MOMENTARY.includes(cause.code as FindingCode)) return cause.window === effect.window;
@@ -81,7 +81,7 @@ const CHECKS = [
   ...[broadcasts, keepingUp, delays, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
-/** Figures that a run lacks, or cannot rely on, after the deployment has failed. */
+/** Figures that are missing or unreliable after the deployment has failed. */
 const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'latency', 'cpu'];
 
 /**
@@ -100,7 +100,7 @@ export function findAll(measurements: Measurements, result: Measured): Finding[]
   );
 }
 
-/** @returns findings with what each explains, and without the effects that their causes exclude */
+/** Returns findings with the findings that each explains, and without effects that their causes exclude. */
 export function withCauses(findings: Finding[], result: Measured, measurements: Measurements): Finding[] {
   const explaining = findings.map((finding) => ({
     ...finding,
@@ -112,12 +112,12 @@ export function withCauses(findings: Finding[], result: Measured, measurements: 
   );
 }
 
-/** Leaves out consequences that say nothing beside their cause; the cause takes over what they explain. */
+/** Omits consequences that add nothing to their cause. The cause takes over their consequences. */
 function withoutRepeats(all: Finding[], { memory }: Measured): Finding[] {
   const causesOf = ({ code }: Finding) => all.filter(({ explains }) => explains.includes(code)).map((one) => one.code);
   const repeats = all.filter((one) => {
     const causes = causesOf(one);
-    // Memory that the run did not measure cannot be in doubt.
+    // Memory that the run did not measure cannot be doubtful.
     const isUnmeasured = one.code === 'PLATEAUS_UNUSABLE' && memory.perConnection === null && causes.length > 0;
     return isUnmeasured || (one.code === 'DEPLOYMENT_CHANGED' && causes.includes('PROCESS_ENDED'));
   });
@@ -131,44 +131,47 @@ export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): C
   return checks.flatMap(({ code, find }) => find(...run).map((detail) => ({ code, ...detail })));
 }
 
-/** @returns findings that no other one explains */
+/** Returns findings that no other finding explains. */
 export function rootsOf(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
   return findings.filter(({ code }) => !explained.has(code));
 }
 
-/** Expectations that show a load which is not the planned one. */
+/** Expectations whose failure means that the load was not the planned load. */
 const OF_LOAD: Finding['fails'][] = ['no connection fails', 'no connection is lost'];
 
-/** The effect of a finding depends on its cause. */
+/** Adjusts the effect of a finding to its cause. */
 function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   if (isByGenerator(finding, all)) {
     // Whether the deployment would have held these connections is unknown: the run neither fails nor passes.
     return { ...finding, fails: null, ...(OF_LOAD.includes(finding.fails) && { invalidates: ['run'] }) };
   }
   const causes = all.filter(({ explains }) => explains.includes(finding.code));
-  // A part that ended explains which connections received nothing: their loss is known.
+  // An ended part explains which connections received nothing: their loss is known.
   if (finding.code === 'AUDIENCE_DIFFERS' && causes.some(({ about }) => about === 'deployment'))
     return { ...finding, invalidates: [] };
   if (causes.length === 0 || !finding.invalidates.includes('run')) return finding;
-  // The deployment failed: what the run counted itself until then holds.
+  // The deployment failed: the run's own counts until then are valid.
   return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }
 
-/** A finding that the generator or its machine caused, directly or by another finding, says nothing about the deployment. */
+/**
+ * Returns whether the generator or its machine caused the finding, directly or through another finding. It then says nothing about the
+ * deployment.
+ */
 function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
   const causes = new Set([finding]);
-  // Causes that are added meanwhile are visited, too.
+  // The loop also visits causes that are added during it.
   for (const one of causes) {
     for (const cause of all) if (cause.explains.includes(one.code)) causes.add(cause);
   }
   return [...causes].some(({ about }) => about !== 'deployment' && about !== 'application');
 }
 
-/** The reason for an early end of the run, and the figures that are unknown because of it. */
+/** Returns the reason for an early end of the run, and the figures that are unknown because of it. */
 function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
   const { aborted, sent } = measurements;
-  // Virtual users that all failed, or lost their connections, did not leave: that is the finding.
+  // Virtual users that all failed or lost their connections did not leave; another finding reports them.
   const failed = connections.failed + total(connections.lost);
   const allFailed = failed > 0 && failed >= connections.asked;
   if (!aborted || (aborted.how === 'left' && allFailed)) return [];
@@ -183,7 +186,7 @@ function abortion(measurements: Measurements, { connections }: Measured): CodedD
   return [{ code, message: `${message}${unknown}`, values, ...(fix !== undefined && { fix }) }];
 }
 
-/** The columns of a broadcast are empty until its ledger is finalized: not a finding. */
+/** Removes findings about the columns of a broadcast whose ledger is not finalized: these are empty until then. */
 function withoutOpen(measurements: Measurements, result: Measured): Measured {
   const open = notFinalized(measurements);
   const { delivery } = result;
@@ -216,7 +219,7 @@ function oneForEachCode(all: CodedDetail[], result: Measured): Finding[] {
   });
 }
 
-/** Causes that end with their window: they explain effects in the same window, and none later. */
+/** Causes that end with their window: they explain effects in the same window, but no later effects. */
 const MOMENTARY: FindingCode[] = [
   ...(['MACHINE_SATURATED', 'GENERATOR_LATE'] as const),
   ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),

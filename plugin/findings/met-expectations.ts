@@ -1,4 +1,4 @@
-/** Which expectations a run met, and which it missed, by its findings. */
+/** Determines from its findings which expectations a run met and missed. */
 
 import { EXPECTATION_NAMES, EXPECTATIONS, type ExpectationName } from '../../protocol/codes/expectations.ts';
 import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
@@ -15,8 +15,8 @@ import { withoutLosses } from './checks/connections/failure-causes.ts';
 export const RATE_TOLERANCE = 0.05;
 
 /**
- * @returns the figures by which the run met the expectation; null where they do not show it, or where nothing was expected.
- * That no finding misses an expectation does not prove that it is met.
+ * Returns the figures by which the run met the expectation. Null if they do not show it, or if nothing was expected: the absence of
+ * findings is no proof.
  */
 const MET: Record<ExpectationName, (result: Measured) => string | null> = {
   'no connection fails': ({ connections: { asked, failures } }) =>
@@ -60,16 +60,16 @@ const MET: Record<ExpectationName, (result: Measured) => string | null> = {
       : null,
 };
 
-/** The expectation that each code misses. */
+/** Maps each code to the expectation that it misses. */
 const FAILING = new Map<string, ExpectationName | undefined>(FINDING_CODES.map((code) => [code, FINDINGS[code].fails]));
 
-/** @returns whether a threshold of `ensure` replaces the expectation */
+/** Returns whether a threshold of `ensure` replaces the expectation. */
 export function replacedBy(name: ExpectationName, thresholds: Result['thresholds']): boolean {
   const metrics: readonly string[] = EXPECTATIONS[name];
   return thresholds.some(({ expression }) => metrics.some((metric) => expression.includes(metric)));
 }
 
-/** @returns UNKNOWN for a measurement that is INVALID */
+/** Returns UNKNOWN for an INVALID measurement. */
 export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'>): Outcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const own = result.thresholds.map((one) => ({
@@ -94,7 +94,7 @@ function isUnknown(name: ExpectationName, findings: Finding[]): boolean {
   return findings.some(({ code, fails }) => fails === null && FAILING.get(code) === name);
 }
 
-/** @returns `, found 12.9 ms`; with their names where an expression has several metrics */
+/** Returns `, found 12.9 ms`; with metric names if an expression has several metrics. */
 function foundText({ expression, found = [], unknown = [], met }: Result['thresholds'][number]): string {
   const limits = [...expression.matchAll(/-?\d[\d.]*/g)].map(([limit]) => Number(limit));
   const values = found.map(({ metric, value, unit }) => {

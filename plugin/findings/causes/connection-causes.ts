@@ -16,7 +16,7 @@ import {
   UNANSWERED_ON_LOST,
 } from './edges.ts';
 
-/** Numbers such as a time to wait can differ between answers to the same refusal. */
+/** Removes numbers, such as a waiting time, which can differ between answers to the same refusal. */
 const withoutNumbers = (words: string) => words.replaceAll(/\d+/g, '0');
 
 const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;

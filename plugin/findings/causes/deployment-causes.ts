@@ -22,9 +22,9 @@ import {
 } from '../evidence.ts';
 import { APART, allGoneBy, type Causes, type Evidence, UNANSWERED_ON_LOST } from './edges.ts';
 
-/** Parts that change if a process of the server ends. */
+/** Parts that change when a process of the server ends. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
-/** Returns whether each part that changed, and a Redis that is silent, is of a process that was seen to end. */
+/** Returns whether each changed part, and a silent Redis, belongs to a process that was observed to end. */
 function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Counts): boolean {
   const ended = new Set(endedProcesses().map(({ layer }) => layer));
   const changed = observations.of('partsChanged').flatMap(({ parts }) => parts);
@@ -32,18 +32,18 @@ function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Co
   return changed.every(isOfEnded) && (ended.has('redis') || !observations.has('redisSilent'));
 }
 
-/** @returns whether a part beside Redis changed: connections do not pass Redis */
+/** Returns whether a part other than Redis changed: Redis carries no connections. */
 const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
   silentWorkers.length > 0 ||
   observations.of('partsChanged').some(({ parts }) => parts.some(({ layer }) => layer !== 'redis'));
 
-/** A shorter one does not outlast the wait for a confirmation or a round trip. */
+/** Minimum standstill: a shorter one does not outlast the wait for a confirmation or a round trip. */
 const UNANSWERED_STANDSTILL_SECONDS = 10;
 
 const standstillSeconds = ({ values = [] }: Pick<Finding, 'values'>) =>
   Math.max(0, ...values.filter(({ name }) => name === STANDSTILL).map(({ value }) => value));
 
-/** Returns whether every lost connection missed a ping, which came later than the standstill that caused it was long. */
+/** Returns whether every lost connection missed a ping, and the standstill was long enough to cause that. */
 function missedPingsInIt({ cause, result }: Evidence): boolean {
   const { lost } = result.connections;
   const standstillMs = 1000 * standstillSeconds(cause);

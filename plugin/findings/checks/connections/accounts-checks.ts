@@ -1,4 +1,7 @@
-/** Identities of the figures: everything requested is in exactly one column, in every account. Also virtual users and planned faults. */
+/**
+ * Checks the identities of the figures: in every account, each requested item is in exactly one column. Also checks virtual users and
+ * planned faults.
+ */
 
 import { slug } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -8,7 +11,7 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
 import { byFrequency } from './failure-causes.ts';
 
-/** `all` is the sum of its parts. */
+/** An account whose total `all` must equal the sum of its parts. */
 interface Account {
   what: string;
   all: number;
@@ -17,7 +20,7 @@ interface Account {
 
 type Identity = (result: Measured, measurements: Measurements) => Account[];
 
-/** Each broadcast to each member. */
+/** Account of the receipts: each broadcast to each member. */
 const receipts: Identity = ({ delivery }) =>
   (delivery?.batches ?? []).map(({ seq, expected, received, lostConnected, lostDisconnected }) => ({
     what: `expected copies of broadcast ${seq}`,
@@ -25,24 +28,24 @@ const receipts: Identity = ({ delivery }) =>
     parts: { received, lostConnected, lostDisconnected },
   }));
 
-/** Each frame that carried the broadcast event; `reordered` and `early` are marks on receipts that stand elsewhere. */
+/** Account of frames with the broadcast event. `reordered` and `early` only mark receipts that count in another column. */
 const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
-  // A process that is gone took its rows with it.
+  // An ended process loses its rows.
   const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
   if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
   const { received, duplicates, unexpected, notMember, late, unreadable } = delivery;
   const { wrongSize, wrongContent, neverOrdered, outside } = delivery;
   const all = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
   const counts = Object.entries({ ...all, neverOrdered, unreadable, outside });
-  // Columns that were not checked are null, and do not count.
+  // Columns that were not checked are null, and are left out.
   const parts = Object.fromEntries(counts.flatMap(([name, count]) => (count === null ? [] : [[name, count]])));
   return [{ what: 'frames with the event', all: delivery.frames, parts }];
 };
 
-/** The engines' accounts against what the fleet's processes count themselves. */
+/** Compares the engines' accounts with the counts of the fleet's processes. */
 const engines: Identity = (_, { snapshots }) =>
   snapshots
-    // A run that was stopped during a ramp has counts of different moments.
+    // A run that stopped during a ramp has counts of different moments.
     .filter(({ still, processes }) => still && processes.every(({ answers }) => answers))
     .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from }) => {
       const { dropped, returned, gaveUp, left, away } = returns;
@@ -57,7 +60,7 @@ const engines: Identity = (_, { snapshots }) =>
         { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },
         { what: of('opened connections'), all: opened, parts: { ...transports } },
       ];
-      // Only its last status shows what a lost host opened and lost.
+      // The last status of a lost host is the only source of its opened and lost connections.
       return processes.length > 0 ? [...all, timed] : all;
     });
 
@@ -125,7 +128,7 @@ function sumOf({ parts }: Account): number {
   return sum(Object.values(parts));
 }
 
-/** What virtual users do beside their connections: functions of their flows, other engines, and arrivals that Artillery skipped. */
+/** Checks of virtual users apart from their connections: functions of their flows, other engines, and arrivals that Artillery skipped. */
 export const virtualUsers: Check[] = [
   check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
     if (!functions) return undefined;
@@ -159,7 +162,7 @@ export const virtualUsers: Check[] = [
   ),
 ];
 
-/** A planned fault: every connection that it dropped must reconnect. */
+/** Checks a planned fault: every connection that it dropped must reconnect. */
 export const fault: Check[] = [
   check('NOT_BACK', ({ fault: found }) => {
     const missing = total(found?.notBack ?? {});

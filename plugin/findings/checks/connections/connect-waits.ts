@@ -1,18 +1,18 @@
-/** Connects that waited for the server: by the time in which none opened, and by the stage in which they waited. */
+/** Finds connects that waited for the server, by the time in which no connection opened, and by the stage in which they waited. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 
-/** A shorter wait for a connection is no limit. */
+/** Minimum wait for a connection that shows a limit. */
 const MIN_WAIT_MS = 1000;
-/** A shorter mean of a stage is no queue. */
+/** Minimum mean of a stage that shows a queue. */
 const MIN_STAGE_MS = 100;
-/** Share of a stage's time that the server's other answers take at most: with a busy machine or server, all are slow. */
+/** Maximum share of a stage's time for all other answers of the server. If all answers are slow, the machine or the server is busy. */
 const MAX_OTHER_SHARE = 0.1;
 
-/** Stages that end with an answer of the server, and what the client waits for. */
+/** Stages that end with an answer of the server, each with the answer that the client waits for. */
 const ANSWERS = {
   upgrade: {
     text: 'the answer to the WebSocket handshake',
@@ -40,7 +40,10 @@ export interface Gap {
   meanMs: number;
 }
 
-/** @returns the longest time in which a connect waited for seconds and no other one opened, while the generator's timers were on time */
+/**
+ * Returns the longest period in which a connect waited for seconds and no other connection opened, while the generator's timers were on
+ * time.
+ */
 export function gapOf(result: Ramps): Gap | undefined {
   const { overTime } = result.connections;
   if (!overTime) return undefined;
@@ -58,7 +61,7 @@ export function gapOf(result: Ramps): Gap | undefined {
   return gaps.toSorted((a, b) => b.waitedMs - a.waitedMs)[0];
 }
 
-/** @returns the only stage in which connects waited for the server, on average, while its other answers came at once */
+/** Returns the only stage in which connects waited for the server on average, while its other answers were immediate. */
 export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
   const { stagesMs } = result.connections;
   const known = STAGES.flatMap((stage) => {
@@ -79,13 +82,13 @@ export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'f
   };
 }
 
-/** @returns what the slowest connects waited for; undefined if they waited in several stages */
+/** Returns the answer that the slowest connects waited for; undefined if they waited in several stages. */
 export function waitedFor({ connections: { stagesMs, connectMs } }: Ramps): string | undefined {
   const stage = STAGES.find((one) => (stagesMs[one]?.max ?? 0) >= (1 - MAX_OTHER_SHARE) * (connectMs?.max ?? Infinity));
   return stage && `${ANSWERS[stage].text} (stage \`${stage}\`)`;
 }
 
-/** @returns whether connects waited for the server, and not for the generator or its machine */
+/** Returns whether connects waited for the server, rather than for the generator or its machine. */
 export function waitedForServer(result: Ramps): boolean {
   return gapOf(result) !== undefined || slowStage(result) !== undefined;
 }

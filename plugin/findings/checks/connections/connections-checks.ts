@@ -1,4 +1,4 @@
-/** Outcome of the connections: each requested connection is alive, failed or lost. */
+/** Checks the outcome of the connections: each requested connection is alive, failed or lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
@@ -23,11 +23,11 @@ import { idleTimeOut, missedPings } from './pings.ts';
 
 const NOT_READY =
   'find why the server refused every connection then: it started, was deployed, or failed a health check; see its log and that of the proxy';
-/** A loop that is this busy opens no more connections. */
+/** Minimum utilization at which an event loop cannot open more connections. */
 const BUSY_LOOP = 0.9;
 
 export const connections: Check[] = [
-  // Without a failure, nothing else says why there is no connection.
+  // No other finding explains missing connections if there is no failure.
   checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures }, otherUsers }) =>
     // The connections of another engine are not in `opened`; the samples still show their peak.
     peak === 0 && opened === 0 && total(failures) === 0
@@ -47,7 +47,7 @@ export const connections: Check[] = [
     if (total(failed) === 0) return undefined;
     const [[cause] = ['']] = byFrequency(failed);
     const said = failureExamples[cause];
-    // The words of the server come first.
+    // The server's own text is first.
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
     const outage = outageOf(result);
@@ -74,7 +74,7 @@ export const connections: Check[] = [
   check('CONNECTIONS_DROPPED', lostConnections),
   check('CONNECTIONS_DROPPED', lostNamespaces),
   check('CONNECTIONS_DROPPED', returned),
-  // A connection that polls costs the server many times more.
+  // A polling connection costs the server many times more than a WebSocket.
   check('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
     if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
     const { polling, upgradeFailures } = transports;
@@ -88,11 +88,11 @@ export const connections: Check[] = [
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
     };
   }),
-  // Its last ramp has no end.
+  // A stopped run has no end of its last ramp.
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
     if (achieved === null || configured === null) return undefined;
-    // The rate if failed connections, which have their own finding, had opened like the rest.
+    // The rate at which all connections would have opened if none had failed. Failed connections have their own finding.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
     const rate = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
@@ -208,7 +208,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   ];
 }
 
-/** @returns the fix where the clients ended all of them, for something that the server sent */
+/** Returns the fix if the clients closed all of these connections because of something that the server sent. */
 function clientFix(lost: Record<string, number>): string | undefined {
   const [[cause, count] = ['', 0]] = byFrequency(lost);
   if (count < total(lost)) return undefined;
@@ -216,17 +216,17 @@ function clientFix(lost: Record<string, number>): string | undefined {
   return FAILURE_CODES[cause.replaceAll(' ', '_')]?.remedy;
 }
 
-/** Share of the ramps' length: connections that close at the same moment were opened at different times. */
+/** Maximum spread of ages as a share of the ramps' length: connections that close at the same moment were opened at different times. */
 const MAX_RAMP_SHARE = 0.25;
 
-/** @returns how old the lost connections were, where a time-out shows by it */
+/** Returns the common age of the lost connections, which shows a timeout; undefined without one. */
 function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): EndRow['sent'] | undefined {
   const age = sameAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
   return age && age.high - age.low < MAX_RAMP_SHARE * rampSeconds ? age : undefined;
 }
 
-/** Virtual users that lost a namespace of a connection that stays: the connection is not among the lost ones. */
+/** Finds virtual users that lost a namespace while its connection stayed open. These connections are not counted as lost. */
 function lostNamespaces({ connections, fault }: Measured): Found {
   const gone = ofDeployment(lossesAmong(connections.failures));
   // A planned fault has its own account.
@@ -265,7 +265,10 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   };
 }
 
-/** @returns times of the two consecutive samples between which more than half of the lost connections ended, until the run released the others */
+/**
+ * Returns the times of the two consecutive samples between which more than half of the lost connections closed, before the run released the
+ * rest.
+ */
 function steepestFall(
   lost: number,
   stages: Result['stages'],

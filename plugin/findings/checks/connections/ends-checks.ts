@@ -1,4 +1,4 @@
-/** How connections ended: by the application itself, by a message too large, or with a close code. */
+/** Describes how connections closed: by the application itself, by a message too large, or with a close code. */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
@@ -16,11 +16,11 @@ import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
 type Range = EndRow['sent'];
 
-/** Fewer have the same age, or number of messages, by chance. */
+/** Minimum number of connections. With fewer, equal ages or numbers of messages can be chance. */
 const MIN_ENDED = 5;
-/** Allowed spread of ages, as a share of the larger one, and in seconds: a timer is that exact. */
+/** Maximum spread of ages that a timer explains, as a share of the larger one, and in seconds. */
 const MAX_SPREAD = { share: 0.05, seconds: 0.1 };
-/** Share of the ends whose kinds are looked at: rare kinds have ages of their own. */
+/** Share of the closed connections whose kinds are checked: rare kinds have different ages. */
 const NEARLY_ALL = 0.9;
 
 export const ends: Check[] = [
@@ -44,7 +44,7 @@ export const ends: Check[] = [
   }),
 ];
 
-/** @returns ends because of a message that this client sent */
+/** Returns the connections that closed because of a message that this client sent. */
 export function tooLarge(all: readonly EndRow[]): EndRow[] {
   return all.filter(isTooLarge);
 }
@@ -54,7 +54,10 @@ const FEWER_MESSAGES =
 const AT_ONE_MOMENT =
   'find what closes all connections at one moment: a deploy, maintenance, or a call such as `io.disconnectSockets()` or `io.close()`';
 
-/** Connections that the application closed, with what they have in common. @param of so many */
+/**
+ * Describes connections that the application closed, with their common age or message count.
+ * @param of total number of connections
+ */
 export function closedByApplication({ connections }: Measured, count: number, of: number): Detail {
   const rows = connections.ends.filter(({ reason }) => reason === BY_SERVER);
   const said = rows[0] ? lastEventText(rows[0]) : '';
@@ -76,7 +79,7 @@ export function closedByApplication({ connections }: Measured, count: number, of
   };
 }
 
-/** @returns `, after 2.9 to 3.0 s` or `, after 21 messages each`: whichever is the same for all of them */
+/** Returns `, after 2.9 to 3.0 s` or `, after 21 messages each`, whichever all of them have in common. */
 function commonTo(rows: readonly EndRow[]): string {
   if (countOf(rows) < MIN_ENDED) return '';
   const age = sameAge(rows);
@@ -93,13 +96,13 @@ function commonTo(rows: readonly EndRow[]): string {
 
 const messagesEach = (count: number) => `${integer(count)} messages each`;
 
-/** @returns the number of messages that each of these connections had sent; undefined if they differ, or are few */
+/** Returns the number of messages that each of these connections had sent; undefined if it differs, or if there are few connections. */
 function sameCount(rows: readonly EndRow[]): number | undefined {
   const { low, high } = spanOf(rows.map(({ sent }) => sent));
   return countOf(rows) >= MIN_ENDED && low === high && high > 1 ? high : undefined;
 }
 
-/** @returns the time on the run's axis in which all lost connections ended, which had different ages; undefined if it is longer */
+/** Returns the period in which all lost connections closed although their ages differed; undefined if it is too long. */
 function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | undefined {
   if (!overTime || countOf(ends) < MIN_ENDED) return undefined;
   const { ended, t, intervalSeconds } = overTime;
@@ -111,13 +114,13 @@ function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | 
   return isShort && ages.high - ages.low > 2 * (moment.high - moment.low) ? moment : undefined;
 }
 
-/** Close codes by which an application ends a connection for its own reasons. */
+/** Returns whether an application uses the close code for its own reasons. */
 const isOfApplication = (code: number) => code === 1008 || code === 1013 || code >= 3000;
 
-/** Fewer are those of a flow that says something once: that all sent them does not show a limit. */
+/** Minimum number of messages: a few messages may simply be all that the flow sends, without any limit. */
 const MIN_COUNTED = 5;
 
-/** @returns `, after 16 messages each`, with the fix, for closes by the application after a certain number of messages */
+/** Returns `, after 16 messages each`, with the fix, if the application closed connections after a certain number of messages. */
 export function countedEnds({ connections }: Measured): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
   const rows = connections.ends.filter(({ reason }) => reason !== BY_SERVER);
   const sent = sameCount(rows) ?? 0;
@@ -130,7 +133,7 @@ export function countedEnds({ connections }: Measured): Pick<Detail, 'message' |
   };
 }
 
-/** @returns the span of ages, and of messages, of these connections */
+/** Returns the ranges of ages and of messages of these connections. */
 function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
   if (rows.length === 0) return [];
   const [age, sent] = [ageOf(rows), spanOf(rows.map((row) => row.sent))];
@@ -140,7 +143,7 @@ function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
   ];
 }
 
-/** @returns the age at which nearly all of these connections ended; undefined if they differ, or are few */
+/** Returns the age at which nearly all of these connections closed; undefined if ages differ, or if there are few connections. */
 export function sameAge(rows: readonly EndRow[]): Range | undefined {
   const all = countOf(rows);
   const usual = rows
@@ -165,7 +168,7 @@ function spanOf(ranges: Range[]): Range {
   return { low: Math.min(...ranges.map(({ low }) => low)), high: Math.max(...ranges.map(({ high }) => high)) };
 }
 
-/** Ends with a known close code or status: `1012 (the server restarts: "deploy")`, with how many they are. */
+/** Counts connections by a known close code or status, such as `1012 (the server restarts: "deploy")`. */
 export function endsByCode(all: readonly EndRow[]): [code: string, count: number][] {
   const rows = all.filter(({ reason }) => reason !== BY_SERVER);
   const byCause = [...Map.groupBy(rows, ({ cause }) => cause)];
@@ -176,10 +179,13 @@ export function endsByCode(all: readonly EndRow[]): [code: string, count: number
   });
 }
 
-/** Codes that say no more than that the connection was closed. */
+/** Close codes that give no reason. */
 const SILENT_CODES = [1000, 1005, 1006];
 
-/** @returns what to do about the most frequent close code @param hasAge a common age says more than some of the codes */
+/**
+ * Returns the fix for the most frequent close code.
+ * @param hasAge there is a common age, which explains more than some codes
+ */
 export function codesFix(all: readonly EndRow[], hasAge: boolean): string | undefined {
   const [first] = all.filter(({ reason }) => reason !== BY_SERVER);
   const known = first && closeCodeOf(first.cause);

@@ -1,13 +1,13 @@
-/** Causes of failed and lost connections: which ones the generator brought about, and which ones show the deployment. */
+/** Separates causes of failed and lost connections: those of the generator, and those of the deployment. */
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 import type { Measured } from '../../check.ts';
 
 type Counts = Record<string, number>;
 
-/** Prefix of a virtual user's failure whose connection had been open. */
+/** Prefix of a virtual user's failure code whose connection had been open. */
 const LOST = 'disconnected_';
 
-/** Returns failures during the setup or in a step, without those by a lost connection. */
+/** Returns failures during the setup or in a step, without failures by a lost connection. */
 export function withoutLosses(failures: Counts): Counts {
   return only(failures, (cause) => !cause.startsWith(LOST));
 }
@@ -17,13 +17,13 @@ export function lossesAmong(failures: Counts): Counts {
   return only(failures, (cause) => cause.startsWith(LOST));
 }
 
-/** Returns what the generator did not cause. */
+/** Returns the failures that the generator did not cause. */
 export function ofDeployment(counts: Counts): Counts {
   return only(counts, (cause) => generatorFaultOf(cause) === undefined);
 }
 
 /**
- * Returns what the generator caused.
+ * Returns the failures that the generator caused.
  * @param stoppedByUser a stop can end the processes of the fleet before their connections
  */
 export function ofGenerator(counts: Counts, stoppedByUser: boolean): Counts {
@@ -40,7 +40,7 @@ export function byFrequency(counts: Counts): [cause: string, count: number][] {
   return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }
 
-/** A login that the server no longer accepts: by its own words, or because it let nobody in any more. */
+/** Detects a login that the server no longer accepts: by the server's text, or because no connection succeeds any more. */
 type Connections = Pick<Measured, 'connections'>;
 
 const LOGIN = '(token|jwt|session|credential|auth|ticket|login|cookie)';
@@ -50,7 +50,10 @@ const REFUSED = /unauthori[sz]ed|not authori[sz]ed|authenticat|(invalid|bad) (to
 const RENEW =
   'give it a longer lifetime than the run, or let each virtual user get its own in an earlier step (`capture`)';
 
-/** @returns the server's words and the fix; undefined unless it said that a login expired, or refused it after it had accepted it */
+/**
+ * Returns the server's text and the fix. Undefined unless the server reported that a login expired, or refused a login that it had accepted
+ * before.
+ */
 export function expiredLogin({ connections }: Connections): { words?: string; fix: string } | undefined {
   const { failureExamples, failures, ends, opened } = connections;
   const ofEnds = ends.flatMap(({ event, eventText, words }) => [`${event} ${eventText}`, words]);
@@ -64,7 +67,7 @@ export function expiredLogin({ connections }: Connections): { words?: string; fi
     : undefined;
 }
 
-/** @returns whether all came in until some moment, and nobody afterwards */
+/** Returns whether all connections succeeded until some moment, and none afterwards. */
 function wasAccepted({ overTime }: Measured['connections']): boolean {
   if (!overTime) return false;
   const { opened, failed } = overTime;
@@ -76,9 +79,9 @@ function wasAccepted({ overTime }: Measured['connections']): boolean {
   );
 }
 
-/** Nothing answered in time: a slow machine causes it, on either side. */
+/** Matches failures without an answer in time. A slow machine on either side causes them. */
 const TIMED_OUT = /timeout|^ETIMEDOUT$/;
-/** A gateway answers for a server that is slow or gone. */
+/** Matches answers of a gateway for a server that is slow or unreachable. */
 const GATEWAY = /^http_5\d\d$/;
 
 const CUT_OFF =

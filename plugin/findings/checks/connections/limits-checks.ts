@@ -1,4 +1,4 @@
-/** Configured limits that look like capacity: connections stop at a certain number. */
+/** Detects configured limits that look like capacity: connections stop at a certain number. */
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -9,22 +9,25 @@ import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
 import { isTimeOut } from './failure-causes.ts';
 
-/** Below this share of the target, failures are noise. */
+/** Minimum share of the target; fewer failures are noise. */
 const MIN_SHARE = 0.01;
-/** Share of the target: fewer later connections do not show that a server has recovered. */
+/** Minimum share of the target that must connect later to show that a server has recovered. */
 const MIN_AFTER_SHARE = 0.1;
-/** When this share of all failures has one cause. */
+/** Share of all failures that must have the same cause. */
 const ONE_CAUSE = 0.9;
-/** An overloaded server is slow for every client; quick refusals mean a configured limit. */
+/** Maximum connect time that shows a configured limit by quick refusals: an overloaded server is slow for every client. */
 const MAX_FAST_MS = 1000;
-/** Without those whose Engine.IO session was open: no limit of connections lets them wait for the namespace. */
+/** Matches timeouts before the Engine.IO session opened: no limit of connections makes clients wait for the namespace. */
 const TIMED_OUT = /^timeout_(?!namespace)/;
-/** Closed without a reason: by a full proxy, or by a process without free files. */
+/** Matches connections that closed without a reason: by a full proxy, or by a process without free files. */
 const CLOSED = /^(closed|ECONNRESET$)/;
-/** Two processes may well stop at about the same number by chance. */
+/** Minimum number of processes: two can stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
-/** Processes that take connections in turn and lose single ones by chance are further apart. */
+/**
+ * Maximum difference between processes that stopped at the same limit. Processes that accept connections in turn and lose some by chance
+ * differ by more.
+ */
 const SAME = { connections: 1, share: 0.001 };
 
 export const limits: Check[] = [
@@ -37,7 +40,7 @@ export const limits: Check[] = [
     const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
     const beside = filesBeside(fullest?.command ?? '', open, peak);
     const values = valuesOf({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
-    // Files that a process inherits may have numbers above its limit.
+    // Inherited files may have numbers above the process's limit.
     const files = open >= limit ? `all of its ${integer(limit)}` : `${integer(open)} of at most ${integer(limit)}`;
     const message = `${failed} failed, and ${worker || named} had ${files} files open`;
     if (beside !== undefined)
@@ -80,7 +83,7 @@ export const limits: Check[] = [
     };
   }),
   check('LIMIT_REACHED', ({ connections: { target, peak } }, { snapshots, overTime }) => {
-    // Virtual users that come and go are never all connected at once.
+    // Virtual users that connect and disconnect all the time are never all connected at once.
     if (overTime) return undefined;
     const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
     const [least, most] = [Math.min(...held), Math.max(...held)];
@@ -96,12 +99,12 @@ export const limits: Check[] = [
   }),
 ];
 
-/** @returns the limit that nearly all failures name by their code */
+/** Returns the limit that nearly all failures name by their code. */
 export function configuredLimit(result: Measured): Found {
   const { target, failed, failures, lost, opened, failureExamples } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   const known = failureOf(cause);
-  // A limit lets some in at any time.
+  // A limit accepts some connections at any time.
   if (opened === 0 || outageOf(result)) return undefined;
   if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + total(lost)) * ONE_CAUSE) return undefined;
   const came = cameAfterRefusals(result);
@@ -120,55 +123,58 @@ export function configuredLimit(result: Measured): Found {
 }
 
 interface Outage {
-  /** Begin and end of the intervals with refusals, and up to the next ones, in which no connection opened, in seconds. */
+  /**
+   * Begin of the period with refusals and without an opened connection, in seconds. It ends at `to`, before the next successful interval.
+   */
   from: number;
   to: number;
-  /** Begin of the intervals without a refusal, in seconds, and the connections that opened in them. */
+  /** Begin of the period without refusals, in seconds; `after` counts the connections that opened in it. */
   since: number;
   after: number;
 }
 
-/** Returns the time in which the server refused everybody, if it let in all that came before and later, and none left. */
+/** Returns the period in which the server refused all connections, if it accepted all earlier and later ones, and no connection closed. */
 export function outageOf({ connections: { overTime, failures, target } }: Measured): Outage | undefined {
   if (!overTime || Object.keys(failures).some(isTimeOut)) return undefined;
   const { opened, failed, ended, t, intervalSeconds } = overTime;
   const isFailing = (count: number) => count > 0;
   const [first, last] = [failed.findIndex(isFailing), failed.findLastIndex(isFailing)];
   const isClosed = failed.some((count, index) => count > 0 && opened[index] === 0);
-  // In the first and the last of these intervals, others opened before and after. A limit has room for others once some leave.
+  // In the first and the last of these intervals, connections may have opened before and after the refusals. A limit accepts new
+  // connections once some close.
   const [within, left] = [opened.slice(first + 1, last), ended.slice(0, opened.findLastIndex(isFailing) + 1)];
   const after = sum(opened.slice(last + 1));
   const isOver = after >= Math.max(1, target * MIN_AFTER_SHARE);
   if (!isClosed || !isOver || sum(within) > 0 || sum(left) > 0) return undefined;
-  // In an interval with both, a connection can have opened before the first refusal or after the last one.
+  // In an interval with connections and refusals, a connection may have opened before the first refusal or after the last one.
   const closed = t.filter((_, index) => index >= first && index <= last && opened[index] === 0);
   const [from = 0, until = 0] = [closed[0], closed.at(-1)];
   return { from, to: until + intervalSeconds, since: (t[last] ?? 0) + intervalSeconds, after };
 }
 
-/** @returns how many more were open at once than had come when the first failed; at least, where some had left by then */
+/** Returns how many more connections were open at once than had opened at the first failure. A lower bound if some had closed before. */
 function cameAfterRefusals({ connections: { overTime, peak } }: Measured): number {
   const first = overTime?.failed.findIndex((count) => count > 0) ?? -1;
   return first < 0 ? 0 : Math.max(0, peak - sum(overTime?.opened.slice(0, first + 1) ?? []));
 }
 
-/** @returns whether those that are in stayed, and were served, while all others failed */
+/** Returns whether the open connections stayed open and received broadcasts, while all later attempts failed. */
 function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured): boolean {
   if (!overTime || Object.keys(lost).length > 0 || delivery?.received === 0) return false;
   const last = overTime.opened.findLastIndex((count) => count > 0);
-  // In the interval of the last that came, others may have failed already.
+  // In the interval of the last opened connection, other attempts may have failed already.
   const isAfter = (count: number, index: number) => count > 0 && index > last;
   return overTime.failed.some(isAfter) && overTime.failed.every((count, index) => count === 0 || index >= last);
 }
 
-/** Open files of a server beside its connections: modules, pipes and logs take fewer. */
+/** Minimum number of other open files of a server: modules, pipes and logs take fewer. */
 const MIN_OTHER_FILES = 40;
-/** Programs with one socket for each connection; a proxy has two. */
+/** Matches programs with one socket for each connection; a proxy has two. */
 const ONE_SOCKET = /^(\S*\/)?(node|bun|deno)\b/;
 
 /**
- * @param connections the largest number that the process can have had. With several processes, each has its share of them
- * @returns how many of its files are no connections; undefined if they may be connections
+ * @param connections the largest number that the process can have had; of several processes, each has its share
+ * @returns how many of its files are not connections; undefined if they may be connections
  */
 export function filesBeside(command: string, openFiles: number, connections: number): number | undefined {
   const beside = openFiles - connections;

@@ -1,4 +1,4 @@
-/** Connections that closed because no ping of the server came, or because nothing was sent on them for too long, and who was late. */
+/** Explains connections that closed because a ping of the server was missing, or because of silence, and which side was late. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -6,9 +6,9 @@ import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs } from '../../evidence.ts';
 
-/** Socket.IO's reason at a client that missed a ping. */
+/** Socket.IO's disconnect reason at a client that missed a ping. */
 export const PING_TIMEOUT = 'ping timeout';
-/** CPU of the server, in percent of a core for each of its processes, that shows a blocked event loop. */
+/** CPU of a server process that shows a blocked event loop, in percent of a core. */
 const BLOCKED_PERCENT = 90;
 
 interface Cycle {
@@ -16,7 +16,7 @@ interface Cycle {
   timeoutMs: number;
 }
 
-/** @returns the shortest ping cycle that the handshakes of connections without a ping announced */
+/** Returns the shortest ping cycle announced in the handshakes of connections that missed a ping. */
 export function missedCycle({ connections: { ends } }: Pick<Result, 'connections'>): Cycle | undefined {
   const cycles = ends.flatMap(({ reason, pingIntervalMs, pingTimeoutMs }) =>
     reason === PING_TIMEOUT && pingIntervalMs !== null && pingTimeoutMs !== null
@@ -27,8 +27,8 @@ export function missedCycle({ connections: { ends } }: Pick<Result, 'connections
 }
 
 /**
- * @param untilT seconds at which most connections ended, on the time axis of the samples; undefined if unknown
- * @returns text to append, and its fix; undefined where no connection missed a ping
+ * @param untilT seconds at which most connections closed, on the time axis of the samples; undefined if unknown
+ * @returns text to append, and its fix; undefined if no connection missed a ping
  */
 export function missedPings(
   result: Measured,
@@ -66,7 +66,7 @@ function seconds(ms: number): string {
   return decimals(ms / 1000, ms < 1000 ? 2 : 1).replace(/\.?0+$/, '');
 }
 
-/** @returns the highest CPU of a server process in a sample of the time, in percent of a core */
+/** Returns the highest CPU of a server process in a sample of the period, in percent of a core. */
 export function busiest({ samples, connections }: Measured, sinceT: number, untilT: number): number | undefined {
   const workers = Math.max(1, Object.keys(connections.perWorker).length);
   const all = samples
@@ -75,13 +75,13 @@ export function busiest({ samples, connections }: Measured, sinceT: number, unti
   return all.length > 0 ? Math.max(...all) / workers : undefined;
 }
 
-/** Ends without a close frame: a proxy that gives up sends none. */
+/** Matches closes without a close frame: a proxy that times out sends none. */
 const SILENT_END = /^(closed_1006)?$/;
 
 /**
- * A time-out of an idle connection ends one that is silent since its connect, unless the server pings it before.
- * @param ageSeconds at which nearly all of the connections ended
- * @returns text to append, and its fix; undefined where they were not silent, or were pinged
+ * Detects an idle timeout. It closes a connection that has been silent since its connect, unless the server pings it earlier.
+ * @param ageSeconds age at which nearly all of the connections closed
+ * @returns text to append, and its fix; undefined if they were not silent, or were pinged
  */
 export function idleTimeOut(
   result: Pick<Measured, 'connections' | 'processes'>,
@@ -108,7 +108,7 @@ export function idleTimeOut(
   };
 }
 
-/** @returns whether the measured server does not listen on the target's port itself; undefined if unknown */
+/** Returns whether another process than the measured server listens on the target's port; undefined if unknown. */
 function isBehindProxy({ processes }: Pick<Result, 'processes'>): boolean | undefined {
   const ports = processes?.measured.flatMap((one) => (one.layer === 'worker' ? (one.ports ?? []) : [])) ?? [];
   return processes?.port == null || ports.length === 0 ? undefined : !ports.includes(processes.port);

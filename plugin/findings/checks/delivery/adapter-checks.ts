@@ -1,4 +1,4 @@
-/** Processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
+/** Detects processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
@@ -51,7 +51,7 @@ export const adapter: Check[] = [
   }),
 ];
 
-/** @returns what is subscribed to in Redis, by its last sample; empty where nothing is, or the run does not read Redis */
+/** Returns the subscriptions in Redis by its last sample; empty if there are none, or if the run does not read Redis. */
 function subscribedOf({ samples }: Measured): Record<string, number> {
   const { channels = 0, patterns = 0 } = (samples.findLast(({ redisServer }) => redisServer)?.redisServer ??
     {}) as Record<string, number>;
@@ -65,7 +65,10 @@ function subscribedText(subscribed: Record<string, number>): string {
     : `; Redis has ${counted(channels, 'channel')} and ${counted(patterns, 'pattern')} with subscribers, so they may have adapters that do not fit`;
 }
 
-/** @returns what the broadcasts reached, if that is the connections of single processes; undefined if something else can have caused it */
+/**
+ * Returns the connections that the broadcasts reached, if these are the connections of single processes; undefined if there may be another
+ * cause.
+ */
 export function reachedText(result: Judged, measurements: Measurements): string | undefined {
   const servers = serverCount(result, measurements);
   const batches = result.delivery?.batches ?? [];
@@ -81,7 +84,7 @@ export function reachedText(result: Judged, measurements: Measurements): string 
   return ofProcess && `${same.length} of ${batches.length} broadcasts reached ${ofProcess}`;
 }
 
-/** @returns what the broadcasts reached: the groups of connections, or the same part of them */
+/** Returns the numbers of connections that the broadcasts reached: groups, or the same part each time. */
 export function audienceValues({ delivery }: Judged, measurements: Measurements): Record<string, number> {
   const batches = delivery?.batches ?? [];
   const groups = separateGroups(measurements, batches);
@@ -100,12 +103,15 @@ export function audienceValues({ delivery }: Judged, measurements: Measurements)
   };
 }
 
-/** The run's probe and its other receivers, beside the publishers. */
+/** Maximum number of the run's own receivers, without the publishers. */
 const MAX_OWN = 3;
-/** Share of an equal share of the connections: a proxy does not distribute them exactly. */
+/** Tolerance as a share of an equal share: a proxy does not distribute connections exactly. */
 const TOLERANCE = 0.2;
 
-/** @returns whose connections the broadcast reached, if these are as many as one process holds, or as it would hold where that is unknown */
+/**
+ * Returns the process whose connections the broadcast reached. If holdings are unknown, the number must match an equal share of all
+ * connections.
+ */
 function processOf({ received, expected }: Batch, servers: number, { ownEvent }: Measurements): string | undefined {
   const reached = `the same ${integer(received)} of ${integer(expected)} connections`;
   const { holdings, publishers = 0 } = ownEvent ?? {};
@@ -122,18 +128,18 @@ function processOf({ received, expected }: Batch, servers: number, { ownEvent }:
 const isWithin = (connections: number, least: number, more: number) =>
   connections >= least && connections <= least + more;
 
-/** @returns `2 separate groups of connections (31, 29)` */
+/** Returns `2 separate groups of connections (31, 29)`. */
 export function groupsText(groups: Group[]): string {
   return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integer(connections)).join(', ')})`;
 }
 
-/** @returns processes of the server that may hold connections: behind a proxy, it is not known of each */
+/** Returns the number of server processes that may hold connections: behind a proxy, the holders are unknown. */
 export function mostServers(result: Pick<Measured, 'processes'>, measurements: Measurements): number {
   const measured = result.processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds !== false);
   return Math.max(serverCount(result, measurements), measured?.length ?? 0);
 }
 
-/** @returns processes of the server that hold connections; 0 if unknown */
+/** Returns processes of the server that hold connections; 0 if unknown. */
 export function serverCount({ processes }: Pick<Measured, 'processes'>, measurements: Measurements): number {
   const { workersAtStart, ownEvent } = measurements;
   if (ownEvent?.holdings && ownEvent.holdings.length > 0) return ownEvent.holdings.length;

@@ -1,4 +1,4 @@
-/** Whether the broadcasts left as planned, and to whom. */
+/** Checks that the broadcasts were sent as planned, and to all members. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -10,11 +10,11 @@ import { isDuring } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless } from '../../check.ts';
 
-/** The same as for messages and event loops: a smaller delay hardly changes the figures. */
+/** Minimum delay, as for messages and event loops: a smaller delay hardly changes the figures. */
 const MIN_LATE_MS = 50;
-/** Share of the interval: a later broadcast is nearer to the next one than to its own time. */
+/** Minimum delay as a share of the interval: the broadcast is then nearer to the next one than to its own time. */
 const MIN_LATE_SHARE = 0.5;
-/** Share of the broadcasts: a worker that pauses for a moment sends a few late, and their latency shows it. */
+/** Maximum share of late broadcasts: a worker that pauses briefly sends a few late, which their latency shows. */
 const MAX_LATE_SHARE = 0.1;
 
 export const broadcasts: Check[] = [
@@ -28,7 +28,7 @@ export const broadcasts: Check[] = [
       message: `${unsent.length} of ${planned} broadcasts were not sent; the first because: ${first.message}`,
       values: valuesOf({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
-      // A worker that did not let the run publish has not failed to send.
+      // A worker that refused to publish has not failed to send.
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
     };
   }),
@@ -61,7 +61,7 @@ export const broadcasts: Check[] = [
       ],
     };
   }),
-  // Without a delay, only the server knows when a broadcast was to leave.
+  // A run without send delays does not know when the server should send.
   check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
     const { sendDelayMs } = result.latency;
     const all = howMany(sent);
@@ -134,7 +134,7 @@ export const broadcasts: Check[] = [
   }),
 ];
 
-/** Workers that no adapter connects never agree, and one worker needs none. */
+/** Explains fewer members. Workers without an adapter never agree, and a single worker needs no adapter. */
 function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
   const left = 'members left the room: does the server, or a flow, let them?';
   if (!areSeveral && !haveAgreed) return `the server acknowledges joins that it does not make, or ${left}`;
@@ -144,7 +144,7 @@ function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
     : `connect all workers by one adapter, which counts the members on each of them; or ${left}`;
 }
 
-/** @returns from the order of a broadcast to its send; undefined where the orders themselves were late */
+/** Returns the longest time from the order of a broadcast to its send; undefined if an order itself was late. */
 function longestCountMs(late: Measurements['sent']): number | undefined {
   const counts = late.flatMap(({ orderedAtUs = Number.POSITIVE_INFINITY, intendedAtUs, sentAtUs }) =>
     orderedAtUs < intendedAtUs ? [(sentAtUs - orderedAtUs) / 1000] : [],
@@ -156,7 +156,7 @@ function delayMs({ sentAtUs, intendedAtUs }: Measurements['sent'][number]): numb
   return (sentAtUs - intendedAtUs) / 1000;
 }
 
-/** In a long run, one stands for several. */
+/** Counts broadcasts: in a long run, one row stands for several. */
 function howMany(sent: Measurements['sent']): number {
   return sum(sent.map(({ broadcasts = 1 }) => broadcasts));
 }
@@ -167,7 +167,10 @@ function spanUs(timesUs: number[]): number {
   return high - low;
 }
 
-/** @returns broadcasts at which the server counted other members than were expected, by more than what moved meanwhile */
+/**
+ * Returns broadcasts for which the server counted other members than expected, by more than the connections that opened or closed
+ * meanwhile.
+ */
 function membersDisagree(batches: Batch[], connections: Result['connections']): Batch[] {
   const ended = endedOf(connections);
   return batches.filter(
@@ -177,8 +180,8 @@ function membersDisagree(batches: Batch[], connections: Result['connections']): 
 }
 
 /**
- * Who drops is no member to the server before we notice it, nor while it is away: it gets the copy later, or never. Who joins
- * or comes back between the count and the send gets it, too.
+ * Returns whether the server counted too few members. A connection that the run has not yet seen closed is no member for the server, and
+ * gets its copy late or never. A connection that joins or reconnects between the count and the send also gets a copy.
  */
 function isShort(batch: Batch): boolean {
   const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
@@ -187,8 +190,8 @@ function isShort(batch: Batch): boolean {
 }
 
 /**
- * Joins in flight are members to the server and not yet to us; they may show as unexpected receipts. Who leaves between the
- * count and the send was a member, and so is who left since the count before, until the server has noticed.
+ * Returns surplus members of the server's count. A pending join is already a member for the server, and may show as an unexpected receipt.
+ * A connection that closed after the count, or shortly before it, may still have been counted.
  */
 function excessOf({ justLeft, ...batch }: Batch): number {
   return Math.max(0, surplusOf(batch) - (justLeft ?? 0));
@@ -203,7 +206,7 @@ function exceeds(batch: Batch | undefined): boolean {
 }
 
 /**
- * A server may notice the end of so many later than we do, but has by its next count. After the last broadcast, the workers
+ * Returns closed connections that a server may notice later than the run, but before its next count. After the last broadcast, the workers
  * count all connections once more (WORKERS_DISAGREE).
  */
 function endedOf({ disconnects, reconnection }: Result['connections']): number {

@@ -10,7 +10,7 @@ import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
-/** `isOthers`: copies that another publisher in the same room explains. */
+/** `isOthers`: another publisher in the same room explains the copies. */
 const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[] = [
   {
     columns: ['late'],
@@ -52,7 +52,7 @@ export const copies: Check[] = [
     const all = sum(batches.map(({ broadcasts }) => broadcasts));
     const repeated = sum(batches.map((batch) => (batch.duplicates > 0 ? batch.broadcasts : 0)));
     const values = valuesOf({ duplicates, received, broadcasts: all, 'repeated broadcasts': repeated });
-    // Broadcasts that share an id count as copies of one.
+    // Broadcasts with the same id count as copies of a single broadcast.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
     const detail = duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true);
     return { ...detail, values: [...values, ...(detail.values ?? [])] };
@@ -76,7 +76,7 @@ export const copies: Check[] = [
   ),
 ];
 
-/** Copies that a planned fault cost are its result, and no failure. */
+/** Returns lost copies. Copies lost by a planned fault are its result, not a failure. */
 function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' | 'processes'>): Found {
   if (!delivery || delivery.coverage === null) return undefined;
   const { received, expected, broadcasts, lostConnected, lostDisconnected } = delivery;
@@ -121,7 +121,7 @@ function spreadOf(losses: Delivery['losses']): Record<string, number> {
   };
 }
 
-/** Returns how the lost copies spread over connections: a few each, or all of some. */
+/** Describes how the lost copies are distributed: a few of each connection, or all of some connections. */
 function spreadText(losses: Delivery['losses']): string {
   if (!losses) return '';
   const { members, losers, gotNothing, fewest, median, most, broadcasts } = losses;
@@ -135,14 +135,14 @@ function spreadText(losses: Delivery['losses']): string {
 
 const incompleteOf = ({ batches }: Pick<Delivery, 'batches'>) => batches.filter((batch) => batch.lostConnected > 0);
 
-/** @returns how much of the incomplete broadcasts arrived, in percent: least and most */
+/** Returns the received share of the incomplete broadcasts in percent: the smallest and the largest. */
 function sharesOf(incomplete: Batch[]): Record<string, number> {
   const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
   if (shares.length === 0) return {};
   return { 'smallest share of an incomplete broadcast': Math.min(...shares), 'largest share': Math.max(...shares) };
 }
 
-/** @returns which broadcasts are incomplete, and how many connections miss how many of them */
+/** Describes which broadcasts are incomplete, and how many copies are missing at how many connections. */
 function patternOf({ batches, losses, received, lostConnected }: Delivery): string {
   const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
@@ -153,7 +153,10 @@ function patternOf({ batches, losses, received, lostConnected }: Delivery): stri
   return `; ${counts.join(' of ')} broadcasts are incomplete${periodText(batches)}, each received by ${low === high ? '' : `${low} to `}${high} % of its members${spreadText(losses)}`;
 }
 
-/** @returns when the first and the last one were sent, if all others were complete, before or after */
+/**
+ * Returns when the first and the last incomplete broadcast were sent, if all broadcasts between them are incomplete and at least one before
+ * or after is complete.
+ */
 function periodOf(batches: Batch[]): { from: number; to: number } | undefined {
   const isIncomplete = (batch: Batch) => batch.lostConnected > 0;
   const during = batches.slice(batches.findIndex(isIncomplete), batches.findLastIndex(isIncomplete) + 1);
@@ -167,13 +170,13 @@ function periodText(batches: Batch[]): string {
   return period ? ` (all from ${decimals(period.from, 1)} to ${decimals(period.to, 1)} s)` : '';
 }
 
-/** Neither all nor none is rounded to. */
+/** Formats a share without rounding it to 0 or 100 %. */
 function shareText(share: number): string {
   const percent = Math.round(100 * share);
   return percent === 0 || percent === 100 ? numberText('share', share) : integer(percent);
 }
 
-/** @returns what to do where the run shows which part lost the copies; undefined where it does not */
+/** Returns the fix if the run shows which part lost the copies; otherwise undefined. */
 function fixOf({ losses, batches }: Delivery, processes: Result['processes']): string | undefined {
   const { members = 0, losers = 0, gotNothing = 0 } = losses ?? {};
   const areDeaf = gotNothing > 0 && gotNothing === losers && losers < members && batches.length >= MIN_BROADCASTS;
@@ -194,13 +197,13 @@ function repeatedText({ duplicates, received }: Delivery): string {
   return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
 }
 
-/** Fewest broadcasts that show a pattern. */
+/** Minimum number of broadcasts that show a pattern. */
 const MIN_BROADCASTS = 3;
 const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
 
 /**
- * Who got how many copies shows what repeats them: a server that emits again repeats each copy, and another publisher in the room
- * has broadcasts of its own, too.
+ * Explains duplicates by their distribution. A server that emits again repeats every copy of a broadcast. Another publisher in the room
+ * adds broadcasts of its own.
  * @param processes of the server that hold connections; 0 if unknown
  * @param hasOwnIds the ids are the run's, so no other publisher sends them
  */
@@ -233,7 +236,7 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   };
 }
 
-/** Copies of ids that only the run gives: the server itself emits them again. */
+/** Describes duplicates of ids that only the run gives: the server itself emits them again. */
 function repeatedToSome(delivery: Delivery, processes: number): Detail {
   const { batches } = delivery;
   const [first] = batches;

@@ -1,4 +1,4 @@
-/** Broadcasts that took far longer than the others: percentiles over all copies do not show how these are spread. */
+/** Detects broadcasts that took far longer than most: percentiles over all copies do not show how delays are distributed. */
 import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -15,11 +15,11 @@ import { mostServers } from './adapter-checks.ts';
 
 const MIN_BROADCASTS = 5;
 const MIN_DELAY_MS = 500;
-/** Times the usual time to the last receiver. */
+/** Minimum delay as a multiple of the usual time to the last receiver. */
 const MIN_TIMES = 10;
-/** Largest share of the broadcasts that is an exception. */
+/** Maximum share of delayed broadcasts that counts as an exception. */
 const MAX_SHARE = 0.5;
-/** Copies that waited for the same moment come within it. */
+/** Maximum spread of copies that waited for the same moment. */
 const SAME_MOMENT_SECONDS = 0.1;
 
 interface Timed extends Batch {
@@ -53,12 +53,12 @@ export const delays: Check[] = [
   }),
 ];
 
-/** The broadcasts among which some are delayed. */
+/** Comparison values of a run in which some broadcasts are delayed. */
 interface Usual {
   broadcasts: number;
   /** Median of the times to the last receiver. */
   usualMs: number;
-  /** Shortest time that counts as a delay. */
+  /** Minimum time that counts as a delay. */
   leastMs: number;
 }
 
@@ -98,12 +98,12 @@ function ofSome(late: Timed[], usual: Usual, result: Measured, measurements: Mea
   };
 }
 
-/** Smallest share of the longest time to a first copy that the shortest one has: load varies more, a timer less. */
+/** Minimum ratio of the shortest to the longest time to a first copy: load varies more, a timer varies less. */
 const MIN_EVEN_SHARE = 0.8;
-/** Largest share of the delay that the workers may have computed. */
+/** Maximum share of the delay that the workers' CPU time may explain. */
 const MAX_CPU_SHARE = 0.5;
 
-/** Every broadcast waits for the same time, far longer than a round trip, and neither the generator nor a CPU is busy meanwhile. */
+/** Detects that every broadcast waits for the same time, far longer than a round trip, while neither the generator nor a CPU is busy. */
 function heldBack(batches: Timed[], result: Measured): Detail | undefined {
   const { latency, connections, messages, generator } = result;
   const firsts = batches.map(({ firstMs }) => firstMs);
@@ -143,7 +143,7 @@ function delayValues(late: Timed[], { broadcasts, usualMs }: Usual) {
   return [...valuesOf({ 'delayed broadcasts': late.length, broadcasts }), ...valuesOf(times, 'ms')];
 }
 
-/** @returns how many connections received the median broadcast late, of all that received it */
+/** Returns how many connections received the median late broadcast late, of all that received it. */
 function receivers(late: Timed[], leastMs: number, { frozen }: Measurements): [slow: number, all: number] {
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   const counts = late.map(({ seq }) => {

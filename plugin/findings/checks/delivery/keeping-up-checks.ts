@@ -1,4 +1,4 @@
-/** Whether the deployment kept up with the load. One that does not has a queue that grows all the time. */
+/** Checks whether the deployment kept up with the load. Otherwise, its queue grows all the time. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -8,25 +8,25 @@ import { median } from '../../../../report/statistics/statistics.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { mayLackCpu } from '../server/saturation-checks.ts';
 
-/** A moment of the window, in seconds. */
+/** A point of the measured window; `at` is in seconds. */
 interface Point {
   at: number;
-  /** How late the work of that moment is done, by a constant that does not matter. */
+  /** Delay of the work at that time, in seconds. A constant offset does not matter. */
   late: number;
 }
 
 const PARTS = 4;
-/** Share of `LEAST_WINDOW_SECONDS`: timers are not exact. */
+/** Minimum share of `LEAST_WINDOW_SECONDS`: timers are not exact. */
 const MIN_WINDOW_SHARE = 0.9;
-/** Share of the time: to be that much slower than asked is not noise. */
+/** Minimum slowdown as a share of the time; less is noise. */
 const SLOWER = 0.02;
-/** Single pauses move the median of a part by less. */
+/** Minimum growth: single pauses move the median of a part by less. */
 const LEAST_GROWTH_SECONDS = 0.1;
-/** A shorter window shows a trend by more growth, in steps of similar size. */
+/** Requirements for a shorter window: more growth, in steps of similar size. */
 const SHORT = { seconds: 2, growthSeconds: 0.5, stepShare: 0.5 };
 const GROWTH = 'growth of the delay';
 
-/** For a deployment with CPU left. */
+/** Fix for a deployment with CPU left. */
 const WAITS_FIX =
   'send less, or find what the handlers wait for, such as a lock, a queue, a timer or a database: they did not use up the CPU';
 
@@ -45,7 +45,7 @@ export function growthSeconds({ values = [] }: Pick<Detail, 'values'>): number {
   return Math.max(0, ...values.filter(({ name }) => name === GROWTH).map(({ value }) => value));
 }
 
-/** Broadcasts of the run's own clients are due at their configured interval, whatever their ids and times say. */
+/** Returns the delay of broadcasts over time. The broadcasts of the run's own clients are due at their configured interval. */
 function copiesOf({ delivery, environment }: Measured): Point[] {
   const { delivery: own } = environment.settings as { delivery?: { publish?: { every?: number } } };
   const every = own?.publish?.every;
@@ -77,7 +77,7 @@ function growth(points: Point[], window: string, what: string, who: string): (De
   );
   const middle = (key: keyof Point) => parts.map((part) => median(part.map((point) => point[key])) as number);
   const [late, at] = [middle('late'), middle('at')];
-  // A machine that others use lets it catch up now and then, but not to where it was.
+  // On a shared machine, the deployment catches up now and then, but its delay stays above that of the first half.
   const grows = Math.min(...late.slice(PARTS / 2)) > Math.max(...late.slice(0, PARTS / 2));
   const [seconds, value] = [at, late].map((one) => (one.at(-1) as number) - (one[0] as number)) as [number, number];
   const isShort = span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE;

@@ -1,4 +1,4 @@
-/** Messages that connections send: each must be acknowledged once. */
+/** Checks the messages that connections send: each must be acknowledged once. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -6,7 +6,7 @@ import { counted, integer, percentOf, total } from '../../../../report/text/form
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
-/** A larger share of the connections has nothing in common. */
+/** Maximum share of the connections that may have a common cause. */
 const MAX_SOME_SHARE = 0.5;
 const OF_SOME_FIX =
   'find what the connections without an acknowledgement have in common, such as data for which the handler throws or returns early: see the log of the server';
@@ -43,7 +43,7 @@ export const messages: Check[] = [
     const asked = found ? found.sent - found.unasked : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
     const { acknowledged, unansweredConnected, unansweredDisconnected, passedOver, waitingConnections } = found;
-    // The last messages of each virtual user that leaves may be under way.
+    // The last messages of a leaving virtual user may still be under way.
     const underWay = found.connections * Math.max(...found.steps.map(({ count }) => count));
     if (usersLeave && unansweredConnected === 0 && unansweredDisconnected <= underWay) return undefined;
     // A connection counts once for each of its steps.
@@ -81,7 +81,7 @@ function connectionsText(waiting: number | null, senders: number | undefined): s
     : `${integer(waiting)} of ${counted(senders, 'connection')}`;
 }
 
-/** @returns the acknowledgements of virtual users and publishers, and the errors in them by their words */
+/** Returns the acknowledgements of virtual users and publishers, and the errors in them by text. */
 export function acksOf(
   { connections: { acks, ackErrors } }: Pick<Measured, 'connections'>,
   { ownEvent }: Measurements,

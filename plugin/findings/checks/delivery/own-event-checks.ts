@@ -1,4 +1,4 @@
-/** Events of the server's own: whether they came, and whether their ids and times tell what the options say. */
+/** Checks events of the server's own: whether they arrived, and whether their ids and times match the options. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -72,7 +72,7 @@ export const ownEvent: Check[] = [
   checkOwn('PUBLISHES_UNACKNOWLEDGED', ({ unacknowledged }) => {
     if (!unacknowledged || unacknowledged.missing === 0) return undefined;
     const { asked, missing, isExpected } = unacknowledged;
-    // Most handlers take no callback: without `acknowledge: true`, a server that acknowledges nothing is no fault.
+    // Most handlers take no callback: without `acknowledge: true`, a server without acknowledgements is not at fault.
     if (missing === asked && !isExpected) return undefined;
     return {
       message: `${integer(missing)} of ${counted(asked, 'published message')} were not acknowledged before the end of the drain`,
@@ -141,7 +141,7 @@ export const ownEvent: Check[] = [
   checkOwn('AUDIENCE_DIFFERS', (_, delivery, measurements, result) => {
     const { batches } = delivery;
     if (joinsAreLate(delivery) || reachesAll(batches) || reachedText(result, measurements)) return undefined;
-    // Ids of copies say nothing of who got a broadcast.
+    // An id per copy does not show which connections received a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
     const groups = separateGroups(measurements, batches);
     if (groups.length > 0)
@@ -185,12 +185,14 @@ export const ownEvent: Check[] = [
   }),
 ];
 
-/** Numbers of receivers that a broadcast must have in turn, unlike after a single recovery. */
+/** Minimum number of different receiver counts of broadcasts; a single recovery shows fewer. */
 const MIN_STEPS = 3;
-/** Time after the join may vary by this share, and by some broadcasts. */
+/** Maximum spread of the times after the join, as a share, in addition to some broadcasts. */
 const MAX_SPREAD = 0.25;
 
-/** Returns whether each loser received everything from the same time after its join on, while more and more of them did. */
+/**
+ * Returns whether each connection with losses received everything from the same time after its join, while more and more connections did.
+ */
 function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): boolean {
   if (!losses?.started) return false;
   const { connections, fromSeconds, toSeconds, unstartedSeconds } = losses.started;
@@ -205,7 +207,7 @@ function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): b
   );
 }
 
-/** @returns `each of 8 published messages with {"error":"…"}`; undefined if none was acknowledged */
+/** Returns `each of 8 published messages with {"error":"…"}`; undefined if none was acknowledged. */
 function answersText(acknowledged: readonly Acknowledged[], published: number): string | undefined {
   const [first, ...others] = acknowledged;
   if (!first) return undefined;
@@ -214,7 +216,7 @@ function answersText(acknowledged: readonly Acknowledged[], published: number): 
   return `${first.count} of ${published} published messages with ${first.text}${further}`;
 }
 
-/** A check for runs that counted an event of the server's own until their end. */
+/** Creates a check for runs that counted an event of the server's own until their end. */
 function checkOwn(code: Check['code'], find: Find): Check {
   return checkUnless('abort', code, (result, measurements) =>
     measurements.ownEvent && result.delivery

@@ -1,4 +1,4 @@
-/** The load generator itself: what it was late by is in every time that it measured. */
+/** Checks the load generator itself: its own delay is part of every time that it measured. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
@@ -15,15 +15,15 @@ import { saturationIn } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];
 
-/** Beyond this, times and rates are the generator's own. */
+/** Maximum p99 of the delay. Above it, times and rates are the generator's own. */
 const MAX_DELAY_P99_MS = 50;
-/** Share of the sentinel’s own latency. */
+/** Maximum lag as a share of the reference receiver's own latency. */
 const MAX_BEHIND_SHARE = 0.25;
-/** Share of the lag: a loop that stood still for less did not cause it. */
+/** Minimum standstill as a share of the lag; a shorter standstill did not cause it. */
 const MIN_STALL_SHARE = 0.5;
 
 export const generator: Check[] = [
-  // It reaches all processes of the generator.
+  // A user's stop signal reaches all processes of the generator.
   checkUnless('stop', 'FLEET_PROCESS_DIED', (_, measurements) =>
     processes('died', measurements, ({ alive }) => !alive),
   ),
@@ -90,7 +90,7 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Found {
   };
 }
 
-/** The fleet process that stood still longest: only the fleet receives, and takes the times. */
+/** Returns the fleet process with the longest standstill: only the fleet receives, and takes the times. */
 function longestStall({ generator }: Measured, window: Loop['window']): Loop | undefined {
   const own = generator.filter((loop) => loop.window === window && loop.part === 'fleet');
   return own.toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
@@ -109,13 +109,13 @@ function stallIn(result: Measured, window: Loop['window']): Found {
 }
 
 /**
- * The worker serves the reference receiver last, unless its fan-out is uneven. A later receiver waited for the generator only if the
- * generator shows a cause.
+ * Compares receivers with the reference receiver, to which the worker sends last unless its fan-out is uneven. A later receiver waited for
+ * the generator only if the generator shows a cause.
  */
 function queue(result: Measured): Found {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return undefined;
-  // With fewer than 100 broadcasts, the worst one decides.
+  // The maximum counts if there are fewer than 100 broadcasts.
   const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return undefined;
   const cause = whyBehind(result, behindMs);

@@ -11,20 +11,20 @@ import { violationsOf } from '../../../result/invariants/invariants.ts';
 import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
 
 /**
- * On two cores that are busy for 90 % of the time, a thread waits about four times as long as it runs (M/M/2), and
- * twenty-four times at 98 %: what is measured then is the queue for the CPU.
+ * Minimum idle CPU. On two cores at 90 % use, a thread waits about four times as long as it runs (M/M/2), and twenty-four times as long at
+ * 98 %. Latency then mostly measures the queue for the CPU.
  */
 const MIN_IDLE_PERCENT = 10;
-/** Work of low priority keeps some machines busy without delaying other threads. */
+/** Maximum share of waiting for a CPU. Work of low priority keeps some machines busy without delaying other threads. */
 const MAX_WAIT_SHARE = 0.2;
 /**
- * Share of the CPUs that other programs took. In runs of 1,000 connections on two cores, the p99 of the latency was 1.0 to 1.5 times that
+ * Maximum share of the CPUs for other programs. In runs of 1,000 connections on two cores, the p99 of the latency was 1.0 to 1.5 times that
  * of a quiet machine at a quarter to a half, and ten times at 55 %.
  */
 const MAX_OTHERS_SHARE = 0.5;
-/** Some process waited for memory for that share of a window, as where pages of programs are read again and again. */
+/** Maximum share of a window in which some process waited for memory, for example to read pages of programs again and again. */
 const MAX_MEMORY_WAIT_SHARE = 0.1;
-/** Single pages come and go on a machine that has swap and no need of it. */
+/** Maximum of swapped bytes: a machine with swap moves single pages even if it has enough memory. */
 const MAX_SWAPPED_BYTES = 1024 ** 2;
 const MAX_MISSED_SHARE = 0.05;
 const MAX_GAP_INTERVALS = 5;
@@ -59,11 +59,11 @@ type Window = Result['generator'][number]['window'];
 interface Saturation {
   window: Window;
   idlePercent: number;
-  /** Share of the time that each thread of the generator waited for a CPU when it wanted to run; empty if unknown. */
+  /** Share of the time that each thread of the generator waited for a CPU; empty if unknown. */
   waits: number[];
 }
 
-/** @returns undefined where the window had CPU left, or nobody waited for it */
+/** Returns undefined if the window had CPU left, or if no thread waited for it. */
 export function saturationIn({ machine, generator }: Measured, window: Window): Saturation | undefined {
   const idlePercent = machine?.cpuIdlePercent[window] ?? null;
   if (idlePercent === null || idlePercent >= MIN_IDLE_PERCENT) return undefined;
@@ -71,7 +71,7 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
   return waits.length > 0 && Math.max(...waits) <= MAX_WAIT_SHARE ? undefined : { window, idlePercent, waits };
 }
 
-/** The saturated window in which least was idle. */
+/** Returns the saturated window with the least idle CPU. */
 function saturation(result: Measured): Found {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
     (window) => saturationIn(result, window) ?? [],
@@ -107,7 +107,7 @@ function byOthers({ text, values, programs, windows: [window, ...more] }: Conten
 /** Findings that a lack of CPU can cause. */
 const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
-/** @returns what others took, where it can be the cause of what was found, and nothing names it yet */
+/** Returns the CPU use of other programs, if it can be the cause of these findings and no finding names it yet. */
 export function causeOfLateness(
   result: Measured,
   found: readonly { code: FindingCode }[],
@@ -137,7 +137,7 @@ function samplerGaps({ sampling, fault }: Measured): Found {
   if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
-  // A part that is restarted as planned does not answer meanwhile; what plateaus lack for good, `memory.ts` names.
+  // A part that a planned fault restarts does not answer during the restart. `memory.ts` reports figures that plateaus lack permanently.
   const failing = fault ? [] : Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
   const seen = [
     ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),
@@ -162,7 +162,7 @@ function failuresOf(failing: [source: string, count: number][]): Record<string, 
   return Object.fromEntries(failing.map(([source, count]) => [`failures of ${source}`, count]));
 }
 
-/** @returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if that is rare */
+/** Returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if throttling is rare. */
 function worst(windows: Throttled): Detail | undefined {
   const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(
     (a, b) => throttledShare(windows, b) - throttledShare(windows, a),

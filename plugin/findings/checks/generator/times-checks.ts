@@ -1,4 +1,4 @@
-/** The server's reports must agree with the run's own measurements, and the offset of their clocks must be known. */
+/** Checks that the server's reports agree with the run's own measurements, and that the offset of their clocks is known. */
 
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -6,7 +6,7 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { leastKnownWorker } from '../../../result/delivery/assemble-latency.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
-/** Latencies between two hosts may be off by this, or by this share of their median, if that is more. */
+/** Maximum error of latencies between two hosts: this time, or this share of their median if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
 export const times: Check[] = [
@@ -30,7 +30,7 @@ export const times: Check[] = [
     const hostBoundUs = clockBoundUs(leastKnownClock(generators));
     const impossible = batches.filter(({ seq, earlyByMs }) => {
       const { via = -1, unconfirmed } = sent.find((one) => one.seq === seq) ?? {};
-      // No worker said when it sent that one.
+      // No worker reported when it sent an unconfirmed broadcast.
       if (unconfirmed) return false;
       const clock = latency.clocks[via];
       return (earlyByMs ?? 0) * 1000 > SAME_CLOCK_US + hostBoundUs + (clock?.uncertaintyUs ?? 0);
@@ -125,7 +125,7 @@ function ms(us: number): string {
   return withUnit('milliseconds', us / 1000);
 }
 
-/** Undefined without several hosts. */
+/** Returns the host with the least accurate clock; undefined without several hosts. */
 function leastKnownClock(generators: Measured['generators']): Measured['generators'][number] | undefined {
   return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
 }

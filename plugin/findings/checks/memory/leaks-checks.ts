@@ -29,7 +29,7 @@ export const leaks: Check[] = (
   ]),
 );
 
-/** Counts of the workers have a code of their own; others stand with the memory of their layer. */
+/** Returns counts that grew. Counts of the workers have their own code; all other counts are reported with the memory of their layer. */
 function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
   const kept = memory.overTime?.counts.filter(({ isKept }) => isKept) ?? [];
   return kept.flatMap(({ id, title, first, last, perConnection: value, low95, high95 }) => {
@@ -61,12 +61,12 @@ function detailOf(result: Measured, found: OverTimeResult, { layer, drift }: Lay
   return { subject: title, values, message, ...(codeOf(layer) === 'WORKERS_LEAK' && keeperOf(result)) };
 }
 
-/** Packages whose objects stay only if something keeps the connection itself. */
+/** Packages whose objects stay only if the connection itself is kept. */
 const OF_CONNECTIONS = ['engine.io', 'socket.io', 'ws'];
-/** Share of what is left behind. */
+/** Minimum share of these packages in the remaining memory. */
 const WHOLE_CONNECTIONS = 0.25;
 
-/** @returns the remedy, if a heap profile over the waves shows what stays */
+/** Returns the fix, if a heap profile over the waves shows what remains. */
 function keeperOf({ memory: { places } }: Measured): Pick<Detail, 'fix'> | undefined {
   if (!places?.leftBehind) return undefined;
   const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);

@@ -1,4 +1,4 @@
-/** Memory that is missing, or no line through the plateaus, so that there is no memory per connection. */
+/** Checks for missing memory, and for plateaus without a line, which have no memory per connection. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -12,10 +12,10 @@ import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found } from '../../check.ts';
 
-/** Two points always lie on a line. */
+/** Minimum number of plateaus: two points always lie on a line. */
 const MIN_PLATEAUS = 3;
 
-/** A slope with a wide interval is left out, which casts no doubt on the others. */
+/** A slope with a wide interval is omitted, which does not invalidate the other slopes. */
 export const memory: Check[] = [
   check('MEMORY_GROWS', ({ memory: { perConnectionBytes } }) => {
     const layer = mainWorkerLayer(perConnectionBytes);
@@ -26,7 +26,7 @@ export const memory: Check[] = [
   check('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
   checkUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
   checkUnless('abort', 'PLATEAUS_UNUSABLE', ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
-    // These runs ask what a connection leaves behind or how it reconnects, not what it costs.
+    // These runs measure what a connection leaves behind or how it reconnects, not its cost.
     if (overTime || fault || !memory) return undefined;
     const different = new Set(plateaus.map(({ connections }) => connections));
     if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
@@ -36,17 +36,20 @@ export const memory: Check[] = [
       values: valuesOf(
         Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
       ),
-      // There was a pause for each.
+      // The scenario had a pause for each plateau.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
     };
   }),
 ];
 
-/** Share of a connection’s whole cost: less does not change the headline. */
+/** Minimum share of a connection’s whole cost; less does not change the headline. */
 const MIN_SHARE = 0.2;
-/** Pages that a process takes in steps bend a line that its heap does not: half-way along, they are off by as much. */
+/**
+ * Curvature that pages can cause: a process takes pages in steps, which bends a line even if its heap is straight. Measured half-way along
+ * the line.
+ */
 const PAGES_BYTES = 1024 ** 2;
-/** V8 keeps code that it compiles meanwhile: the exact count of a straight line is off by less. */
+/** Noise of the exact count: V8 keeps code that it compiles during the run. */
 const KEPT_NOISE_BYTES = PAGES_BYTES / 2;
 
 function bend(memory: Result['memory']): Found {
@@ -59,14 +62,14 @@ function bend(memory: Result['memory']): Found {
   return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
 }
 
-/** Layers of the deployment, and parts of the headline. */
+/** Finds bent lines among the layers of the deployment that are part of the headline. */
 function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspector }: Result['memory']) {
   const parts = perConnection?.parts ?? [];
   const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);
   const whole = perConnection?.bytes ?? perConnectionBytes[quoted]?.slope ?? 0;
   return layers.flatMap(({ id: layer, belongsTo }) => {
     const { doubt, slope } = perConnectionBytes[layer] ?? {};
-    // Pages of JVM and Go have garbage, which does not follow the connections.
+    // Pages of JVM and Go contain garbage, which does not follow the connections.
     const isUnclean = inspector !== undefined && inspector.runtime !== 'v8' && familyOf(layer) === 'worker';
     const isCounted = parts.some((part) => part.layer === layer);
     const isOfDeployment = isCounted || (belongsTo === 'deployment' && !isUnclean);
@@ -102,7 +105,7 @@ function notLinear(what: string, points: Point[]): Found {
   };
 }
 
-/** A figure that some plateaus lack has no line, and would be missing from the report without a word. */
+/** Finds figures that some plateaus lack. They have no line, and would be missing in the report without an explanation. */
 function missing({ plateaus, inService, absent, layers }: Result['memory'], { uncollected }: Measurements): Found {
   const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
@@ -116,12 +119,12 @@ function missing({ plateaus, inService, absent, layers }: Result['memory'], { un
   };
 }
 
-/** Child processes of workers may end while they are read, and the heap of `malloc` may change. */
+/** Figures that may disappear: child processes of workers may end while they are read, and the heap of `malloc` may change. */
 const MAY_BE_GONE = ['workerChildrenPss', 'workerMalloc'];
 
 /**
- * @param known figures whose absence has a reason of its own
- * @returns figures that some readings have, and how many readings lack one of them
+ * @param known figures whose absence has its own reason
+ * @returns figures that only some readings have, and how many readings lack one of them
  */
 function lackingIn(readings: Record<string, number>[], known: string[]): { ids: string[]; times: number } {
   const figures = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
@@ -131,7 +134,7 @@ function lackingIn(readings: Record<string, number>[], known: string[]): { ids: 
   return { ids, times: readings.filter((reading) => ids.some((id) => !(id in reading))).length };
 }
 
-/** Memory of the machine that grew with the connections, and that no measured process has. */
+/** Memory of the machine that grew with the connections and that belongs to no measured process. */
 type Balance = NonNullable<Result['memory']['balance']>;
 
 export const unexplained: Check[] = [

@@ -1,4 +1,4 @@
-/** Counts of workers, kernel and pages that do not match the connections of the generator. */
+/** Describes counts of workers, kernel and pages that differ from the generator's connections. */
 import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted } from '../../../../report/text/format.ts';
 import type { Moment, Observed } from '../../../run/measurements/observations.ts';
@@ -110,7 +110,7 @@ function countsText({ when, counted, held, all, own, before }: Observed['countsD
   return `${momentText(when)}, the workers count ${connections}, the generator ${held}`;
 }
 
-/** When a run noticed something, as text and as the window of a finding. */
+/** Time of an observation, as text and as the window of a finding. */
 const TEXTS: Record<Moment['at'], (count: number) => string> = {
   begin: () => 'before the load',
   plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${counted(count, 'connection')}`),
@@ -127,7 +127,7 @@ export function momentText({ at, count = 0 }: Moment): string {
   return TEXTS[at](count);
 }
 
-/** @returns the number in the text */
+/** Returns the number that the text contains. */
 export function momentValues({ at, count = 0 }: Moment): FindingValue[] {
   if (at === 'plateau') return valuesOf({ 'connections of the plateau': count });
   if (at === 'wave') return valuesOf({ wave: count });

@@ -1,4 +1,4 @@
-/** Processes of the deployment that ended or stood still during the run: the first thing to know about lost connections and copies. */
+/** Finds processes of the deployment that ended or stood still during the run, which usually explains lost connections and copies. */
 import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
 import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
@@ -10,12 +10,12 @@ import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { filesBeside } from '../connections/limits-checks.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 
-/** Share of the limit of open files from which on it is worth a word. */
+/** Share of the limit of open files above which it is reported. */
 const NEARLY_FULL = 0.8;
-/** Further ends that a message lists. */
+/** Maximum number of further ended processes in a message. */
 const MAX_LISTED = 3;
 
-/** Disconnect reasons that clients see when the server process ends. */
+/** Matches the disconnect reasons that clients report when the server process ends. */
 const CUT_OFF = /^(disconnected_)?(transport[ _](close|error))$/;
 
 // Ctrl-C in a shared terminal often stops the server together with the run.
@@ -58,7 +58,7 @@ function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
   };
 }
 
-/** @returns `worker w0 (process 7, node app.mjs)`, `Redis (process 8, redis-server)` */
+/** Returns `worker w0 (process 7, node app.mjs)`, `Redis (process 8, redis-server)`. */
 function nameOf(
   { pid, layer, command }: Omit<HaltedProcess, 'state' | 'sinceUs' | 'untilUs'>,
   measurements: Measurements,
@@ -72,7 +72,7 @@ function workerOf(pid: number, { workersAtStart }: Measurements): string | undef
   return workersAtStart.find((worker) => worker.pid === pid)?.worker;
 }
 
-/** @returns whether connections end when the process does */
+/** Returns whether connections close when the process ends. */
 export function holdsConnections({ layer }: Pick<EndedProcess, 'layer'>): boolean {
   return layer === 'worker' || (PROXIES as string[]).includes(layer);
 }
@@ -110,7 +110,7 @@ function gone(result: Measured, measurements: Measurements): Found {
   };
 }
 
-/** When they were last counted. */
+/** Returns the connections of these workers when they were last counted. */
 function connectionsOf(workers: { connections?: number }[]): FindingValue[] {
   return workers.flatMap(({ connections }) => (connections === undefined ? [] : valuesOf({ connections })));
 }
@@ -151,7 +151,7 @@ function ended(result: Measured, measurements: Measurements): Found {
     message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
     ...inWindow(window),
-    // The plateaus were measured before.
+    // The plateaus were measured before the exit.
     ...(window !== undefined &&
       window !== 'ramp' &&
       measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
@@ -173,7 +173,7 @@ function ended(result: Measured, measurements: Measurements): Found {
   };
 }
 
-/** Files that a connection takes at most: its socket, and some of the application's. */
+/** Maximum number of files of a connection: its socket, and some of the application's. */
 const FILES_EACH = 4;
 const mayFill = ({ openFiles = 0, limit = 0 }: EndedProcess, connections: number) =>
   openFiles + FILES_EACH * connections >= limit;
@@ -190,12 +190,12 @@ const ORDERLY: { text: string; fix: string; bytes?: number } = {
   fix: 'find what stopped it: a deploy, a supervisor that sends SIGTERM or SIGINT, or its own exit after `io.close()`',
 };
 
-/** @returns whether connections ended, each with a close frame: a process that crashes sends none */
+/** Returns whether connections closed, each with a close frame: a crashing process sends none. */
 function wasOrderly(ends: Measured['connections']['ends']): boolean {
   return ends.length > 0 && ends.every(({ cause }) => /^closed_(1000|1001|1005|1012)$/.test(cause));
 }
 
-/** @returns what its command line says of the memory that it may use */
+/** Returns the memory limit that the command line of the process sets. */
 function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
   const megabytes = Number(/--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(command)?.[1]);
   return megabytes > 0
@@ -207,7 +207,7 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
     : undefined;
 }
 
-/** @returns seconds on the time axis of the samples, if these have begun */
+/** Returns seconds on the time axis of the samples, if these have begun. */
 export function secondsOf(
   { atUs }: Pick<EndedProcess, 'atUs'>,
   { samplesBeganAtUs }: Measurements,
@@ -215,7 +215,7 @@ export function secondsOf(
   return samplesBeganAtUs === undefined ? undefined : (atUs - samplesBeganAtUs) / 1e6;
 }
 
-/** @returns undefined for a time before the load */
+/** Returns undefined for a time before the load. */
 function laterThanStart(seconds: number | undefined): number | undefined {
   return seconds === undefined || seconds < 0 ? undefined : seconds;
 }
@@ -235,7 +235,7 @@ const WINDOWS: Record<string, string> = {
   profile: 'disconnect',
 };
 
-/** @returns undefined for a time before the load */
+/** Returns undefined for a time before the load. */
 function windowAt(seconds: number | undefined, { stages }: Measurements): string | undefined {
   if (seconds === undefined || seconds < 0) return undefined;
   const stage = stages.findLast(({ t }) => t <= seconds)?.name ?? '';

@@ -1,4 +1,4 @@
-/** Workers that ended or restarted, by their statistics and control ports: on another host, nothing else tells. */
+/** Finds workers that ended or restarted by their statistics and control ports, the only source for another host. */
 import { total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { changesBetween, type Restart, type SilentWorker } from '../../../run/measurements/worker-identity.ts';
@@ -7,7 +7,7 @@ import { isCutOff, ofDeployment, only } from '../connections/failure-causes.ts';
 
 /**
  * Compares workers in the order of the control URLs; names can be the same.
- * @returns changes other than planned: restarted workers, and control URLs that led to another worker
+ * @returns unplanned changes: restarted workers, and control URLs that lead to another worker
  */
 export function changedWorkers({ workersAtStart, workersAtEnd, restarts, fault }: Measurements) {
   const { before, after } = fault?.workers ?? { before: workersAtEnd, after: [] };
@@ -23,14 +23,14 @@ export function changedWorkers({ workersAtStart, workersAtEnd, restarts, fault }
   };
 }
 
-/** @returns restarted workers whose process `endedProcesses` does not have already */
+/** Returns restarted workers whose process is not in `endedProcesses`. */
 export function restartedWorkers(measurements: Measurements): ({ worker: string } & Restart)[] {
   return changedWorkers(measurements).restarted.filter(({ worker }) => !isSeenToEnd(worker, measurements));
 }
 
 /**
- * A control port that refuses connections shows an ended process only if clients were cut off as well.
- * @returns silent workers whose process ended, and those for which this is unknown
+ * Finds silent workers. A control port that refuses connections shows an ended process only if clients were disconnected as well.
+ * @returns silent workers whose process ended, and silent workers for which this is unknown
  */
 export function silentWorkers(
   { connections: { lost, failures } }: Measured,

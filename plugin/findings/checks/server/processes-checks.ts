@@ -1,4 +1,4 @@
-/** The server's processes and workers: which ones held no connections, changed, or could not be read. */
+/** Checks the server's processes and workers: which of them held no connections, changed, or could not be read. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -11,9 +11,9 @@ import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts'
 import { type Check, check, type Found } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
-/** Pages of an idle process move by as much. */
+/** Noise of an idle process's pages. */
 const NOISE_BYTES = 1024 ** 2;
-/** Share of what all workers grew by. */
+/** Minimum share of the growth of all workers. */
 const MIN_SHARE = 0.1;
 
 export const processes: Check[] = [
@@ -50,7 +50,7 @@ function apart(
   };
 }
 
-/** Sources of figures that could not be read when the run needed them: what may not be read is absent, and has not ended. */
+/** Checks sources of figures that could not be read when the run needed them. A source without permission is absent, but has not ended. */
 export const sources: Check[] = [
   check('SOURCE_UNREADABLE', (_, { absentSources, samplesBeganAtUs }) =>
     [...absentSources].map(([source, absence]) => ({
@@ -62,7 +62,7 @@ export const sources: Check[] = [
   ),
 ];
 
-/** The workers are the ones that the run began with, and all are known. */
+/** Checks that the workers are the same as at the beginning, and that all are known. */
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
     const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);

@@ -1,4 +1,4 @@
-/** Which resource of the deployment was used up: CPU of its workers, memory, the output of Redis. */
+/** Finds exhausted resources of the deployment: CPU of its workers, memory, the output of Redis. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -7,14 +7,17 @@ import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimals, megabytes } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
-/** An event loop this busy has work waiting. Percent of one core. */
+/** CPU at which an event loop has work waiting, in percent of one core. */
 const BUSY_PERCENT = 90;
-/** Share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
+/** Minimum CPU time as a share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
 const MIN_BROADCAST_SHARE = 0.5;
-/** Shorter broadcasts keep workers busy only for moments. */
+/** Minimum length of a broadcast: shorter ones keep workers busy only briefly. */
 const MIN_BROADCAST_MS = 100;
 const FULL_SHARE = 0.95;
-/** Redis's default for subscribers: it disconnects one with this much output for a minute, and at four times as much at once. */
+/**
+ * Redis's default limit of output for subscribers: it disconnects a subscriber after a minute above this, and immediately at four times as
+ * much.
+ */
 const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
 /** The finding's window by stage of the run. */
 const WINDOWS: Record<string, string> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
@@ -50,7 +53,7 @@ function redisOutput({ redisServer }: Measured['samples'][number]): number {
   return Number((redisServer as Figures | undefined)?.outputBufferBytes ?? 0);
 }
 
-/** @returns seconds on the time axis of the samples; Infinity if Redis was never behind */
+/** Returns the time since which Redis was behind, in seconds on the axis of the samples; Infinity if it never was. */
 export function redisWaitedSince({ samples }: Pick<Measured, 'samples'>): number {
   return samples.find((sample) => redisOutput(sample) >= REDIS_OUTPUT_BYTES)?.t ?? Number.POSITIVE_INFINITY;
 }
@@ -71,8 +74,8 @@ function cpuByStage({ stages, samples, messages }: Measured, layer: string): { s
 }
 
 /**
- * Returns whether a part of the deployment can have lacked CPU in the window: what it used, and a wait for a CPU as long as that
- * of the generator's threads beside it, fill a core. Also true where either is unknown.
+ * Returns whether a part of the deployment can have lacked CPU in the window: its CPU use, and a wait as long as that of the generator's
+ * threads, fill a core. Also true if either is unknown.
  */
 export function mayLackCpu(result: Measured, window: string): boolean {
   const waits = result.generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
@@ -90,7 +93,7 @@ export function cpuIn(result: Measured, stage: string): number | undefined {
   return cpuByStage(result, 'worker').find((one) => one.stage === stage)?.percent;
 }
 
-/** Returns the busiest stage of load in which the workers had no more CPU to use: the event loop of a worker has one core. */
+/** Returns the busiest stage of load in which the workers had no CPU left: the event loop of a worker has one core. */
 export function fullWorkers(result: Measured): Detail | undefined {
   const workers = workerCount(result);
   const means = cpuByStage(result, 'worker').map(({ stage, percent }) => ({ stage, percent: percent / workers }));
@@ -104,7 +107,7 @@ export function fullWorkers(result: Measured): Detail | undefined {
   };
 }
 
-/** Broadcasts come in bursts: a worker can be at its limit during each, and idle on average. */
+/** Detects workers that are at their limit during each broadcast, but idle on average. */
 function broadcastCpu(result: Measured): Detail | undefined {
   const microseconds = result.cpu.worker?.broadcastMicrosecondsPerMessage;
   const { delivery, latency } = result;

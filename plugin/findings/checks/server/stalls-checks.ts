@@ -1,4 +1,4 @@
-/** Pauses of the server's event loop that its clients see: connects, or copies of consecutive broadcasts, wait for the same moment. */
+/** Detects pauses of the server's event loop by its clients: connects, or copies of consecutive broadcasts, wait for the same moment. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -10,14 +10,17 @@ import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 import { type Gap, gapOf, waitedFor } from '../connections/connect-waits.ts';
 import { busiest } from '../connections/pings.ts';
 
-/** Share of the time between two broadcasts within which their first copies count as one moment. */
+/** Maximum spread of first copies that count as one moment, as a share of the time between two broadcasts. */
 const MAX_SPREAD_SHARE = 0.2;
-/** Fewest broadcasts that arrive together, as a share of those sent during the pause: in a queue, two can do so by chance. */
+/**
+ * Minimum number of broadcasts that arrive together, as a share of the broadcasts sent during the pause: in a queue, two can arrive
+ * together by chance.
+ */
 const MIN_SHARE = 0.5;
-/** A shorter pause is garbage collection, or a moment of a busy machine. */
+/** Minimum pause: a shorter one is garbage collection, or a moment of a busy machine. */
 const MIN_STALL_MS = 200;
 
-/** CPU of the server, in percent of a core, of an event loop that waited and did not work. */
+/** Maximum CPU of an event loop that waited and did not work, in percent of a core. */
 const WAITING_PERCENT = 10;
 
 const BLOCKED_FIX =
@@ -30,25 +33,25 @@ export const stalls: Check[] = [
   checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
 ];
 
-/** Connections that a ramp asks for in a gap, at least: with fewer, none may have come. */
+/** Minimum number of connections that a ramp requests in a gap: with fewer, none may have been due. */
 const MIN_ASKED = 5;
-/** Share of the longest wait that the median of all waits is, where each takes that long. */
+/** Minimum ratio of the median wait to the longest wait at which every connect is slow. */
 const USUAL_SHARE = 0.75;
 
-/** Returns whether connects are always that slow, or too few to show that others waited, too. */
+/** Returns whether connects are always that slow, or too few to show that several waited. */
 function isUsual({ connections: { connectMs, configuredRatePerSec } }: Measured, { waitedMs }: Gap): boolean {
   const asked = ((configuredRatePerSec ?? 0) * waitedMs) / 1000;
   return asked < MIN_ASKED || (connectMs?.p50 ?? 0) > USUAL_SHARE * waitedMs;
 }
 
-/** Returns a time in which the server let nobody in, and then all that waited, although no connection had closed. */
+/** Returns a period in which the server accepted no connection, followed by all that had waited, although no connection had closed. */
 function stalledRamp(result: Measured): Found {
   const { connections } = result;
   const gap = gapOf(result);
   const { held, closed, lost, failed, retries } = connections;
-  // Where a connection closed, its place may have been the one that was missing; where an attempt failed, the server refused it.
+  // After a closed connection, a limit may have accepted the next one. After a failed attempt, the server may have refused it.
   const isStall = held !== null && total(lost) === 0 && !closed && !failed && !retries;
-  // A worker that reports its event loop says it itself.
+  // The event loops of the workers report this pause themselves.
   if (!gap || !isStall || isUsual(result, gap) || stalledWorkers(result).some(({ window }) => window === 'ramp'))
     return undefined;
   const seconds = gap.waitedMs / 1000;
@@ -75,14 +78,14 @@ function stalledRamp(result: Measured): Found {
 interface Stall {
   /** Time at which the first copies arrived, in seconds. */
   end: number;
-  /** From the first of its broadcasts: the server may have stood still before. */
+  /** Time since the first of its broadcasts; the standstill may have begun earlier. */
   lengthMs: number;
   broadcasts: number;
-  /** Seconds between its broadcasts. */
+  /** Seconds between the last two broadcasts of the pause. */
   apart: number;
 }
 
-/** @returns undefined where the server did not stand still during the broadcasts, as its clients saw it */
+/** Returns undefined if clients saw no standstill of the server during the broadcasts. */
 export function stalledServer(result: Measured): Found {
   const least = Math.max(MIN_STALL_MS, MAX_GROWTH * longestDelayMs(result));
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
@@ -106,7 +109,10 @@ export function stalledServer(result: Measured): Found {
   };
 }
 
-/** @returns groups of two or more consecutive broadcasts whose first copies came at one moment, and to everybody then */
+/**
+ * Returns groups of two or more consecutive broadcasts whose first copies arrived at the same moment, and whose other copies followed at
+ * once.
+ */
 function stallsAmong(batches: Batch[]): Stall[] {
   const all: Stall[] = [];
   let open: Stall | undefined;
@@ -116,7 +122,7 @@ function stallsAmong(batches: Batch[]): Stall[] {
     const apart = isKnown && before !== undefined ? t - before : 0;
     const isTogether =
       isKnown && open && apart > 0 && Math.abs(t + firstMs / 1000 - open.end) <= MAX_SPREAD_SHARE * apart;
-    // All that wait for the same moment get their copies within it.
+    // Copies that wait for the same moment arrive within it.
     const isShort = isKnown && lastMs - firstMs <= MAX_SPREAD_SHARE * firstMs;
     if (isTogether && open) Object.assign(open, { broadcasts: open.broadcasts + 1, apart });
     else {
