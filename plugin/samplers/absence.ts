@@ -36,7 +36,7 @@ export class Absent extends Error {
   readonly reason: AbsenceReason;
   readonly known: Partial<Absence>;
 
-  /** @param known time and fix, if they differ from those of the reason */
+  /** @param known time and fix, if they differ from the reason's */
   constructor(reason: AbsenceReason, message: string, known: Partial<Absence> = {}) {
     super(message);
     this.reason = reason;
@@ -65,7 +65,7 @@ export function absenceOf(error: unknown): Absence {
   return { reason, detail: describeError(error).split('\n')[0] as string, sinceUs, fix };
 }
 
-/** @returns a code such as `HTTP 403`, `ECONNREFUSED` or `NOPERM`; empty for an error without one */
+/** Returns a code such as `HTTP 403`, `ECONNREFUSED` or `NOPERM`; empty for an error without one. */
 export function codeOf(error: unknown): string {
   const { code, cause, message = '' } = (error ?? {}) as Error & { code?: unknown };
   if (typeof code === 'string') return code;
@@ -74,7 +74,7 @@ export function codeOf(error: unknown): string {
   return first ?? (cause ? codeOf(cause) : '');
 }
 
-/** Whether a source answers, and since when it does not. */
+/** Availability of a source: whether it answers, and since when it does not. */
 export class Availability {
   absence: Absence | undefined;
   #hasAnswered = false;
@@ -84,7 +84,10 @@ export class Availability {
     this.absence = undefined;
   }
 
-  /** @param detail by default the error's message @param fix by default that of the reason */
+  /**
+   * @param detail by default the error's message
+   * @param fix by default the reason's fix
+   */
   fail(error: unknown, detail = (error as Error).message, fix?: string): Absence {
     const reason = reasonOf(error);
     const sinceUs = this.absence ? this.absence.sinceUs : this.#hasAnswered ? monotonicUs() : undefined;
@@ -112,7 +115,7 @@ export function describeAbsence(
   return `${source} ${later}${seconds === undefined ? '' : ` since ${seconds.toFixed(1)} s`}: ${detail}`;
 }
 
-/** @returns from the start of the run's time to the begin of the absence; undefined if either is unknown */
+/** Returns seconds from the start of the run's time to the beginning of the absence; undefined if either is unknown. */
 export function absentSinceSeconds(
   { sinceUs }: Pick<Absence, 'sinceUs'>,
   beganAtUs: number | undefined,

@@ -17,7 +17,7 @@ export function limitTime(request: Destroyable, timeoutMs: number): void {
   request.on('error', () => {});
 }
 
-/** @returns the first bytes of a body as text; fewer if it breaks off. Never rejects */
+/** Returns the first bytes of a body as text; fewer if it breaks off. Never rejects. */
 export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -28,7 +28,7 @@ export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes
       if (size >= maxBytes) break;
     }
   } catch {
-    // Use what was received.
+    // A body that breaks off is used as far as it was received.
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
 }

@@ -43,7 +43,7 @@ export class LayerCpu {
     }
   }
 
-  /** @returns CPU time by layer; for processes, the total over all `add` calls. Never rejects */
+  /** Returns CPU time by layer; for processes, the total over all `add` calls. Never rejects. */
   async uses(inputs: Inputs): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const layer of this.#layers) {
@@ -59,14 +59,14 @@ export class LayerCpu {
 }
 
 /**
- * @returns percentage since the sample before, where 100 is one core, or all cores of a layer that has its own; empty for the first
- *   sample of a layer
+ * Returns percentage since the sample before, where 100 is one core, or all cores of a layer that has its own; empty for the first sample
+ * of a layer.
  */
 export function cpuPercent(layer: string, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
   const [from, to] = [before?.uses[layer], now.uses[layer]];
   if (before === undefined || from === undefined || to === undefined) return {};
   const busyUs = to.busyUs - from.busyUs;
-  // The process that reports it was replaced.
+  // Less CPU time than before shows that the process was replaced.
   if (busyUs < 0) return {};
   const wholeUs =
     to.idleUs === undefined || from.idleUs === undefined

@@ -26,7 +26,7 @@ export async function readMeasure({ sources }: Layer, measure: string, inputs: I
   return { absent: absenceOf(reasons.findLast((reason) => !(reason instanceof NotInRun)) ?? reasons[0]) };
 }
 
-/** @returns the layer's values in a sample row, all from one source; empty if no source has any. Never rejects */
+/** Returns the layer's values in a sample row, all from one source; empty if no source has any. Never rejects. */
 export async function readSample({ sources, sampled = [] }: Layer, inputs: Inputs): Promise<Record<string, number>> {
   for (const { measures } of sources) {
     const read = sampled.map(async (key) => [key, await measures[key]?.(inputs)] as const);
@@ -39,17 +39,17 @@ export async function readSample({ sources, sampled = [] }: Layer, inputs: Input
   return {};
 }
 
-/** @returns the known values by figure id */
+/** Returns the known values by figure id. */
 export function valuesOf(readings: Readings): Record<string, number> {
   return mapReadings(readings, (reading) => ('value' in reading ? reading.value : undefined));
 }
 
-/** @returns the sources of the known values by figure id */
+/** Returns the sources of the known values by figure id. */
 export function sourcesOf(readings: Readings): Record<string, string> {
   return mapReadings(readings, (reading) => ('source' in reading ? reading.source : undefined));
 }
 
-/** @returns the reasons of absent values by figure id */
+/** Returns the reasons of absent values by figure id. */
 export function absencesOf(readings: Readings): Record<string, string> {
   return mapReadings(readings, (reading) => ('absent' in reading ? reading.absent.detail : undefined));
 }

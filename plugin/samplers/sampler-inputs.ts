@@ -45,7 +45,7 @@ export function openInputs(
       throw new Absent(absence.reason, describeAbsence(reader.name, absence), absence);
     }),
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
-    /** @param runtime of the processes, which they must have */
+    /** @param runtime required runtime of the processes */
     inspected: async (runtime: InspectedRuntime) => {
       const reader = given(inspectors, 'no inspector in this run');
       if (reader.runtime !== runtime) throw new NotInRun('its processes have another runtime');

@@ -255,7 +255,7 @@ export class Sampler {
     if (derived !== undefined) sample.derivedPssBytes = derived;
   }
 
-  /** Reads all processes, and again if one exits meanwhile: short-lived children of a worker exit at any time. */
+  /** Reads all processes, and again if one exits during the reading: short-lived children of a worker exit at any time. */
   async #readProcesses(pss: boolean) {
     const first = await this.#readAll(pss);
     const isComplete = Object.values(first.pids).every((pids) => pids.every((pid) => first.processes.has(pid)));

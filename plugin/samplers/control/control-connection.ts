@@ -18,10 +18,10 @@ import {
 import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
-/** Enough for several attempts to reconnect. */
+/** Time to wait for a refusal, enough for several attempts to reconnect. */
 const REFUSAL_TIMEOUT_MS = 1000;
 const CLOSED = 'ECONNREFUSED';
-/** Several times the largest legitimate reply, an event loop's record of a day. Parsing blocks the run. */
+/** Maximum size of a reply: several times the largest legitimate one, an event loop's record of a day. Parsing blocks the run. */
 const MAX_REPLY_BYTES = 8 * 1024 ** 2;
 
 export interface ControlOptions {
@@ -51,7 +51,7 @@ export class ControlConnection {
       // Otherwise, socket.io-client would share one connection per URL.
       forceNew: true,
       timeout: timeoutMs,
-      // Short, as a restarted worker is needed for publishing and statistics.
+      // The delay is short, as a restarted worker is needed for publishing and statistics.
       reconnectionDelay: 100,
       reconnectionDelayMax: 200,
     });
@@ -103,7 +103,7 @@ export class ControlConnection {
     return this.isConnected;
   }
 
-  /** @returns why the worker refuses the run; undefined if it does not, or does not answer within a second */
+  /** Returns why the worker refuses the run; undefined if it does not, or does not answer within a second. */
   async refusal(): Promise<CapacityError | undefined> {
     const isOpen = await this.reconnected(REFUSAL_TIMEOUT_MS);
     return !isOpen && this.#isRefused ? this.#connectError : undefined;
@@ -162,8 +162,8 @@ function onceClosed(socket: Socket, onClosed: (reason: string, details: unknown)
     isCalled = true;
   };
   socket.once('disconnect', call);
-  // While connecting, the Manager does not report a close without an error. Once connected, its reason is better and comes in the same
-  // turn, so it gets precedence.
+  // While connecting, the Manager does not report a close without an error. Once connected, its reason is better and is reported in the
+  // same turn, so it gets precedence.
   const { engine } = socket.io as { engine?: typeof socket.io.engine };
   engine?.once('close', (reason, details) => process.nextTick(call, reason, details));
 }

@@ -24,7 +24,7 @@ export class UnansweredRequest extends CapacityError {}
 /** Error of socket.io-client. */
 type ConnectError = Error & { type?: string; description?: unknown };
 
-/** @returns the system error code, such as ECONNREFUSED, or the message */
+/** Returns the system error code, such as ECONNREFUSED, or the message. */
 export function connectFailure(error: ConnectError): string {
   const { error: cause } = (error.description ?? {}) as { error?: NodeJS.ErrnoException };
   return cause?.code ?? cause?.message ?? error.message;
@@ -61,22 +61,22 @@ function fixOf(url: string, reason: string): string {
 /** Resolves control URLs: a host name can stand for a control port at each of its addresses, such as a headless service's pods. */
 export interface ControlEndpoint {
   url: string;
-  /** Undefined if the host name has only one address. */
+  /** Address to connect to; undefined if the host name has only one. */
   address: LookupAddress | undefined;
 }
 
 /** Looks up all addresses of a host name. Rejects if it has none. */
 export type LookupAll = (hostname: string) => Promise<LookupAddress[]>;
 
-/** @returns an endpoint for each address; the URL alone if its host has one address, is an address, or cannot be looked up */
+/** Returns an endpoint for each address; the URL alone if its host has one address, is an address, or cannot be looked up. */
 export async function endpointsOf(url: string, look?: LookupAll): Promise<ControlEndpoint[]> {
   const addresses = await addressesOf(url, look);
   return addresses.length > 1 ? addresses.map((address) => ({ url, address })) : [{ url, address: undefined }];
 }
 
 /**
- * @returns addresses of one family, IPv4 if there are any: a host with an IPv4 and an IPv6 address is one host. Empty if the URL has
- * an address in place of a name, or if the lookup fails
+ * Returns addresses of one family, IPv4 if there are any: a host with an IPv4 and an IPv6 address is one host. Empty if the URL has an
+ * address in place of a name, or if the lookup fails.
  */
 export async function addressesOf(
   url: string,

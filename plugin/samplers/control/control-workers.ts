@@ -13,7 +13,7 @@ import type {
 import { ControlConnection, type ControlOptions } from './control-connection.ts';
 import { addressesOf, endpointsOf, type LookupAll } from './control-errors.ts';
 
-/** A full garbage collection of a heap of some GB takes seconds. */
+/** Timeout of a collection: a full collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
 
@@ -72,22 +72,25 @@ export class ControlClients {
     return this.#workers.length;
   }
 
-  /** @returns statistics in the order of the URLs */
+  /** Returns statistics in the order of the URLs. */
   stats(timeoutMs?: number): Promise<WorkerStats[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
   }
 
-  /** @returns as `stats`, with undefined for a worker whose connection is down @throws CapacityError of a connected worker */
+  /**
+   * Returns as `stats`, with undefined for a worker whose connection is down.
+   * @throws CapacityError of a connected worker
+   */
   statsOfUp(): Promise<(WorkerStats | undefined)[]> {
     return Promise.all(this.#workers.map(async (worker) => (worker.isConnected ? worker.request('stats') : undefined)));
   }
 
-  /** @returns for each worker, why the last attempt to reconnect failed, such as ECONNREFUSED; undefined if none has failed */
+  /** Returns for each worker, why the last attempt to reconnect failed, such as ECONNREFUSED; undefined if none has failed. */
   failures(): (string | undefined)[] {
     return this.#workers.map(({ failure }) => failure);
   }
 
-  /** @returns counts since the last call */
+  /** Returns counts since the last call. */
   batches(timeoutMs?: number): Promise<WorkerBatches[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('batches', [], timeoutMs)));
   }
@@ -107,7 +110,10 @@ export class ControlClients {
     for (const worker of this.#workers) await worker.request('gc', [], Math.max(timeoutMs, GC_TIMEOUT_MS));
   }
 
-  /** See `Inspectors`. @throws CapacityError of the first worker that cannot be profiled */
+  /**
+   * Starts profiles, see `Inspectors`.
+   * @throws CapacityError of the first worker that cannot be profiled
+   */
   async startProfiles(kind: ProfileKind): Promise<void> {
     await this.#profile('start', kind);
   }
@@ -127,7 +133,7 @@ export class ControlClients {
     return all;
   }
 
-  /** @returns number of servers in the cluster, as one worker's adapter counts them; undefined if it cannot */
+  /** Returns number of servers in the cluster, as one worker's adapter counts them; undefined if it cannot. */
   async servers(timeoutMs?: number): Promise<number | undefined> {
     try {
       return (await this.#worker(0).request('servers', [], timeoutMs)).servers;
@@ -156,7 +162,7 @@ export class ControlClients {
     return (await this.#worker(via).request('members', [room], timeoutMs)).members;
   }
 
-  /** @returns index of the first connected worker from `via` on; `via` if none is connected */
+  /** Returns index of the first connected worker from `via` on; `via` if none is connected. */
   reachable(via: number): number {
     const from = (step: number) => (via + step) % this.#workers.length;
     const step = this.#workers.findIndex((_, index) => this.#worker(from(index)).isConnected);
@@ -193,7 +199,7 @@ export class ControlClients {
     return all.every(Boolean);
   }
 
-  /** @returns why a worker refuses to let the run reconnect; undefined if none refuses. Never rejects */
+  /** Returns why a worker refuses to let the run reconnect; undefined if none refuses. Never rejects. */
   async refusal(): Promise<CapacityError | undefined> {
     const all = await Promise.all(this.#workers.map((worker) => worker.refusal()));
     return all.find((refusal) => refusal !== undefined);

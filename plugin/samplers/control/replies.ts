@@ -7,7 +7,7 @@ import type { ControlReply } from '../../../protocol/wire/events.ts';
 /** The code is any text, as a server of another version may have other codes. */
 const refusal = z.object({ ok: z.literal(false), code: name, message: sentence });
 
-/** @returns undefined if it is not a valid reply to that request */
+/** Returns undefined if it is not a valid reply to that request. */
 export function replyTo<E extends ControlRequest>(request: E, given: unknown): ControlReply<Answer<E>> | undefined {
   const reply = z.discriminatedUnion('ok', [z.object({ ok: z.literal(true), value: REPLIES[request] }), refusal]);
   return reply.safeParse(given).data as ControlReply<Answer<E>> | undefined;

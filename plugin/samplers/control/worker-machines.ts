@@ -6,7 +6,7 @@ import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
 import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { Absent } from '../absence.ts';
 
-/** @returns each machine with its workers, in the order of the workers */
+/** Returns each machine with its workers, in the order of the workers. */
 export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {
   const byKernel = Map.groupBy(resources, ({ machine }) => machine.kernel);
   return [...byKernel.values()].flatMap((workers) => {
@@ -16,8 +16,8 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
 }
 
 /**
- * @returns the memory limits of the workers' containers. Empty unless every worker has a limit below its machine's memory, or if the
- *   generator is in one of these containers
+ * Returns the memory limits of the workers' containers. Empty unless every worker has a limit below its machine's memory, or if the
+ * generator is in one of these containers.
  * @throws Absent if a container does not report its use
  */
 export function workerContainers(resources: WorkerResources[]): GroupLimit[] {

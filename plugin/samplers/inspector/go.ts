@@ -9,20 +9,20 @@ import { Absent } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';
 import { bytesSchema, COLLECTIONS, GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
 
-/** Node's inspector answers at these paths, without TLS. Any other path is that of a page. */
+/** Paths of Node's inspector, which has no TLS. Any other path belongs to a pprof page. */
 const INSPECTOR_PATH = /^\/(json(\/.*)?)?$/;
-/** Without a collection, Go answers at once. */
+/** Time limit of a reading without a collection, which Go answers at once. */
 const READ_TIMEOUT_MS = 10_000;
 const FIND_TIMEOUT_MS = 2000;
 const LOOPBACK = ['127.0.0.1', '[::1]'];
-/** Ample: the profile of a program with 10,000 places of allocation has some MB. */
+/** Maximum size of a profile: a program with 10,000 places of allocation has some MB. */
 const MAX_BYTES = 32 * 1024 ** 2;
 const FIX =
   'serve `net/http/pprof` in the server, and name the URL of its pages, such as http://127.0.0.1:6060/debug/pprof';
 const FIX_PROCESS = 'let each URL lead to one process, which stays the same during the run';
 const FIRST_LINE = /^heap profile: \d+: \d+ \[\d+: \d+\] @ heap\/\d+$/;
 const STATS = '\n# runtime.MemStats\n';
-/** Go keeps the times of that many collections. */
+/** Number of collections whose times Go keeps. */
 const TIMES = 256;
 
 const count = z.coerce.number().int().nonnegative();
@@ -111,13 +111,13 @@ export class GoServer implements Inspected {
     }
   }
 
-  /** The query can contain a token. */
+  /** URL without its query, which can contain a token. */
   get #shown(): string {
     return `${this.#url.origin}${this.#url.pathname}`;
   }
 }
 
-/** @returns the URL of the pages that a process of this machine serves at their usual path, on any of its ports; undefined without one */
+/** Returns the URL of the pages that a process of this machine serves at their usual path, on any of its ports; undefined without one. */
 export async function findPprof(pid: number): Promise<string | undefined> {
   for (const port of new ListeningPorts().of(pid) ?? []) {
     for (const host of LOOPBACK) {
@@ -148,7 +148,10 @@ export function memStatsIn(text: string): MemStats {
   throw new Error('its heap profile does not end with the figures of `runtime.MemStats`');
 }
 
-/** @throws Error of another status, or of an answer that is too large or late */
+/**
+ * Reads the text of an answer.
+ * @throws Error for any other status, or for an answer that is too large or late
+ */
 async function textOf(response: Response): Promise<string> {
   if (!response.ok) {
     await response.body?.cancel();

@@ -1,4 +1,4 @@
-/** Reading the memory of a process from outside: what every way has in common, and which way its runtime offers. */
+/** Common parts of all ways to read the memory of a process from outside, and the way that its runtime supports. */
 
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -8,40 +8,42 @@ import type { InspectedRuntime, Runtime } from '../../../protocol/documents/serv
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 
-/** A full garbage collection of a heap of some GB takes seconds. */
+/** Timeout of a collection: a full collection of a heap of some GB takes seconds. */
 export const GC_TIMEOUT_MS = 60_000;
-/** Finalizers of the first collection free memory that only the second one counts. */
+/** Number of collections: finalizers of the first one free memory that only the second one counts. */
 export const COLLECTIONS = 2;
 
-/** Schema of an amount of memory. */
 export const bytesSchema = z.number().nonnegative().lte(LARGEST_FIGURE);
 
 export interface InspectedMemory {
-  /** All that the runtime counts: heap, and what it knows of beside it. */
+  /** All memory that the runtime counts: the heap, and the memory beside it that it knows of. */
   keptBytes: number;
   heapUsedBytes: number;
-  /** Undefined if the runtime does not report it, like the figure below. */
+  /** Resident memory; undefined, like `externalBytes`, if the runtime does not report it. */
   rssBytes?: number;
   externalBytes?: number;
-  /** What `malloc` has handed out on the main thread. */
+  /** Memory that `malloc` has handed out on the main thread. */
   mallocBytes?: number;
-  /** Longest stop of the process by this reading and the collections before it. */
+  /** Longest pause of the process by this reading and the collections before it. */
   pauseMs: number;
 }
 
-/** One process. */
+/** A process whose memory is read from outside. */
 export interface Inspected {
   name: string;
   runtime: InspectedRuntime;
-  /** @param collect whether to force a full collection before @throws CapacityError or Absent */
+  /**
+   * @param collect whether to force a full collection before the reading
+   * @throws CapacityError or Absent
+   */
   read(collect: boolean): Promise<InspectedMemory>;
-  /** Undefined if the runtime has no profiles that this project reads. */
+  /** Takes profiles; undefined if this project reads none of the runtime. */
   profiles?: InspectedProfiles;
   /** Idempotent; never rejects. */
   close(): Promise<void>;
 }
 
-/** Each function throws CapacityError or Absent. */
+/** Profiles of a process. Each function throws CapacityError or Absent. */
 export interface InspectedProfiles {
   start(kind: ProfileKind): Promise<void>;
   take(): Promise<Profile>;
@@ -49,19 +51,19 @@ export interface InspectedProfiles {
   end(): Promise<void>;
 }
 
-/** Runtime of a process, by its program. */
+/** Runtimes, each with a pattern of its programs. */
 const PROGRAMS: [Runtime, RegExp][] = [
   ['node', /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?$/],
   ['jvm', /^java$/],
   ['bun', /^bunx?(-\w+)*(\.exe)?$/],
   ['python', /^(python|pypy)[\d.]*t?$/],
 ];
-/** ELF note in which every Go program has its build id: its type, and its owner. */
+/** ELF note with the build id of a Go program: the note's type and owner. */
 const GO_NOTE = Buffer.from('\x04\0\0\0Go\0\0', 'latin1');
-/** Linkers put notes at the beginning. */
+/** Number of bytes to search for notes: linkers put them at the beginning. */
 const NOTES_BYTES = 64 * 1024;
 
-/** @returns undefined for a process that has ended, or whose program this user cannot see */
+/** Returns undefined for a process that has ended, or whose program this user cannot see. */
 export function runtimeOf(pid: number): Runtime | undefined {
   const path = attempt(() => readlinkSync(`/proc/${pid}/exe`));
   if (path === undefined) return undefined;

@@ -9,7 +9,7 @@ import { beginningOf, within } from '../late-answers.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
 const CLOSE_TIMEOUT_MS = 2000;
-/** A heap profile with 100,000 call frames has about 20 MB. */
+/** Maximum size of an answer: a heap profile with 100,000 call frames has about 20 MB. */
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
 const MAX_LIST_BYTES = 64 * 1024;
 
@@ -19,7 +19,7 @@ const answerSchema = z.object({
   result: z.unknown().optional(),
   error: z.object({ message: z.string() }).optional(),
 });
-/** A thread starts to answer (`workerInfo`), answers (`message`), or ends. */
+/** Events of a thread: it starts to answer (`workerInfo`), answers (`message`), or ends. */
 const eventSchema = z.object({
   method: z.string().startsWith('NodeWorker.'),
   params: z.object({
@@ -51,7 +51,7 @@ export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Pr
   return `ws://${base.host}${new URL(target.webSocketDebuggerUrl).pathname}`;
 }
 
-/** Requests to one thread. Each rejects with `Absent` after its time-out, or when the connection closes. */
+/** Requests to one thread. Each rejects with `Absent` after its timeout, or when the connection closes. */
 abstract class Requests {
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
   #count = 0;
@@ -59,11 +59,11 @@ abstract class Requests {
   /** @throws Absent if the connection is closed */
   protected abstract send(text: string): void;
 
-  /** @returns the answer's `result`, which the caller parses */
+  /** Returns the answer's `result`, which the caller parses. */
   async request(method: string, params: object = {}, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
     const id = ++this.#count;
     const answer = Promise.withResolvers<unknown>();
-    // It rejects when the connection closes, perhaps after the time-out.
+    // The answer rejects when the connection closes, perhaps after the timeout.
     answer.promise.catch(() => {});
     this.send(JSON.stringify({ id, method, params }));
     this.#open.set(id, answer);
@@ -99,7 +99,7 @@ abstract class Requests {
 
 /** A thread of `node:worker_threads`, reached through the session of the main thread. */
 export class ThreadSession extends Requests {
-  /** The same in each session of the process. */
+  /** Id of the thread, the same in each session of the process. */
   readonly threadId: string;
   readonly #main: InspectorSession;
   readonly #sessionId: string;
@@ -117,7 +117,7 @@ export class ThreadSession extends Requests {
   }
 }
 
-/** The main thread of a process. */
+/** Session with the main thread of a process. */
 export class InspectorSession extends Requests {
   readonly #socket: WebSocket;
   readonly #closed: Promise<unknown>;
@@ -151,7 +151,7 @@ export class InspectorSession extends Requests {
     }
   }
 
-  /** @returns the threads that the main thread has started; none in Deno, whose inspector does not list them */
+  /** Returns the threads that the main thread has started; empty in Deno, whose inspector does not list them. */
   async threads(): Promise<ThreadSession[]> {
     await this.request('NodeWorker.enable', { waitForDebuggerOnStart: false }).catch(() => {});
     return [...this.#threads.values()];

@@ -4,13 +4,13 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
-/** A reading takes less, except of a heap of some GB. Afterwards, the attempt to open shows what is in the way. */
+/** Time to wait for a turn. A reading takes less, except of a heap of some GB. Afterwards, the attempt to open shows the obstacle. */
 const WAIT_MS = 10_000;
 
 /**
- * Waits until no other run uses what `name` names. The turn is an abstract Unix socket: it belongs to the network namespace, as ports do,
+ * Waits until no other run uses the resource `name`. The turn is an abstract Unix socket: it belongs to the network namespace, as ports do,
  * and the kernel removes it when the process ends.
- * @returns ends the turn; idempotent
+ * @returns a function that ends the turn; idempotent
  */
 export async function takeTurn(name: string): Promise<() => void> {
   const deadlineMs = performance.now() + WAIT_MS;

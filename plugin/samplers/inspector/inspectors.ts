@@ -1,6 +1,6 @@
 /**
- * Memory of servers that contain nothing of ours: of Node and Deno through their inspectors, of JVMs by their attach protocol, of Go by
- * the pages of its pprof. One process at a time is read, since inspectors of one machine share a port.
+ * Reads memory of unmodified servers: of Node and Deno through their inspectors, of JVMs by their attach protocol, of Go by the pages of
+ * its pprof. One process at a time is read, since inspectors of one machine share a port.
  */
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
@@ -13,13 +13,13 @@ import { JvmProcess, mayAttach } from './jvm.ts';
 import { requireInspectable, withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
 
-/** Time between a collection and the reading that it is for. */
+/** Maximum age of a collection at the reading that follows it. */
 const COLLECTED_AGE_MS = 2000;
-/** Processes whose runtime cannot be seen are tried: the attempt says why they cannot be read. */
+/** Runtimes to try. An unknown runtime is tried, too: the attempt shows why the process cannot be read. */
 const READABLE: (Runtime | undefined)[] = ['node', 'jvm', undefined];
 
 export interface InspectorSources {
-  /** Processes on this machine; Go counts only without Node, Deno and JVMs, and other programs never do. */
+  /** Processes on this machine. Go processes count only if there are no processes of Node, Deno or a JVM. Other programs never count. */
   pids?: () => Promise<number[]>;
   /** `http:` or `ws:` URLs of inspectors that are open, or of the pages of Go's pprof. */
   urls?: string[];
@@ -30,7 +30,7 @@ export class Inspectors {
   readonly #known = new Map<number | string, Inspected>();
   /** URLs of the pages of Go processes, by process id. */
   readonly #pprof = new Map<number, Promise<string | undefined>>();
-  /** Those of the last request. */
+  /** Processes of the last request. */
   #current: Inspected[] = [];
   readonly #collections = new Map<Inspected, number>();
   /** Errors of the last collection. */
@@ -39,7 +39,7 @@ export class Inspectors {
   #collected: { memory: InspectedMemory[] | Error; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #isClosing = false;
-  /** Longest stop of a process by one collection. */
+  /** Longest pause of a process by one collection. */
   longestPauseMs = 0;
 
   private constructor(sources: InspectorSources) {
@@ -51,12 +51,15 @@ export class Inspectors {
     return this.#current.length;
   }
 
-  /** Runtime of the processes of the last request; of several ones, the first that is not V8. */
+  /** Runtime of the processes of the last request; of several runtimes, the first that is not V8. */
   get runtime(): InspectedRuntime {
     return this.#current.find(({ runtime }) => runtime !== 'v8')?.runtime ?? 'v8';
   }
 
-  /** Reads each process once. @throws CapacityError of the first that cannot be inspected, or INSPECTOR_UNSUITABLE */
+  /**
+   * Reads each process once.
+   * @throws CapacityError of the first process that cannot be inspected, or INSPECTOR_UNSUITABLE
+   */
   static async connect(sources: InspectorSources): Promise<Inspectors> {
     const inspectors = new Inspectors(sources);
     try {
@@ -68,7 +71,7 @@ export class Inspectors {
     }
   }
 
-  /** Forces a full collection in every process. `stats` shows the reason if one cannot be asked now. */
+  /** Forces a full collection in every process. `stats` shows the reason if a process is unavailable. */
   async gc(): Promise<void> {
     this.#collected = undefined;
     this.#failures.clear();
@@ -90,7 +93,7 @@ export class Inspectors {
     }
   }
 
-  /** Counts of the collections so far, without asking the processes. `failure`: why the last one is missing. */
+  /** Counts of the collections so far, without a request to the processes. `failure`: why the last one is missing. */
   async stats(): Promise<{ worker: string; collections: number; failure?: string | undefined }[]> {
     return this.#current.map((one) => ({
       worker: one.name,
@@ -104,8 +107,8 @@ export class Inspectors {
   }
 
   /**
-   * Memory of each process: as it was directly after the collection if `gc` was called right before, and now otherwise.
-   * @throws CapacityError or Absent if one of them cannot be asked, or could not collect its garbage
+   * Reads the memory of each process. If `gc` was called right before, it is the memory directly after the collection.
+   * @throws CapacityError or Absent if a process is unavailable, or could not collect its garbage
    */
   async memory(): Promise<InspectedMemory[]> {
     const collected = this.#collected;
@@ -119,12 +122,19 @@ export class Inspectors {
     return this.#each(all, (one) => one.read(false));
   }
 
-  /** From now on, the processes note where they allocate or use CPU. @throws CapacityError or Absent if one of them cannot */
+  /**
+   * Starts profiles: from now on, the processes record where they allocate or use CPU.
+   * @throws CapacityError or Absent if a process cannot
+   */
   async startProfiles(kind: ProfileKind): Promise<void> {
     await this.#each(await this.#all(), (one) => profilesOf(one).start(kind));
   }
 
-  /** Ends the profiles. @returns that of each process @throws as above */
+  /**
+   * Ends the profiles.
+   * @returns the profile of each process
+   * @throws as `startProfiles`
+   */
   async takeProfiles(): Promise<Profile[]> {
     return this.#each(await this.#all(), (one) => profilesOf(one).take());
   }
@@ -153,7 +163,7 @@ export class Inspectors {
     return next;
   }
 
-  /** @returns URLs of the pages that Go processes serve; `go run` and helpers serve none */
+  /** Returns URLs of the pages that Go processes serve; `go run` and helpers serve none. */
   async #pprofOf(pids: number[]): Promise<string[]> {
     const go = pids.filter((pid) => runtimeOf(pid) === 'go');
     const urls = await Promise.all(go.map((pid) => getOrAdd(this.#pprof, pid, () => findPprof(pid))));
@@ -172,7 +182,7 @@ export class Inspectors {
   }
 }
 
-/** @returns whether `inspect: true` can probably read the process. Sends no signal; asks the ports of a Go process for its pprof */
+/** Returns whether `inspect: true` can probably read the process. Sends no signal; asks the ports of a Go process for its pprof. */
 export async function isInspectable(pid: number): Promise<boolean> {
   const runtime = runtimeOf(pid);
   if (runtime === 'jvm') return mayAttach(pid);
@@ -180,7 +190,7 @@ export async function isInspectable(pid: number): Promise<boolean> {
   return attempt(() => requireInspectable(pid)) !== undefined;
 }
 
-/** @returns the process whose refusal says most, such as a server in place of the shell that started it */
+/** Returns the process with the most informative refusal, such as a server rather than the shell that started it. */
 function mostTelling(pids: number[]): number[] {
   return pids.toSorted((a, b) => Number(runtimeOf(a) === 'other') - Number(runtimeOf(b) === 'other')).slice(0, 1);
 }

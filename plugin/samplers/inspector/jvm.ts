@@ -42,13 +42,13 @@ export class JvmProcess implements Inspected {
     return { keptBytes: used, heapUsedBytes: used, pauseMs };
   }
 
-  /** Nothing is open between readings. */
+  /** Does nothing: no connection is open between readings. */
   async close(): Promise<void> {}
 }
 
 /**
- * Adds up what the spaces of a heap use, whatever the collector.
- * @param text such as ` garbage-first heap   total 262144K, used 5321K [0x…)`; further lines are parts of it, or Metaspace
+ * Adds up the used bytes of a heap's spaces, for any collector.
+ * @param text such as ` garbage-first heap total 262144K, used 5321K [0x…)`; further lines are parts of it, or Metaspace
  */
 export function usedBytes(text: string): number | undefined {
   const heap = text.split('\n').filter((line) => !/metaspace|class space|^\s{2,}/i.test(line));
@@ -59,13 +59,13 @@ export function usedBytes(text: string): number | undefined {
   return sizes.length === 0 ? undefined : sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** @returns whether this user may attach to the JVM without ending it; only an attempt shows whether it forbids that */
+/** Returns whether this user may attach to the JVM without ending it. Only an attempt shows whether the JVM forbids it. */
 export function mayAttach(pid: number): boolean {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   return status !== undefined && maySignal(status) && catchesSignal(status, SIGQUIT);
 }
 
-/** @returns the path of the socket on which the JVM listens, which stays open */
+/** Returns the path of the socket on which the JVM listens, which stays open. */
 async function openSocket(pid: number): Promise<string> {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   if (!livingStat(pid) || status === undefined)
@@ -97,7 +97,7 @@ async function openSocket(pid: number): Promise<string> {
 }
 
 /**
- * Creates the file that makes the JVM listen. Anybody can write to /tmp: the call follows no symbolic link and changes no existing file.
+ * Creates the file that makes the JVM listen. All users can write to /tmp: the call follows no symbolic link and changes no existing file.
  * @returns false if the file exists, such as that of another program which attaches now
  */
 function createMarker(path: string, uid: number | undefined): boolean {

@@ -1,5 +1,5 @@
 /**
- * Whether SIGUSR1 opens the inspector of a process, and nothing else happens: the signal ends a process that does not catch it, and
+ * Checks that SIGUSR1 opens the inspector of a process and has no other effect. The signal ends a process that does not catch it, and
  * another program can use it for something else.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
@@ -11,11 +11,11 @@ import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
 import { runtimeOf } from './inspected.ts';
 
-/** What is known of a process that a signal can reach. */
+/** Facts about a process that a signal can reach. */
 export interface Inspectable {
   pid: number;
   startedAtUs: number;
-  /** Its own number, in its own namespace of process ids. */
+  /** Pid of the process in its own namespace. */
   ownPid: number;
   /** Port of its inspector; 0 if the kernel chooses one. */
   port: number;
@@ -26,7 +26,7 @@ const SIGUSR1 = 10;
 const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
 
 const WITHOUT = 'leave `inspect` out: memory is then that of the processes';
-/** Why the memory of other programs cannot be read from outside; they get no signal. */
+/** Runtimes whose memory cannot be read from outside, with the reason. Their processes get no signal. */
 const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
   bun: {
     what: 'runs in Bun, which opens no inspector and which SIGUSR1 would end',
@@ -76,20 +76,23 @@ export function requireInspectable(pid: number): Inspectable {
   return { pid, startedAtUs: stat.startedAtUs, ownPid, port };
 }
 
-/** @returns without primaries of Node's `cluster`, which pass the signal on: all their workers would open their inspectors at once */
+/**
+ * Returns the processes without primaries of Node's `cluster`. These pass the signal on: all their workers would open their inspectors at
+ * once.
+ */
 export function withoutPrimaries(pids: number[]): number[] {
   const isWorker = (pid: number) => variablesOf(pid).some((one) => one.startsWith('NODE_UNIQUE_ID='));
   const primaries = new Set(pids.filter(isWorker).map((pid) => livingStat(pid)?.parent));
   return pids.filter((pid) => !primaries.has(pid));
 }
 
-/** To be asked right before the signal is sent: an id can have passed to another process since. */
+/** Must be called right before the signal is sent: the pid may belong to another process by then. */
 export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
 }
 
-/** @returns a field of /proc/PID/status */
+/** Returns a field of /proc/PID/status. */
 export function statusField(status: string, name: string): string | undefined {
   return new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 }
@@ -99,7 +102,10 @@ export function catchesSignal(status: string, signal = SIGUSR1): boolean {
   return /^[0-9a-f]+$/i.test(mask) && (BigInt(`0x${mask}`) & (1n << BigInt(signal - 1))) !== 0n;
 }
 
-/** The kernel compares the sender's real and effective user with the real and saved user of the process. */
+/**
+ * Returns whether this process may send a signal. The kernel compares the sender's real and effective user with the real and saved user of
+ * the process.
+ */
 export function maySignal(status: string): boolean {
   const [real, , saved] = (statusField(status, 'Uid') ?? '').split(/\s+/).map(Number);
   const own = [process.getuid?.(), process.geteuid?.()];
@@ -111,7 +117,7 @@ function sharesNetwork(pid: number): boolean {
   return namespace(pid) === namespace('self');
 }
 
-/** The options of its command line replace those of NODE_OPTIONS. */
+/** Returns the address of the inspector. Options of the command line replace options of NODE_OPTIONS. */
 function inspectorAddress(pid: number): { host: string | undefined; port: number } {
   const variable = variablesOf(pid).findLast((one) => one.startsWith('NODE_OPTIONS=')) ?? '';
   const options = [...variable.slice('NODE_OPTIONS='.length).split(/\s+/), ...wordsOf(pid, 'cmdline')];

@@ -1,4 +1,4 @@
-/** Memory and profiles of one Node or Deno process by its inspector, which is open only meanwhile. */
+/** Reads memory and profiles of one Node or Deno process by its inspector, which is open only during a reading. */
 import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
@@ -29,16 +29,16 @@ const memorySchema = z.object({
   external: bytesSchema,
   mallocBytes: bytesSchema.optional(),
 });
-/** Evaluated in the process. `mallocBytes` is undefined where there is no /proc. */
+/** Code to evaluate in the process. `mallocBytes` is undefined without /proc. */
 const MEMORY = `(() => {
   const memory = process.memoryUsage();
   try { memory.mallocBytes = (${allocatedBytes})(${MODULES}.fs); } catch {}
   return memory;
 })()`;
 
-/** A thread that serves connections answers sooner; one that waits for work with `Atomics.wait` never does. */
+/** Timeout of a thread. A thread that serves connections answers sooner; a thread that waits for work with `Atomics.wait` never answers. */
 const THREAD_TIMEOUT_MS = 2000;
-/** Readings until V8 has compiled their code, for which it takes 0.2 MB in the process; fewer where each takes long. */
+/** Number of readings until V8 has compiled their code, which takes 0.2 MB in the process. Fewer if each takes long. */
 const WARM_UP = { readings: 20, longestMs: 1000 };
 
 export class NodeProcess implements Inspected, InspectedProfiles {
@@ -50,9 +50,9 @@ export class NodeProcess implements Inspected, InspectedProfiles {
   #isWarm = false;
   /** Whether each thread serves connections, by its id. */
   readonly #threads = new Map<string, Promise<boolean>>();
-  /** It got the signal, and has not been closed since. */
+  /** Process that got the signal, until its inspector is closed. */
   #signalled: Inspectable | undefined;
-  /** Kind of the profile that is running. */
+  /** Kind of the running profile. */
   #profiled: ProfileKind | undefined;
 
   /** @param target process id, or the URL of an inspector that is open */
@@ -94,7 +94,10 @@ export class NodeProcess implements Inspected, InspectedProfiles {
     });
   }
 
-  /** Each thread is asked once. @returns those that serve connections */
+  /**
+   * Finds threads that serve connections, with one request to each thread.
+   * @returns the serving threads
+   */
   async #servingThreads(session: InspectorSession): Promise<ThreadSession[]> {
     const all = await session.threads();
     const serve = await Promise.all(all.map((one) => getOrAdd(this.#threads, one.threadId, () => serves(one))));
@@ -129,7 +132,10 @@ export class NodeProcess implements Inspected, InspectedProfiles {
     });
   }
 
-  /** @throws CapacityError or Absent; its inspector is closed by then */
+  /**
+   * Runs `work` with an open inspector.
+   * @throws CapacityError or Absent, after the inspector is closed
+   */
   async #inspect<T>(work: (session: InspectorSession) => Promise<T>): Promise<T> {
     this.#opening = this.#open();
     try {

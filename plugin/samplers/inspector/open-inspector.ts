@@ -1,4 +1,4 @@
-/** Opens the inspector of a process and closes it again. One that was open before stays open. */
+/** Opens the inspector of a process and closes it again. An inspector that was already open stays open. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -20,25 +20,27 @@ import { type Inspectable, isStillSafe } from './may-open.ts';
 
 const LOOPBACK = '127.0.0.1';
 const POLL_MS = 20;
-/** Node opens it within 0.2 s, also while its event loop is busy; a call into native code can delay that. */
+/**
+ * Time limit of opening. Node opens its inspector within 0.2 s, even while its event loop is busy; a call into native code can delay that.
+ */
 const OPEN_TIMEOUT_MS = 5000;
-/** The inspector has a thread of its own. */
+/** Time limit of an answer; an inspector answers quickly, as it has its own thread. */
 const ANSWER_TIMEOUT_MS = 1000;
-/** Until another program has closed the inspector on the same port. */
+/** Time to wait until another program has closed the inspector on the same port. */
 const FREE_TIMEOUT_MS = 3000;
-/** Accepting a connection on loopback takes longer only if the program is stopped. */
+/** Time limit of a connect: accepting a connection on loopback takes longer only if the program is stopped. */
 const ACCEPT_TIMEOUT_MS = 1000;
-/** The process closes its inspector by itself if this run ends without doing so. */
+/** Time after which the process closes its inspector by itself, if this run ends without doing so. */
 const LONGEST_OPEN_MS = 90_000;
 
-/** Evaluated in the process. Deno's timers are numbers. */
+/** Code to evaluate in the process. Deno's timers are numbers. */
 const CLOSE_LATER = `((timer) => {
   if (timer.unref) timer.unref(); else globalThis.Deno?.unrefTimer?.(timer);
   return { timer };
 })(setTimeout(() => { try { process._debugEnd(); } catch {} }, ${LONGEST_OPEN_MS}))`;
 const CLOSE_NOW = 'function () { clearTimeout(this.timer); process._debugEnd(); }';
 
-/** A session, and what ends it. `close` is idempotent and never rejects. */
+/** A session, and a function that ends it. `close` is idempotent and never rejects. */
 export interface OpenInspector {
   session: InspectorSession;
   close(): Promise<void>;
@@ -94,7 +96,7 @@ export async function closeLate(target: Inspectable): Promise<void> {
     const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
     await closeOpened(session, undefined);
   } catch {
-    // It is closed, or has ended.
+    // The inspector is closed, or the process has ended.
   }
 }
 
@@ -102,13 +104,17 @@ async function closeOpened(session: InspectorSession, timer: string | undefined)
   const ending = timer
     ? session.request('Runtime.callFunctionOn', { objectId: timer, functionDeclaration: CLOSE_NOW })
     : session.evaluate('process._debugEnd()');
-  // The connection closes in place of an answer.
+  // The connection closes before it receives an answer.
   ending.catch(() => {});
   await session.ended();
   await session.close();
 }
 
-/** Waits until the port is free. @returns whether the process itself has it @throws CapacityError INSPECTOR_BUSY */
+/**
+ * Waits until the port is free.
+ * @returns whether the process itself uses it
+ * @throws CapacityError INSPECTOR_BUSY
+ */
 async function isOpen(target: Inspectable): Promise<boolean> {
   const { port } = target;
   if (port === 0) return false;
@@ -140,13 +146,13 @@ async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
   );
 }
 
-/** @param before its ports before the signal, if the kernel chooses that of the inspector */
+/** @param before ports of the process before the signal, if the kernel chooses the inspector's port */
 async function connectTo(target: Inspectable, before: number[]): Promise<InspectorSession> {
   const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
   while (performance.now() < deadlineMs) {
     await delay(POLL_MS);
     const ports = target.port === 0 ? portsOf(target.pid).filter((port) => !before.includes(port)) : [target.port];
-    // A port of the server itself can have opened meanwhile, and may never answer.
+    // A new port may belong to the server itself, and may never answer.
     const asked = ports.map((port) => debuggerUrl(baseOf(port), ANSWER_TIMEOUT_MS));
     const url = await Promise.any(asked).catch(() => undefined);
     if (url !== undefined) return InspectorSession.connect(url);

@@ -26,13 +26,13 @@ type Shown = Pick<Figure, 'main' | 'metric'>;
 interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {
   pss?: Shown;
   rss?: Shown;
-  /** Figures and sources in addition to those of its processes on this machine. */
+  /** Figures and sources in addition to the figures of its processes on this machine. */
   figures?: Figure[];
   sources?: Layer['sources'];
   sampled?: string[];
 }
 
-/** @returns a layer with CPU time, `<id>Pss` and `<id>Rss`, both of which are sampled; PSS is part of the sum */
+/** Returns a layer with CPU time, `<id>Pss` and `<id>Rss`. Both are sampled; PSS is part of the sum. */
 export function processLayer({ pss, rss, figures = [], sources = [], sampled = [], ...layer }: ProcessLayer): Layer {
   const { id, title } = layer;
   return {
@@ -48,7 +48,7 @@ export function processLayer({ pss, rss, figures = [], sources = [], sampled = [
   };
 }
 
-/** @returns figures that node_exporter reports for the hosts of a layer */
+/** Returns figures that node_exporter reports for the hosts of a layer. */
 function hostFigures(id: string, title: string): Figure[] {
   const onlyMetrics = true;
   return [

@@ -15,7 +15,7 @@ import { METRICS, type PageFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 import type { Measure, Source } from './layer.ts';
 
-/** @returns the source that reads the layer's processes on this machine */
+/** Returns the source that reads the layer's processes on this machine. */
 export function processesOf(layer: string): Source {
   return {
     name: process.platform === 'linux' ? '/proc of its processes' : 'ps',
@@ -39,7 +39,7 @@ export const workerProcesses: Source = {
   },
 };
 
-/** @returns the source that reads the layer's metrics pages, of any exporter */
+/** Returns the source that reads the layer's metrics pages, of any exporter. */
 export function metricsOf(layer: string): Source {
   const keys = Object.keys(METRICS) as PageFigure[];
   const nameOf = (measure: string) => METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PageFigure)].at(-1);
@@ -74,7 +74,7 @@ export const workerStats: Source = {
   ),
 };
 
-/** What runtimes report to this run from outside. Of Node, each process's main isolate counts, without its worker threads. */
+/** Figures that runtimes report to this run from outside. In Node, the main thread and the worker threads that serve connections count. */
 export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
   name: INSPECTED[runtime].by,
   measures: sums(
@@ -90,7 +90,7 @@ export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
   ),
 }));
 
-/** What the workers read of their own processes. Not part of the samples, as it takes too long. */
+/** Figures that the workers read of their own processes. Not part of the samples, as the readings take too long. */
 export const workerPages: Source = {
   name: 'control port',
   measures: sums(
@@ -176,7 +176,7 @@ export const controlGroup: Source = {
 };
 
 /**
- * @param why reason if a part of the answer lacks the measure: a sum over the others would be too low
+ * @param why reason if a part of the answer lacks the measure: a sum over the remaining parts would be too low
  * @returns measures that are sums over the parts of an answer
  */
 function sums<T>(

@@ -18,7 +18,7 @@ export interface Layer {
   title: string;
   /** `machine`: read from this machine's kernel, so absent if the deployment runs elsewhere. */
   belongsTo: LayerDescription['belongsTo'];
-  /** The layer consists of processes; CPU time and memory of those on this machine are summed. */
+  /** The layer consists of processes; CPU time and memory of its processes on this machine are summed. */
   isProcesses?: true;
   /** The layer is not a process, but its sources have `cpuUs`, and `idleUs` if it has its own cores. */
   hasCpu?: true;
@@ -28,7 +28,7 @@ export interface Layer {
   containsWorkers?: true;
   /** Each figure is read from the first source that has its measure and can read it. */
   sources: Source[];
-  /** In the order of tables; the main figure is the first. */
+  /** Figures in the order of tables; the main figure is the first. */
   figures: Figure[];
   /** Counts of open or stored items, which must not grow while connections open and close. */
   counts?: Pick<Figure, 'id' | 'title' | 'measure'>[];

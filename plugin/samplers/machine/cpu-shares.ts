@@ -11,7 +11,7 @@ const MIN_CORES = 0.005;
  */
 const ERROR_SHARE = 0.05;
 
-/** @returns undefined if no time has passed between the readings */
+/** Returns undefined if no time has passed between the readings. */
 export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineShares | undefined {
   const wallMs = to.atMs - from.atMs;
   if (wallMs <= 0) return undefined;
@@ -63,7 +63,7 @@ function processShares(
   };
 }
 
-/** Returns others as what is left of the busy time at most: the processes are read one after the other, and not at one moment. */
+/** Limits the share of other programs to the rest of the busy time: the processes are read one after the other, not at the same moment. */
 function withinBusy(shares: ProcessShares, busyCores: number): ProcessShares {
   const { oursCores, kernelCores, othersCores } = shares;
   if (!othersCores) return shares;
@@ -121,7 +121,7 @@ export class MachineWatch {
     this.#time = time;
   }
 
-  /** @returns undefined if the kernel does not report it. Never rejects */
+  /** Returns undefined if the kernel does not report it. Never rejects. */
   async totals(): Promise<MachineTotals | undefined> {
     const roots = await this.#roots().catch(() => undefined);
     return this.#time.read(roots).catch(() => undefined);
@@ -139,7 +139,7 @@ export class MachineWatch {
     return before && now && sharesBetween(before, now);
   }
 
-  /** @returns shares between the readings at the last call and now; undefined without a new reading */
+  /** Returns shares between the readings at the last call and now; undefined without a new reading. */
   takeShares(): MachineShares | undefined {
     const [from, to] = [this.#taken, this.#latest];
     this.#taken = to;

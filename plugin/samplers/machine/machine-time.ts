@@ -25,7 +25,7 @@ export interface MachineTotals {
   stealUs: number;
   interruptUs: number;
   pressure: PressureReading | undefined;
-  /** Undefined if the processes of the deployment are unknown. */
+  /** CPU time by owner; undefined if the processes of the deployment are unknown. */
   processes: ProcessTotals | undefined;
 }
 
@@ -104,7 +104,7 @@ export class MachineTime {
     return { ...readCpu(this.#areAll ? undefined : this.#cpus, this.#root), atMs: performance.now() };
   }
 
-  /** Adds CPU time since the last reading. A process remains ours after its parent has exited. */
+  /** Adds CPU time since the last reading. A process still counts for generator and deployment after its parent has exited. */
   #note(table: ProcessTable, ours: Set<number>): void {
     const increments = this.#increments.add(table, () => true);
     const allOurs = [...table.values()].filter((stat) => ours.has(stat.pid) || this.#ours.has(keyOf(stat)));
@@ -131,7 +131,7 @@ export class MachineTime {
     this.#programsUs.set(key, (this.#programsUs.get(key) ?? 0) + us);
   }
 
-  /** @returns undefined for threads whose time is counted as interrupts */
+  /** Returns undefined for threads whose time is counted as interrupts. */
   #ownerOf(stat: ProcessStat): Owner | undefined {
     if (this.#ours.has(keyOf(stat))) return 'ours';
     if (stat.pid !== KTHREADD && stat.parent !== KTHREADD) return 'others';
@@ -165,7 +165,7 @@ export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, ro
   const commandLine = attempt(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
   const [program = '', ...args] = commandLine.split('\0');
   const code = args.findIndex((arg) => CODE.test(arg));
-  // Arguments before the script are the interpreter's options; those after it are left out.
+  // Arguments before the script are the interpreter's options; arguments after it are left out.
   const script = args.find((arg, index) => !arg.startsWith('-') && (code < 0 || index < code)) ?? '';
   return [basename(program) || name, basename(script)].join(' ').slice(0, MAX_LENGTH).trim();
 }

@@ -5,7 +5,7 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 
 export interface SharedMemory {
-  /** Completes "64 KB in …". */
+  /** Place of the memory, which completes "64 KB in …". */
   place: string;
   bytes: number;
 }
@@ -13,7 +13,7 @@ export interface SharedMemory {
 const MAX_MOUNTS = 30;
 const MAX_LENGTH = 100;
 
-/** Never rejects. */
+/** Reads all shared memory. Never rejects. */
 export async function readSharedMemory(): Promise<SharedMemory[]> {
   const points = tmpfsIn(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
   const mounts = points.map(async (path): Promise<SharedMemory[]> => {
@@ -24,7 +24,7 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
   return [...found.flat(), { place: 'System V shared memory', bytes: systemVBytes(textOf('/proc/sysvipc/shm')) }];
 }
 
-/** @returns one mount point of each tmpfs */
+/** Returns one mount point of each tmpfs. */
 export function tmpfsIn(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
@@ -39,7 +39,7 @@ export function tmpfsIn(mountinfo: string): string[] {
   return [...new Set(paths)];
 }
 
-/** @returns resident bytes of all segments; the last two columns are `rss` and `swap` */
+/** Returns resident bytes of all segments; the last two columns are `rss` and `swap`. */
 export function systemVBytes(text: string): number {
   const rows = text.trim().split('\n').slice(1);
   return rows.reduce((sum, row) => sum + (Number(row.trim().split(/\s+/).at(-2)) || 0), 0);

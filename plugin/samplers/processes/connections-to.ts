@@ -1,7 +1,7 @@
 /** Counts connections to a port of this machine from the kernel's list of sockets. */
 import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
 
-/** @returns established connections of all clients except this process; undefined if the kernel has no list of sockets */
+/** Returns established connections of all clients except this process; undefined if the kernel has no list of sockets. */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {
   const sockets = await listSockets(tables);
   if (!sockets) return undefined;
@@ -30,7 +30,7 @@ const USUAL_SOCKETS = 4;
 const MIN_TO_SERVER = 2;
 
 /**
- * Finds the processes that hold the connections to a port, then those that hold the connections that these pass on, and so on.
+ * Finds the processes that hold the connections to a port, then the processes that hold the connections that these pass on, and so on.
  * @param mostFiles limit of files to read for each process, above which `connections` is too low
  * @returns a list for each hop; the last has the servers, if they are among `pids`; undefined if the kernel has no list of sockets
  */

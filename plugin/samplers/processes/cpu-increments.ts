@@ -11,7 +11,10 @@ export class CpuIncrements {
   readonly #known = new Map<number, ProcessReading>();
   /** CPU time of exited children that is already counted and that the kernel has yet to add to their parent, by parent. */
   readonly #countedUs = new Map<number, number>();
-  /** The same of children that ended together with their parent: an ancestor or another process reaps them, by now or at the next reading. */
+  /**
+   * Counted CPU time of children that exited together with their parent. An ancestor or another process reaps them, before this reading or
+   * the next.
+   */
   #orphanedUs = { before: 0, now: 0 };
 
   /**

@@ -18,7 +18,7 @@ const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
 /** Pid of init, which opens sockets for services, and is the ancestor of every process. */
 const INIT = 1;
 
-/** @returns the listeners, without the generator's own processes */
+/** Returns the listeners, without the generator's own processes. */
 export async function whoListens(port: number): Promise<Listening> {
   const listeners = await findListeners(port);
   if (!listeners) return { unseen: 'only Linux lists the sockets of processes' };
@@ -34,7 +34,7 @@ export async function whoListens(port: number): Promise<Listening> {
   return { pids: pids.length > 1 ? pids.filter((pid) => pid !== INIT) : pids };
 }
 
-/** @returns ids of the processes that listen on the port; undefined if they cannot be seen */
+/** Returns ids of the processes that listen on the port; undefined if they cannot be seen. */
 export async function listenersOn(port: number): Promise<number[] | undefined> {
   const listening = await whoListens(port);
   return 'pids' in listening ? listening.pids : undefined;
@@ -44,7 +44,7 @@ export async function listenersOn(port: number): Promise<number[] | undefined> {
 export class ListeningPorts {
   readonly #byNamespace = new Map<string, Map<string, number>>();
 
-  /** @returns sorted ports; undefined if its open files cannot be read, as those of another user */
+  /** Returns sorted ports; undefined if its open files cannot be read, for example of another user's process. */
   of(pid: number): number[] | undefined {
     if (attempt(() => readdirSync(`/proc/${pid}/fd`)) === undefined) return undefined;
     const ports = this.#portsIn(pid);
@@ -52,7 +52,7 @@ export class ListeningPorts {
     return [...new Set(found)].sort((a, b) => a - b);
   }
 
-  /** @returns port of each listening socket in the process's network namespace */
+  /** Returns port of each listening socket in the process's network namespace. */
   #portsIn(pid: number): Map<string, number> {
     const namespace = attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
     const known = this.#byNamespace.get(namespace);

@@ -23,7 +23,7 @@ export interface Member {
 
 const INIT = 1;
 
-/** @returns how the process relates to the listeners on the target's port; `unknown` if these cannot be seen */
+/** Returns how the process relates to the listeners on the target's port; `unknown` if these cannot be seen. */
 export function roleOf(pid: number, listening: Listening, table: ProcessTable): ProcessRole {
   if ('unseen' in listening) return 'unknown';
   const { pids } = listening;
@@ -68,7 +68,7 @@ export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Me
   );
 }
 
-/** @returns undefined for a process that has exited, or that belongs to another user */
+/** Returns undefined for a process that has exited, or that belongs to another user. */
 export function executableOf(pid: number): string | undefined {
   return attempt(() => readlinkSync(`/proc/${pid}/exe`));
 }
@@ -77,7 +77,7 @@ export function programOf(pid: number): string {
   return [executableOf(pid) ?? '', ...(programWords(pid) ?? [commandLine(pid)]).slice(1)].join(' ');
 }
 
-/** @returns whether the process accepts connections on a Unix domain socket */
+/** Returns whether the process accepts connections on a Unix domain socket. */
 function listensLocally(pid: number): boolean {
   const text = attempt(() => readFileSync(`/proc/${pid}/net/unix`, 'latin1')) ?? '';
   const rows = text.split('\n').map((row) => row.split(/\s+/));

@@ -16,9 +16,9 @@ export interface ProcessReading extends Partial<SmapsRollup> {
   cpuUs: number;
   /** Microseconds since boot; not on Linux: since 1970, to the second. Increases when a pid is reused. */
   startedAtUs: number;
-  /** On Linux: pid of the parent. */
+  /** Pid of the parent, on Linux. */
   parent?: number;
-  /** On Linux: CPU time of exited descendants for which it has waited. */
+  /** CPU time of exited descendants for which the process has waited, on Linux. */
   reapedUs?: number;
 }
 
@@ -61,19 +61,19 @@ export function statOf(pid: number, root = '/'): ProcessStat | undefined {
   return attempt(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
-/** @returns undefined for a process that has exited, or that `isHidden` */
+/** Returns undefined for a process that has exited, or that `isHidden`. */
 export function livingStat(pid: number): ProcessStat | undefined {
   const stat = statOf(pid);
   return stat?.isZombie ? undefined : stat;
 }
 
-/** @returns true also for a process that can no longer be read but still exists */
+/** Returns whether the process still exists, even if it can no longer be read. */
 export function isAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
   const stat = statOf(pid);
   return stat ? !stat.isZombie && stat.startedAtUs === startedAtUs : isHidden(pid);
 }
 
-/** @returns whether the process exists, but /proc does not show it to this user */
+/** Returns whether the process exists, but /proc does not show it to this user. */
 export function isHidden(pid: number): boolean {
   if (statOf(pid)) return false;
   try {
@@ -88,7 +88,7 @@ export function isHidden(pid: number): boolean {
 const FIRST_FIELD = 4;
 const LAST_CPU = 39;
 
-/** @returns undefined for anything that is not a stat line */
+/** Returns undefined for anything that is not a stat line. */
 export function parseStat(line: string): ProcessStat | undefined {
   // The name is in parentheses, and may itself contain spaces and parentheses.
   const [open, close] = [line.indexOf('('), line.lastIndexOf(')')];

@@ -16,7 +16,7 @@ export const PSS_UNREADABLE =
 /** Why `/proc` does not show an existing process. */
 export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
 
-/** @throws Absent if the figure of a process is missing, as a sum over the others would be too low */
+/** @throws Absent if the figure of a process is missing, as a sum over the rest would be too low */
 export function sumOver(
   pids: number[] = [],
   processes: Map<number, ProcessReading>,
@@ -62,7 +62,7 @@ export class SharedPages {
     this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });
   }
 
-  /** @returns undefined if PSS was not read for exactly these processes */
+  /** Returns undefined if PSS was not read for exactly these processes. */
   derive(layer: string, pids: number[], rssBytes: number): number | undefined {
     const known = this.#bytes.get(layer);
     return known?.pids === pids.join() ? Math.max(0, rssBytes - known.shared) : undefined;

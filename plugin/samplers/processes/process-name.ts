@@ -6,17 +6,17 @@ import { printableCommand } from '../../../protocol/base/printable.ts';
 const MAX_LENGTH = 160;
 const MAX_WORDS = 4;
 
-/** @returns words separated by single spaces; empty for an exited process and for a kernel thread */
+/** Returns words separated by single spaces; empty for an exited process and for a kernel thread. */
 export function commandLine(pid: number): string {
   return argumentsOf(pid).join(' ').replace(/\s+/g, ' ').trim();
 }
 
-/** @returns the command on one line, without credentials, at most 160 characters long */
+/** Returns the command on one line, without credentials, at most 160 characters long. */
 export function shownCommand(pid: number): string {
   return printableCommand(argumentsOf(pid), MAX_LENGTH);
 }
 
-/** @returns the words up to the script, such as `node --inspect server.js`; undefined without a script among the first words */
+/** Returns the words up to the script, such as `node --inspect server.js`; undefined without a script among the first words. */
 export function programWords(pid: number): string[] | undefined {
   const words = commandLine(pid).split(' ');
   const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));

@@ -20,14 +20,14 @@ export interface ProcessQuery {
 export const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
 const CGROUPS = '/sys/fs/cgroup';
 
-/** @returns running processes that the query names, without their children */
+/** Returns running processes that the query names, without their children. */
 export function rootsOf(query: ProcessQuery, table: ProcessTable): number[] {
   const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
   const own = withDescendants([process.pid], table);
   return roots.filter((pid) => table.has(pid) && !own.has(pid));
 }
 
-/** @returns the roots and their descendants, sorted, without the generator, which may be among them */
+/** Returns the roots and their descendants, sorted, without the generator, which may be among them. */
 export function treesOf(roots: number[], table: ProcessTable): number[] {
   const own = withDescendants([process.pid], table);
   return [...withDescendants(roots, table)].filter((pid) => !own.has(pid)).sort((a, b) => a - b);

@@ -8,7 +8,7 @@ interface Row {
 }
 
 const MAX_ROWS = 200;
-/** A chart with more curves would be unreadable. */
+/** Maximum number of processes: a chart with more curves would be unreadable. */
 const MAX_PROCESSES = 32;
 
 export class ProcessSeries {
@@ -22,7 +22,7 @@ export class ProcessSeries {
     this.#rows.add({ t, processes: new Map(processes) });
   }
 
-  /** @returns series of the first `MAX_PROCESSES`: `t` in seconds; `cpuPercent` of one core since the value before, at first null */
+  /** Returns series of the first `MAX_PROCESSES`: `t` in seconds; `cpuPercent` of one core since the value before, at first null. */
   read() {
     const { rows } = this.#rows;
     const pids = [...new Set(rows.flatMap(({ processes }) => [...processes.keys()]))].slice(0, MAX_PROCESSES);

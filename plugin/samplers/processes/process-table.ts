@@ -11,7 +11,7 @@ export type ProcessTable = Map<number, ProcessStat>;
 /** Number of processes read between two turns of the event loop, which takes 0.5 ms. */
 const SLICE = 25;
 
-/** @returns running processes by pid; empty on systems other than Linux */
+/** Returns running processes by pid; empty on systems other than Linux. */
 export function readProcessTable(): ProcessTable {
   return new Map(pidsIn('/').flatMap((pid) => entryOf(livingStat(pid))));
 }
@@ -43,7 +43,7 @@ export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
 export function withDescendants(roots: Iterable<number>, table: ProcessTable): Set<number> {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);
   const found = new Set(roots);
-  // Iterating over a set also visits elements that are added meanwhile.
+  // Iterating over a set also visits elements that are added during the iteration.
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   return found;
 }
@@ -60,7 +60,7 @@ export async function withChildren({ worker = [], ...others }: LayerPids): Promi
   return { ...others, worker: [...worker, ...children], workerChildren: children };
 }
 
-/** @returns running descendants of the roots, without the generator, which may be among them */
+/** Returns running descendants of the roots, without the generator, which may be among them. */
 async function childrenOf(roots: number[]): Promise<number[]> {
   if (roots.length === 0 || process.platform !== 'linux') return [];
   let table = await processTable(MAX_AGE_MS);

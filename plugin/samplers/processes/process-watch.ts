@@ -46,9 +46,12 @@ const POLL_MS = 200;
 const MAX_WATCHED = 100;
 const MAX_ENDED = 100;
 const MAX_HALTS = 100;
-/** Shorter halts are normal waits for a device. */
+/** Minimum length of a halt: shorter halts are normal waits for a device. */
 const MIN_HALT_US = 500_000;
-/** Before Linux 6.2, the size of `/proc/<pid>/fd` is unknown, so entries are counted, but not of longer lists. */
+/**
+ * Maximum number of open files to count. Before Linux 6.2, `/proc/<pid>/fd` has no size, so its entries are counted, but not of longer
+ * lists.
+ */
 const MAX_COUNTED = 10_000;
 /** Files that a process from during the run must have opened to count as one that held connections. */
 const MIN_GROWTH = 5;
@@ -62,7 +65,7 @@ export class ProcessWatch {
   readonly #timer = setInterval(() => this.#poll(), POLL_MS).unref();
   readonly #begun = new Set<string>();
 
-  /** Adds processes by layer. Those of the first call for a layer count as running before the load. */
+  /** Adds processes by layer. Processes of the first call for a layer count as running before the load. */
   add(layers: LayerPids): void {
     for (const [layer, pids] of Object.entries(layers)) this.#addLayer(layer, pids);
   }
@@ -86,7 +89,7 @@ export class ProcessWatch {
     if (pids.length > 0) this.#begun.add(layer);
   }
 
-  /** @returns exited processes in order; if parent and child exited together, only the one with more open files */
+  /** Returns exited processes in order; if parent and child exited together, only the one with more open files. */
   ended(): EndedProcess[] {
     this.#poll();
     const isSame = (a: Ended, b: Ended) =>
@@ -96,7 +99,7 @@ export class ProcessWatch {
       .map(({ parent: _, ...exit }) => exit);
   }
 
-  /** @returns the periods in which processes were halted, in order */
+  /** Returns the periods in which processes were halted, in order. */
   halted(): HaltedProcess[] {
     this.#poll();
     const open = [...this.#watched.values()].flatMap(({ halt }) => halt ?? []);

@@ -30,7 +30,7 @@ interface ServerProcessOptions {
   maxAgeMs?: number;
 }
 
-/** A process of this age is not a short-lived helper. */
+/** Age from which a process is no short-lived helper. */
 const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
 const UNREADABLE = ['EACCES', 'EPERM'];
@@ -73,7 +73,7 @@ export class ServerProcesses {
       this.#leaveOut(memberOf(stat, ports.of(stat.pid)), why);
   }
 
-  /** @returns pids of the running processes, and always those that the query lists, so that a sum does not lose one unnoticed */
+  /** Returns pids of the running processes, and always the pids that the query lists, so that a sum does not lose one unnoticed. */
   async pids(): Promise<number[]> {
     if (performance.now() - this.#foundAtMs >= this.#maxAgeMs) {
       this.#foundAtMs = performance.now();
@@ -82,12 +82,12 @@ export class ServerProcesses {
     return [...new Set([...(this.#query.pids ?? []), ...this.#living()])];
   }
 
-  /** @returns processes that the query finds but no figure includes, as they do not belong to the server */
+  /** Returns processes that the query finds but no figure includes, as they do not belong to the server. */
   outsiders(): Outsider[] {
     return [...this.#outsiders.values()].map(({ outsider }) => outsider);
   }
 
-  /** @returns a text that changes when one of the server's processes exits. Call it once when the run begins */
+  /** Returns a text that changes when one of the server's processes exits. Call it once when the run begins. */
   identity(): string {
     this.#watched ??= this.#withoutHelpers();
     return [...this.#watched]
@@ -96,7 +96,7 @@ export class ServerProcesses {
       .join();
   }
 
-  /** @returns number of open files and sockets of all processes; undefined if they cannot be read, as those of other users */
+  /** Returns number of open files and sockets of all processes; undefined if they cannot be read, as for other users' processes. */
   async openFiles(): Promise<number | undefined> {
     const counts = await Promise.all(
       (await this.pids()).map((pid) =>
@@ -187,7 +187,7 @@ function keyOf({ pid, startedAtUs }: Pick<Member, 'pid' | 'startedAtUs'>): strin
 /** The process nearest to its limit of open files. A server at that limit refuses connections without an error message. */
 export type FullestProcess = NonNullable<Awaited<ReturnType<typeof fullestOf>>>;
 
-/** @returns the process with the highest share of its soft limit in use; undefined if none can be read, or none has a limit */
+/** Returns the process with the highest share of its soft limit in use; undefined if none can be read, or none has a limit. */
 export async function fullestOf(pids: number[]) {
   // Includes children: only the primary process of a cluster may be among `pids`.
   const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];

@@ -6,7 +6,7 @@ type HeapNode = { selfSize: number; children: HeapNode[] };
 
 const ROOT: Node = { name: '(root)', url: '', line: 0, self: 0, parent: -1 };
 
-/** @returns the text of a `.heapprofile` */
+/** Returns the text of a `.heapprofile`. */
 export function heapProfileText(profiles: Profile[]): string {
   const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
@@ -17,7 +17,7 @@ export function heapProfileText(profiles: Profile[]): string {
   return JSON.stringify({ head: tree[0], samples: [] });
 }
 
-/** @returns the text of a `.cpuprofile`, with samples in the order of the call tree, not of time */
+/** Returns the text of a `.cpuprofile`, with samples in the order of the call tree, not of time. */
 export function cpuProfileText(profiles: Profile[]): string {
   const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({

@@ -13,7 +13,7 @@ export interface Answer {
   atMs: number;
 }
 
-/** Requests after a change of process: each shows the former one of two alternating processes with a probability of half. */
+/** Number of requests after a change of process: each shows the former one of two alternating processes with a probability of half. */
 const REPEATS = 5;
 /** Impossible rises of CPU time, without a fall in between, that mean a wrong unit. Alternating processes would also show falls. */
 const IMPOSSIBLE_RISES = 3;

@@ -82,7 +82,7 @@ function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery
   throw missing(query, `has ${impossible} at ${at}, too little or too much for a process`, 'let the page give bytes');
 }
 
-/** Returns the paths of numbers, of which a page can have very many. */
+/** Returns the paths of a page's numbers. A page can have very many. */
 function numbersIn(content: unknown, path: string[] = [], found: string[][] = []): string[][] {
   if (typeof content === 'number') found.push(path);
   if (typeof content !== 'object' || content === null || path.length >= MAX_DEPTH) return found;

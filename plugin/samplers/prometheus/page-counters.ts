@@ -3,13 +3,13 @@ import { EXPORTER } from './page-figures.ts';
 
 export type Counters = Record<string, number>;
 
-/** Enough, as a new process begins all of its counters at zero. */
+/** Maximum number of counters. A new process begins all of its counters at zero, so these are enough. */
 const MAX_COUNTERS = 100;
 const COUNTER = /^# TYPE ([\w:]+) counter\s*$/;
 const SAMPLE = /^([\w:]+)(\{[^}]*\})? +([\d.eE+]+)(?: |$)/;
 const OF_PROCESS = /^(process|nodejs)_/;
 
-/** @returns counters by name and labels; empty for the page of an exporter, whose restart is not the server's */
+/** Returns counters by name and labels; empty for the page of an exporter, whose restart is not the server's. */
 export function countersIn(text: string): Counters {
   const names = new Set<string>();
   const found: Counters = {};

@@ -38,7 +38,7 @@ export const OF_MACHINE = {
 /** CPU time of the process that serves the page, which may use a wrong unit. */
 export const OWN_CPU = 'process_cpu_seconds_total';
 
-/** Figures of which a page must have at least one. */
+/** Memory figures; a page must have at least one. */
 export const MEMORY: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
 /** Metrics that change after a restart. For Redis, the labels count: its exporter recomputes the start time each time, with an error. */
@@ -58,7 +58,7 @@ export interface Sample {
   name: string;
   value: number;
   labels: Record<string, string>;
-  /** When the exporter read it, if it reports that. */
+  /** Time at which the exporter read the value, if it reports that. */
   atMs: number | undefined;
 }
 
@@ -84,7 +84,7 @@ export function isWanted(name: string): boolean {
   return NAMES.has(name) || EXPORTER.test(name);
 }
 
-/** @returns the samples without those about the exporter itself */
+/** Returns the samples, without samples about the exporter itself. */
 export function withoutExporter(samples: Sample[]): Sample[] {
   if (!samples.some(({ name }) => EXPORTER.test(name))) return samples;
   return samples.filter(({ name }) => !EXPORTER.test(name) && !OWN_PROCESS.test(name));
@@ -106,7 +106,7 @@ export function valuesIn(samples: Sample[]): PageValues {
   return found;
 }
 
-/** @returns sums over all pages; a formula counts only if all pages of its exporter have it */
+/** Returns sums over all pages; a formula counts only if all pages of its exporter have it. */
 export function figuresOf(pages: PageValues[]): Partial<Record<PageFigure, number>> {
   const sums = Object.entries(METRICS).flatMap(([figure, formulas]) => {
     const formula = formulas.find((candidate) => {

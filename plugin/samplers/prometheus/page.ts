@@ -36,7 +36,7 @@ export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give millisec
 /** Tolerance for another host's clock, and for the reported start time of a process. */
 const CLOCK_MARGIN_SECONDS = 60;
 
-/** Unwanted lines to keep, for an error message that lists what the page has. */
+/** Unwanted lines to keep, for an error message that lists the page's contents. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
 /** Characters of wanted samples, enough for 15,000 of cAdvisor's. Parsing them blocks the run for a third of a second. */
@@ -83,7 +83,7 @@ export function readPage(text: string, query: PrometheusQuery) {
     figures: figuresOf([values]),
     /** The host, if the page is node_exporter's. */
     machine: machineOf(samples, query.url),
-    /** Changes when a process starts, restarts or exits. */
+    /** Value that changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
     counters: countersIn(text),
   };

@@ -20,7 +20,7 @@ export type PageQuery = PrometheusQuery | JsonQuery;
 
 /** Time limit for a complete page. */
 const TIMEOUT_MS = 2000;
-/** Ample: a page of cAdvisor has some MB. */
+/** Maximum size of a page: a page of cAdvisor has some MB. */
 const MAX_BYTES = 64 * 1024 ** 2;
 /** Successive timeouts after which the page is requested less often, as each one delays a reading. */
 const GIVE_UP_AFTER = 2;
@@ -28,7 +28,7 @@ const RETRY_MS = 10_000;
 
 export class PageReader {
   readonly #query: PageQuery;
-  /** With basic authorization, if the URL has user info. */
+  /** Request headers, with basic authorization if the URL has user info. */
   readonly #headers: Record<string, string>;
   readonly #process = new AnsweringProcess();
   /** Number of failed readings, without refused ones. */

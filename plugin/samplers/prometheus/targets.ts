@@ -10,7 +10,7 @@ export interface TargetReading<Reading = PagesReading> {
   url: string;
   reading: Reading | undefined;
   absence: Absence | undefined;
-  /** Whether several processes answer there in turn. */
+  /** Whether several processes answer at the target in turn. */
   alternates: boolean;
 }
 
@@ -35,7 +35,7 @@ export class PageTargets {
     return this.#targets.some((target) => target.alternates);
   }
 
-  /** @returns the readings of all targets, in the order of the options; never rejects */
+  /** Returns the readings of all targets, in the order of the options; never rejects. */
   readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
       this.#targets.map(async (target) => {
@@ -48,13 +48,16 @@ export class PageTargets {
     );
   }
 
-  /** @returns the machines that node_exporter pages report, each once; never rejects */
+  /** Returns the machines that node_exporter pages report, each once; never rejects. */
   async machines(): Promise<WorkerMachine[]> {
     const machines = (await this.readEach()).flatMap(({ reading }) => reading?.machine ?? []);
     return [...new Map(machines.map((machine) => [machine.hostname, machine])).values()];
   }
 
-  /** Sums the figures of all pages. @throws Error with the reason if a page has none, as a sum over the others would be too low */
+  /**
+   * Sums the figures of all pages.
+   * @throws Error with the reason if a page has none, as a sum over the rest would be too low
+   */
   async read(): Promise<PagesReading> {
     const targets = await this.readEach();
     const absent = targets.flatMap(({ url, absence }) => (absence ? { url, absence } : []));

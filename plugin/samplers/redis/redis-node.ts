@@ -9,7 +9,7 @@ export type RedisFigures = NodeReading['figures'];
 
 export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 
-/** Short, as a Redis that does not answer must not delay a sample. */
+/** Timeout of an answer; short, as a silent Redis must not delay a sample. */
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
@@ -39,7 +39,7 @@ export class RedisNode {
     const answered = new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
-      // Rejects only if closed meanwhile; connect failures are emitted as `error` and retried.
+      // Rejects only if the client is closed at the same time; connect failures are emitted as `error` and retried.
       this.#client.connect().catch(() => resolve());
     });
     // The client itself has no limit once the TCP connection is open.
@@ -48,7 +48,7 @@ export class RedisNode {
     });
   }
 
-  /** @returns addresses of all nodes of its cluster that have slots; empty if it is not in a cluster. Never rejects. */
+  /** Returns addresses of all nodes of its cluster that have slots; empty if it is not in a cluster. Never rejects. */
   async clusterNodes(): Promise<string[]> {
     try {
       const ranges = await within(this.#client.clusterSlots(), TIMEOUT_MS);
@@ -58,7 +58,7 @@ export class RedisNode {
     }
   }
 
-  /** @returns whether it answers, even with a refusal. Never rejects. */
+  /** Returns whether it answers, even with a refusal. Never rejects. */
   async answers(): Promise<boolean> {
     try {
       await within(this.#client.sendCommand(['PING']), TIMEOUT_MS);
@@ -82,7 +82,7 @@ export class RedisNode {
   /** @param stream the adapter's stream, if it has one @throws Error if it does not answer */
   traffic(stream?: string) {
     return this.#noting(async () => {
-      /** Null without a stream, or if another node of the cluster has it. */
+      /** The entries are null without a stream, or if another node of the cluster has it. */
       const streamEntries = stream === undefined ? null : await within(this.#lengthOf(stream), TIMEOUT_MS);
       const answer = within(this.#ask('INFO'), TIMEOUT_MS);
       // Redis's counters include this request, but not its answer.
@@ -91,7 +91,7 @@ export class RedisNode {
     });
   }
 
-  /** @returns null if another node of the cluster has it, or this user may not read it */
+  /** Returns null if another node of the cluster has it, or this user may not read it. */
   async #lengthOf(stream: string): Promise<number | null> {
     const command = ['XLEN', stream];
     this.#own.inBytes += sizeOfCommand(command);
@@ -147,7 +147,10 @@ function asAbsent(error: Error): Error {
   return Object.assign(new Absent('unanswered', code ?? message), { code });
 }
 
-/** @returns undefined if Redis refuses the command to this user @throws any other error */
+/**
+ * Returns undefined if Redis refuses the command to this user.
+ * @throws any other error
+ */
 function unlessRefused(error: Error): undefined {
   if (!(error instanceof ErrorReply)) throw error;
 }
@@ -162,7 +165,7 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
           0,
         );
   return {
-    /** Changes with each start, and when the node becomes a replica. */
+    /** Value that changes with each start, and when the node becomes a replica. */
     runId: `${info.get('run_id')} ${info.get('role')}`,
     figures: {
       usedMemoryBytes: figure(info, 'used_memory'),
@@ -190,7 +193,7 @@ function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: 
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
     channels: figure(info, 'pubsub_channels'),
-    /** Null before Redis 7.0. */
+    /** Number of shard channels; null before Redis 7.0. */
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
   };
 }

@@ -44,7 +44,7 @@ export class RedisReader {
     return this.#availability.absence;
   }
 
-  /** @returns whether all nodes answer, even with a refusal. Never rejects. */
+  /** Returns whether all nodes answer, even with a refusal. Never rejects. */
   async answers(): Promise<boolean> {
     const answers = await Promise.all(this.#nodes.map((node) => node.answers()));
     const silent = this.#nodes[answers.indexOf(false)];
@@ -52,7 +52,7 @@ export class RedisReader {
     return !silent;
   }
 
-  /** @returns sums over all nodes; undefined, and counts a failure, if one of them does not answer. Never throws. */
+  /** Returns sums over all nodes; undefined, and counts a failure, if one of them does not answer. Never throws. */
   async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
@@ -69,7 +69,7 @@ export class RedisReader {
     return this.#ofAll((node) => node.traffic(stream));
   }
 
-  /** @returns undefined if one node does not answer, as a sum over the others would be too low */
+  /** Returns undefined if one node does not answer, as a sum over the rest would be too low. */
   async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
     if (this.absence?.reason === 'refused') return undefined;
     const answers = await Promise.allSettled(this.#nodes.map(read));
@@ -114,7 +114,7 @@ const FIXES: Record<string, string> = {
   EPROTO: TLS,
 };
 
-/** @returns undefined if there is no better fix than that of the reason */
+/** Returns undefined if there is no better fix than that of the reason. */
 function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
   const code = codeOf(error);
   if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
@@ -124,7 +124,7 @@ function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
   return FIXES[code] ?? (/closed unexpectedly/i.test(error?.message ?? '') ? TLS : undefined);
 }
 
-/** @returns the URL with another address; all nodes of a cluster have the same users */
+/** Returns the URL with another address; all nodes of a cluster have the same users. */
 function withAddress(url: string, address: string): string {
   const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
   const of = new URL(url);
