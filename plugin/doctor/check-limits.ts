@@ -17,7 +17,7 @@ export interface Limit {
   raise: string | null;
 }
 
-/** Higher limits count as none. */
+/** Largest number of connections to try; higher limits count as none. */
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
@@ -150,7 +150,7 @@ function raiseFiles({ openFiles }: Machine, needed: number): string {
   return `${ceiling}ulimit -n ${needed} (as root)`;
 }
 
-/** Returns the fix for a running stack, which was planned for a fixed number of connections; undefined for others. */
+/** Returns the fix for a running stack, which was planned for a fixed number of connections; undefined for other deployments. */
 function restartStack({ deployment }: Situation, connections: number): string | undefined {
   if (deployment.kind !== 'up') return undefined;
   return `npx socketio-capacity stack down && npx socketio-capacity stack up --connections ${connections}`;

@@ -25,9 +25,9 @@ export interface Machine {
   timeWaitReuse: 'none' | 'all' | 'loopback';
   /** `net.core.somaxconn`: longest accept queue. */
   somaxconn: number;
-  /** Null if the kernel does not track connections. */
+  /** Entries of connection tracking; null if the kernel does not track connections. */
   conntrack: { max: number; used: number } | null;
-  /** Without swapping, and within a container's limits. */
+  /** Memory available without swapping, and within a container's limits. */
   memoryAvailableBytes: number;
   /** Source of the lower limit. */
   memoryLimitedBy: 'machine' | 'container';
@@ -35,7 +35,7 @@ export interface Machine {
   tcpMemoryBytes: number;
   /** Cores that a run may use; a fraction if a CPU quota is lower. */
   cores: number;
-  /** In cores; null without a quota. */
+  /** CPU quota in cores; null without a quota. */
   cpuQuota: number | null;
   /** True if this process, and so its children, have real-time priority. */
   isRealTime: boolean;
@@ -124,7 +124,7 @@ function sysctl(name: string): number[] {
   return text?.trim().split(/\s+/).map(Number) ?? [];
 }
 
-/** @returns `2 cores`, or `0.5 cores (CPU quota of the container)` */
+/** Returns `2 cores`, or `0.5 cores (CPU quota of the container)`. */
 export function coresText(machine: Cores): string {
   const cores = `${decimals(machine.cores, Number.isInteger(machine.cores) ? 0 : 2)} cores`;
   return isQuota(machine) ? `${cores} (CPU quota of the container)` : cores;

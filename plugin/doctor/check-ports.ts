@@ -51,7 +51,7 @@ export function generatorPorts(situation: Situation): LimitCheck {
   };
 }
 
-/** Ports in TIME_WAIT, of connections that the generator closed, while `connections` others are open. */
+/** Ports in TIME_WAIT, of connections that the generator closed, while `connections` further connections are open. */
 function portsInTimeWait(situation: Situation, connections: number): number {
   const { ratePerSec, socketsLeft, turnover } = situation.load;
   if (ratePerSec === null) return 0;

@@ -9,7 +9,7 @@ import type { Machine } from './check-machine.ts';
 export interface Deployment {
   /** `planned`: the run would start the bundled stack. `up`: the bundled stack is running. `external`: any other server. */
   kind: 'planned' | 'up' | 'external';
-  /** Null for an external server. */
+  /** Profile of the bundled stack; null for an external server. */
   profile: 'full' | 'embedded' | null;
   /** Number of Socket.IO workers; null if the number of connections decides it. */
   workers: number | null;
@@ -24,7 +24,6 @@ export interface Deployment {
     redis: number;
     pm2: boolean;
   };
-  /** Ping settings of the workers. */
   ping: Ping;
 }
 
@@ -53,7 +52,7 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
   };
 }
 
-/** Returns the stack's processes for a number of connections, or those of the running stack; null for an external server. */
+/** Returns the stack's processes for a number of connections, or the processes of the running stack; null for an external server. */
 export function planFor(
   { profile, workers, plannedFor }: Deployment,
   machine: Machine,

@@ -18,7 +18,7 @@ export interface Diagnosis {
   highest: number | null;
   /** Name of the lowest limit. */
   bottleneck: string | null;
-  /** Lowest first. */
+  /** All limits, the lowest first. */
   limits: Limit[];
   warnings: Warning[];
   /** Programs that the run would start but that are not installed. */
@@ -44,8 +44,8 @@ export function diagnose(situation: Situation): Diagnosis {
 }
 
 /**
- * For a run, before anything is started. Logs the warnings; a missing program is reported when the stack starts.
- * @param hosts number of hosts of which each has the same share as this one
+ * Checks before a run starts anything that its load fits. Logs the warnings; a missing program is reported when the stack starts.
+ * @param hosts number of hosts, each with the same share as this one
  * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
 export async function requireFit(settings: Settings, log: (text: string) => void, hosts = 1): Promise<void> {
@@ -132,7 +132,7 @@ function plannedProfile({ profile, missing }: Situation['deployment']): string {
 
 const EMBEDDED = 'the embedded profile: one worker, no nginx, no Redis';
 
-/** Returns what runs without the missing programs; empty if none is missing. */
+/** Returns a note about the profile that runs without the missing programs; empty if none is missing. */
 function profileNote({ missing }: Diagnosis, { deployment }: Situation): string {
   if (deployment.missing.length > 0)
     return `${describeMissing(deployment.missing)}, so the run starts ${EMBEDDED}. For the whole deployment: ${SETUP}`;

@@ -19,7 +19,7 @@ export interface LimitCheck {
   needs: (connections: number) => number;
   /** Depends on the connections, because the stack is planned for them. */
   has: (connections: number) => number;
-  /** @returns how to raise the limit to `needed`, as a command where possible */
+  /** Returns how to raise the limit to `needed`, as a command where possible. */
   raise: (needed: number, connections: number) => string;
 }
 
@@ -34,7 +34,7 @@ export type WarningName =
   | 'generatorWaits'
   | 'tcpMemory';
 
-/** What lies between this machine and the target. */
+/** Checks of the path from this machine to the target. */
 export type TargetCheckName =
   | 'name'
   | 'certificate'

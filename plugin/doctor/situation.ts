@@ -22,7 +22,7 @@ export interface Load {
   leaves: boolean;
   /** True if each virtual user leaves before the next one arrives. */
   alone: boolean;
-  /** Null when the run sends none. */
+  /** Size and interval of broadcasts; null if the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
   /** `external`: a third-party engine, which keeps its connections inside Artillery. */
   client: ClientKind | 'external';

@@ -9,13 +9,16 @@ import type { Situation } from './situation.ts';
 export interface Warning {
   name: WarningName;
   message: string;
-  /** How to fix it, as a command where possible. */
+  /** Fix for the condition, as a command where possible. */
   raise: string;
 }
 
 /** CPU time of one connect, without pings, and of one delivered message. `remote`: the generator's part only. */
 const CPU_SECONDS = { connect: { local: 1.45e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
-/** Above this CPU time on all cores, the generator reads late. On two cores: on time with 100,800 receivers, 127 ms late with 252,000. */
+/**
+ * Maximum CPU time on all cores, above which the generator reads late. On two cores: on time with 100,800 receivers, 127 ms late with
+ * 252,000.
+ */
 const MAX_SECONDS_OF_ALL_CORES = 2;
 /** nginx and the workers request an accept queue of this length. */
 const BACKLOG = 4096;

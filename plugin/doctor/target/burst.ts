@@ -15,7 +15,9 @@ import { check, type Finding, type Subject, type TargetCheck } from './target-ch
 const TRIES = { min: 3, max: 40 };
 /** Share of a server's capacity that a burst can leave unused: nginx stops accepting once an eighth of its slots is left. */
 const UNUSED_SHARE = 0.15;
-/** Divided by the refused share: tries that, if refusals were random, would all succeed in one of 20 cases. */
+/**
+ * Number of tries at a refused share of 1; a smaller share needs more. If refusals were random, all tries would succeed in one of 20 cases.
+ */
 const SURE = 3;
 const REST_MS = 1000;
 
@@ -23,7 +25,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
   return check('burst', `${connections} connections at once`, async () => {
     const held: RunSocket[] = [];
     const failures: Error[] = [];
-    // Closed connections of the burst, and of those opened one by one.
+    // Closed connections of the burst, and of the connections opened one by one.
     const closed = { burst: 0, later: 0 };
     let isClosing = false;
     const open = async (when: keyof typeof closed) => {

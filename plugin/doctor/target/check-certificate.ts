@@ -31,7 +31,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
           ...tlsConnectOptions(tls),
           ...(servername !== undefined && { servername }),
           ALPNProtocols: ['http/1.1'],
-          // Connects anyway, to read what is wrong with the certificate.
+          // Connects despite an invalid certificate, to read its problem.
           rejectUnauthorized: false,
         });
         limitTime(socket, TIMEOUT_MS);

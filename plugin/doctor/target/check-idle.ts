@@ -9,7 +9,7 @@ import { check, type Finding, type Subject, type TargetCheck } from './target-ch
 const MAX_HOLD_MS = 120_000;
 const MARGIN_MS = 3000;
 
-/** A shorter time-out is less than a slow round trip, so it drops healthy clients. */
+/** Minimum ping timeout: a shorter one is less than a slow round trip, so it drops healthy clients. */
 const MIN_PING_TIMEOUT_MS = 500;
 /** Close codes 1005 and 1006: the peer sent no status, or no Close frame at all. */
 const CODES_WITHOUT_FRAME = ['1005', '1006'];

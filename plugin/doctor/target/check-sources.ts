@@ -15,7 +15,7 @@ export async function checkSources(settings: Settings): Promise<TargetCheck[]> {
   return [...checks, ...(await checkMetrics(settings))];
 }
 
-/** @returns the checks, and the target if the settings name processes and these exist */
+/** Returns the checks, and the target if the settings name processes and these exist. */
 async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: Target }> {
   const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, source]) =>
     isNamed(source) ? [layer] : [],

@@ -13,7 +13,7 @@ import { check, type Finding, type TargetCheck } from './target-check.ts';
 const LOCAL_ADAPTERS = ['in-memory', 'none'];
 const CLUSTER_TIMEOUT_MS = 12_000;
 const POLL_MS = 500;
-/** The verdict's limit for short latencies. */
+/** Maximum clock error for short latencies, as in the verdict. */
 const MAX_CLOCK_ERROR_US = 1000;
 
 interface ReachedWorker {
