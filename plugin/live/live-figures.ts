@@ -9,7 +9,7 @@ import type { Sampler } from '../samplers/index.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
-/** Shorter than the page's interval, so a blocked worker is left out instead of delaying the page. */
+/** Timeout of a worker's answer. Shorter than the page's interval, so a blocked worker is left out instead of delaying the page. */
 const ANSWER_TIMEOUT_MS = 1000;
 
 /** Keys of the result document with their current values, and figures that only a run in progress has. */
@@ -26,7 +26,7 @@ export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   samples: { connections: number; [layer: string]: number | LiveLayer };
   /** Event loops of the workers, and of the thread that conducts the run, over the last second. */
   generator: Record<keyof LiveLoop, Record<string, number>>;
-  /** Empty if this machine generates the load itself. */
+  /** Generator hosts; empty if this machine generates the load itself. */
   hosts: LiveHost[];
 }
 
@@ -36,7 +36,7 @@ interface LiveLayer {
   rssBytes?: number;
   pssBytes?: number;
   usedBytes?: number;
-  /** 100 is one core or, for the whole machine, all cores. */
+  /** Percent of one core; for the whole machine, percent of all cores. */
   cpuPercent?: number;
 }
 
@@ -53,7 +53,7 @@ interface LiveHost {
 }
 
 interface LiveLoop {
-  /** 0 to 1. */
+  /** Utilization from 0 to 1. */
   utilization: number;
   delayP99Ms: number;
 }
@@ -164,7 +164,7 @@ export function liveFacts(
   const planned = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
   const seconds = delivery?.seconds ?? planned * broadcasts.interval;
   const { staySeconds } = config.load;
-  // Users who leave are measured until the last one has left, without a hold and broadcasts after it.
+  // Leaving users are measured until the last one has left. No hold and no broadcasts follow.
   const afterSeconds = config.usersLeave ? (Number.isFinite(staySeconds) ? staySeconds : 0) : config.hold + seconds;
   const planSeconds = totalSeconds(config.phases) + afterSeconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };

@@ -15,20 +15,20 @@ import type { LiveFigures } from './live-figures.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus-text.ts';
 
 interface LiveViewOptions {
-  /** 0 for a free port. */
+  /** Port of the page; 0 for a free port. */
   port: number;
   /** Read once per second, one reading at a time; closed with the view. */
   reader: { read(): Promise<LiveFigures>; close(): void };
-  /** Default: a second. */
+  /** Interval of the readings; by default a second. */
   intervalMs?: number;
 }
 
 const HOST = '127.0.0.1';
-/** Enough for many pages: each opens a few connections. */
+/** Maximum number of connections, enough for many pages: each opens a few. */
 const MAX_CONNECTIONS = 100;
 /** Time for the open pages to fetch the report. */
 const FETCH_TIMEOUT_MS = 3000;
-/** A page with a larger backlog has stopped reading, and is disconnected. */
+/** Maximum backlog of a page. A page with a larger one has stopped reading, and is disconnected. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
 /** In a package, the charts are next to the page; in a checkout, in node_modules. */
@@ -38,7 +38,7 @@ const CHARTS = existsSync(PACKED_CHARTS)
   ? PACKED_CHARTS
   : createRequire(import.meta.url).resolve(`echarts/dist/${CHARTS_FILE}`);
 
-/** Path → file and its type. */
+/** Files by URL path, with their types. */
 const FILES: Record<string, [file: string, type: string]> = {
   '/': [join(PAGE, 'index.html'), 'text/html; charset=utf-8'],
   '/page.js': [join(PAGE, 'page.js'), 'text/javascript; charset=utf-8'],
@@ -137,7 +137,7 @@ export class LiveView {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // Against DNS rebinding: a foreign site whose name resolves to this address must not read the figures.
+    // Prevents DNS rebinding: a foreign site whose name resolves to this address must not read the figures.
     if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
     this.#listener?.admit(request.socket);
     if (request.method !== 'GET') return refuse(response, 405);

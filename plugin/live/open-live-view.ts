@@ -4,7 +4,7 @@ import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import type { LiveView } from './live-server.ts';
 
-/** @returns undefined without a port; its modules are then not loaded */
+/** Returns undefined without a port; the page's modules are then not loaded. */
 export async function openLiveView(
   port: number | undefined,
   conductor: Conductor,

@@ -80,7 +80,7 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
     sent > 0 && `broadcast ${sent} of ${planned}, ${rounded(received)} delivered`,
     // On a slow machine, a run can take longer than planned.
     secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,
-    // Last, because a narrow terminal cuts off the end.
+    // Failures come last, because a narrow terminal cuts off the end.
     ...[failed, lost].map(breakdown),
   ]
     .filter(Boolean)
