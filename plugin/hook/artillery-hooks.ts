@@ -10,7 +10,7 @@ export interface ShutdownOptions {
 interface ArtilleryGlobal {
   testRunId: string;
   version: string;
-  /** Undefined or 0 if nothing has set it. */
+  /** Exit code of Artillery; undefined or 0 if nothing has set it. */
   suggestedExitCode?: number;
   testInfo: {
     /** `platform`: `local`, or the remote platform of the load, such as `aws:lambda` or `az:aci`. */

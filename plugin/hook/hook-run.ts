@@ -44,15 +44,15 @@ export class Run extends MeasuredRun {
     divertReporter(events, this.files, ARTILLERY_LOG);
     replacePhases(config.phases);
     handOver(config);
-    // Not for a third-party engine, which is measured with Node's defaults.
+    // A third-party engine is measured with Node's defaults.
     if (!config.external) tuneWorkerHeaps();
     this.#listen(events, config.phases.length - 1);
   }
 
-  /** Must be called after all plugins have reported, because others set the exit code, too. */
+  /** Must be called after all plugins have reported, because other plugins set the exit code, too. */
   setExitCode({ earlyStop, exitCode = 0 }: ShutdownOptions): void {
     const global = artillery();
-    // A stop brings its exit code.
+    // An early stop has its own exit code.
     const own = earlyStop ? exitCode : this.exitCode;
     global.suggestedExitCode = worstExitCode([global.suggestedExitCode ?? 0, own]);
   }

@@ -111,7 +111,7 @@ export class HostRun {
   }
 
   setExitCode({ earlyStop, exitCode }: ShutdownOptions): void {
-    // A stop brings its exit code.
+    // An early stop has its own exit code.
     const own = earlyStop ? exitCode : this.#exitCode;
     if (own) artillery().suggestedExitCode = own;
   }

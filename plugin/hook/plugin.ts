@@ -106,7 +106,7 @@ export function adjustWorkerScript(script: Script, testRunId: string): void {
   if (unfilled.length > 0) throw new InvalidSettings(unfilled);
   config.target = target;
   if (tls) config.tls = { ...(config.tls as object | undefined), rejectUnauthorized: false };
-  // Always added: also for a third-party engine, this engine delays the arrivals until the baseline has been read.
+  // This engine is always added: even with a third-party engine, it delays the arrivals until the baseline has been read.
   config.engines = { [ENGINE]: {}, ...config.engines };
   if (external) runOnExternalEngine(script, engine, testRunId);
 }

@@ -9,7 +9,7 @@ import { type ArtilleryEvents, artillery } from './artillery-hooks.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
 
-/** Recognized by their text, because they are printed before plugins receive the event (2.0.34). */
+/** Matches lines of Artillery's report, which it prints before plugins receive the event (2.0.34). */
 const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
 
 /**
