@@ -58,7 +58,7 @@ export default class CapacityEngine {
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
   #link: RunLink | undefined;
-  /** Engines of the scenarios that this one plays on them, to count their virtual users. */
+  /** Other engines by scenario. This engine runs their scenarios, to count their virtual users. */
   #others = new Map<Scenario, ArtilleryEngine>();
   /** Common start of the arrivals, on the clock of this process. */
   #startAtUs: number | undefined;
@@ -158,7 +158,7 @@ export default class CapacityEngine {
     return this.#script.config.plugins?.[ENGINE] !== undefined;
   }
 
-  /** @returns undefined if no scenario runs on this engine */
+  /** Returns undefined if no scenario runs on this engine. */
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     requireBounds(script);
@@ -196,7 +196,7 @@ export default class CapacityEngine {
     };
   }
 
-  /** Number of this Artillery worker, from 1, and of all. */
+  /** Number of this Artillery worker, from 1, and the number of all workers. */
   get #share(): { worker: number; workers: number } {
     const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
     return { worker, workers };
@@ -224,7 +224,7 @@ export default class CapacityEngine {
     events.on('done', () => this.#reportFailures());
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
     events.on('phaseCompleted', (phase) => isLast(phase) && this.#release());
-    // For a phase without arrivals Artillery emits no `phaseCompleted`.
+    // Artillery emits no `phaseCompleted` for a phase without arrivals.
     events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && this.#release());
   }
 }

@@ -9,7 +9,7 @@ import type { Tally } from '../virtual-user/tally.ts';
 import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { runSteps } from '../virtual-user/virtual-user.ts';
 
-/** Counters of functions; more names are not kept. */
+/** Maximum number of counters of functions; more names are not kept. */
 const MAX_COUNTERS = 100;
 const MAX_NAME_LENGTH = 100;
 

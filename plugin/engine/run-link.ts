@@ -53,7 +53,7 @@ export class RunLink {
   constructor(options: RunLinkOptions) {
     this.#options = options;
     options.carrier.onMessage = (message) => {
-      // The carrier also delivers replies of other engines, some of which have the same type as the request.
+      // The carrier also delivers replies of other engines, which may have the same type as the request.
       if (!('from' in message)) void this.#receive(message);
     };
   }
