@@ -1,7 +1,6 @@
 /**
- * Accounts for every requested connection. Each is in exactly one state at a time, so that the sums are always right,
- * even after a fleet process has died with its counts:
- * asked = pending + failed + opened, and opened = alive + ended.
+ * Accounts for every requested connection. Each connection is in exactly one state, so the sums are right even after a
+ * fleet process has died with its counts: asked = pending + failed + opened, and opened = alive + ended.
  */
 
 import { addOwn } from '../../protocol/base/sum-counts.ts';
@@ -10,7 +9,7 @@ import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 /** State of a connection; a reconnect changes it from `ended` to `alive`. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
-  /** Why it failed or ended. */
+  /** Cause of the failure or the end. */
   cause: string;
 }
 
@@ -21,24 +20,24 @@ export class Accounts {
     ...{ asked: 0, pending: 0, alive: 0, peak: 0, returned: 0 },
     ...{ failed: {}, ended: {} },
   };
-  /** All ends, including those of connections that reconnected. */
+  /** All ends by reason, including those of connections that reconnected. */
   readonly #disconnects: Record<string, number> = {};
-  /** Connections that have opened, ended or returned so far. */
+  /** Number of times that connections have opened, ended or returned so far. */
   changes = 0;
 
-  /** An attempt begins, the first one or a repeat. */
+  /** Records the start of an attempt, the first one or a retry. */
   begin(account: Account): void {
     if (account.state === 'idle') this.#counts.asked++;
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
 
-  /** A namespace opened, the first one or another. On a connection that was away, it may be the first word of its return. */
+  /** Records that a namespace opened, the first one or another. For a disconnected connection, this can be the first sign of its return. */
   opened(account: Account): void {
     if (account.state === 'ended') this.returned(account);
     else if (account.state !== 'alive') this.#move(account, 'alive', '');
   }
 
-  /** It had ended, and is open again. */
+  /** Records that an ended connection is open again. */
   returned(account: Account): void {
     if (account.state !== 'ended') return;
     this.#counts.returned++;
@@ -49,7 +48,7 @@ export class Accounts {
     if (account.state === 'pending') this.#move(account, 'failed', cause);
   }
 
-  /** Whichever side ended it. A pending connection is not affected: `opened` or `failed` will follow. */
+  /** Records that either side ended the connection. A pending connection is not affected: `opened` or `failed` will follow. */
   ended(account: Account, reason: string): void {
     if (account.state !== 'alive') return;
     addOwn(this.#disconnects, reason, 1);

@@ -1,4 +1,4 @@
-/** How commands reach the code that holds connections: over IPC to a child process, or by calls within this process. */
+/** Channels that carry commands to the code that holds connections: IPC to a child process, or calls within this process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endChild } from '../../protocol/base/end-child.ts';
@@ -8,11 +8,11 @@ import type { Holder } from './process/holder.ts';
 
 export interface Channel {
   readonly pid: number;
-  /** A batch is waiting for further commands. */
+  /** Whether a batch is waiting for further commands. */
   readonly isGathering: boolean;
-  /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
+  /** Sends commands in order. @param canWait delays the command by some milliseconds, so that it can share a message with later ones */
   add(command: FleetCommand, canWait: boolean): void;
-  /** Idempotent; resolves when the other end has ended. */
+  /** Closes the channel; resolves when the other end has closed. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -21,12 +21,12 @@ interface ChannelEvents {
   onEnd(error?: Error): void;
 }
 
-/** The answer to request 0 says that the other end is ready. */
+/** Opens a channel. The answer to request 0 says that the other end is ready. */
 export type OpenChannel = (start: FleetStart, events: ChannelEvents) => Channel;
 
-/** The most by which batching delays an arrival; at 500/s two or three commands then share one message. */
+/** Longest delay of an arrival by batching; at 500/s, two or three commands then share one message. */
 const FLUSH_DELAY_MS = 5;
-/** A child that has not exited by then is killed. */
+/** Time that a child has to exit before it is killed. */
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
@@ -37,7 +37,7 @@ export const toChild: OpenChannel = (start, { onAnswer, onEnd }) => {
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  child.send(start, () => {}); // a failed send shows as the child's exit
+  child.send(start, () => {}); // a failed send appears as the child's exit
   child.on('message', (answers: FleetAnswer[]) => {
     for (const answer of answers) onAnswer(answer);
   });
@@ -53,7 +53,7 @@ class ChildChannel implements Channel {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    // A failed send shows as the child's exit.
+    // A failed send appears as the child's exit.
     this.#outbox = new Outbox(FLUSH_DELAY_MS, (batch) => child.connected && child.send(batch, () => {}));
   }
 
@@ -75,7 +75,7 @@ class ChildChannel implements Channel {
   }
 }
 
-/** Commands and answers are calls: no message delays what a client of the run sends back, or its time. */
+/** Channel within this process. Commands and answers are calls, so no message delays the replies or the times of the run's own clients. */
 export const toThisProcess: OpenChannel = (start, { onAnswer }) => {
   let holder: Holder | undefined;
   import('./process/holder.ts')

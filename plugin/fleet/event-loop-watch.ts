@@ -1,12 +1,11 @@
-/** The load on a process or thread of the generator: if its event loop lags, it measures its own queue, not the server. */
+/** Load on a process or thread of the generator. If its event loop lags, it measures its own queue instead of the server. */
 import { readFileSync } from 'node:fs';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { EventLoopHealth } from '../../protocol/link/snapshot.ts';
 
-/** The monitor records how long a timer of this interval really takes; the delay is the excess. */
+/** Timer interval of the monitor. It records the real interval; the excess is the delay. */
 const RESOLUTION_MS = 20;
 
-/** Watches the event loop of the thread that creates it. */
 export class EventLoopWatch {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #since: EventLoopUtilization = performance.eventLoopUtilization();
@@ -16,7 +15,7 @@ export class EventLoopWatch {
     this.#delay.enable();
   }
 
-  /** Covers the time since the previous call. */
+  /** Returns the figures since the previous call. */
   read(): EventLoopHealth {
     const now = performance.eventLoopUtilization();
     const scheduled = readScheduled();
@@ -44,7 +43,7 @@ interface Scheduled {
   waitedNs: number;
 }
 
-/** How long the calling thread has run, and how long it has been runnable without a CPU. */
+/** Returns how long the calling thread has run, and how long it waited for a CPU. */
 function readScheduled(): Scheduled | undefined {
   try {
     const [ranNs, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ').map(Number);
@@ -54,7 +53,7 @@ function readScheduled(): Scheduled | undefined {
   }
 }
 
-/** The share of the CPU time that the thread needed, not of elapsed time, which would average short bursts away. */
+/** Returns the share of waiting in the CPU time that the thread needed. A share of elapsed time would hide short bursts. */
 function waitShare(before: Scheduled | undefined, now: Scheduled | undefined): number | null {
   if (!before || !now) return null;
   const waitedNs = now.waitedNs - before.waitedNs;
@@ -67,8 +66,8 @@ function beyondResolutionMs(intervalNs: number): number {
 }
 
 /**
- * Lateness of an existing timer of a thread: shows its event loop to the live view at no cost. `event-loop-watch.ts` measures the figures
- * of the result more precisely.
+ * Delay of an existing timer of a thread: shows the event loop's state in the live view at no cost. `event-loop-watch.ts`
+ * measures the figures of the result more precisely.
  */
 const WINDOW_MS = 1000;
 
@@ -79,12 +78,12 @@ export class TimerLag {
   #worstMs = 0;
   #lastMs = 0;
 
-  /** @param intervalMs of the timer */
+  /** @param intervalMs interval of the timer */
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
 
-  /** To be called by the timer. @returns how late it was at most in the last whole second, in milliseconds */
+  /** Must be called by the timer. @returns its largest delay in the last whole second, in milliseconds */
   tick(): number {
     const nowMs = performance.now();
     this.#worstMs = Math.max(this.#worstMs, nowMs - this.#tickedAtMs - this.#intervalMs);

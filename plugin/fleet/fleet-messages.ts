@@ -1,7 +1,6 @@
 /**
- * The messages between the engine's side of the fleet and a fleet process, over the child process's IPC channel.
- * Both sides send arrays: everything that one turn of the event loop produced travels as one message, and items that
- * can wait travel with later ones.
+ * Messages between the engine and a fleet process, over the child process's IPC channel. Both sides send arrays: one
+ * message carries everything that a turn of the event loop produced, and items that can wait share a later message.
  */
 
 import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -18,48 +17,50 @@ import type { ClientOptions, ClientState, Heartbeat, RepeatedMessage } from './c
 import type { OwnEventPlan } from './client/counted-event.ts';
 import type { Failure } from './client/failure.ts';
 
-/** The same for all connections of a run. */
+/** Settings that all connections of a run share. */
 export interface FleetSettings {
   client: ClientKind;
   defaults: ClientOptions;
-  /** Source addresses, taken in turn. Empty: the kernel's choice. */
+  /** Source addresses, used in turn; if empty, the kernel chooses. */
   localAddresses: string[];
-  /** Request an acknowledgement of every `join_room`, so that the ledger knows the members. */
+  /** Whether to request an acknowledgement of every `join_room`, from which the ledger learns the members. */
   ledger: boolean;
-  /** The run's broadcasts; undefined without a run. */
+  /** The run's broadcasts; undefined outside a run. */
   broadcasts?: BroadcastPlan;
   /** Rooms over which joins are distributed, if there are several. */
   rooms?: RoomPlan;
-  /** Counted in place of the contract's broadcast; undefined where the run publishes that. */
+  /** Event counted instead of the contract's broadcast; undefined if the run publishes the broadcasts. */
   ownEvent?: OwnEventPlan;
-  /** Events of which each connection counts its copies, without ids. */
+  /** Events without ids whose copies each connection counts. */
   countedEvents?: CountedEvent[] | undefined;
-  /** Reconnection of dropped connections; undefined without reconnection. */
+  /** Backoff of dropped connections; undefined without reconnection. */
   reconnection?: Backoff | undefined;
-  /** Disconnects per second when many connections leave together. */
+  /** Disconnects per second when many connections close at once. */
   disconnectRatePerSec: number;
-  /** Index of this fleet among those of the run: one for each Artillery worker, all on the same addresses. */
+  /** Index of this fleet among those of the run. Each Artillery worker has one fleet, and all use the same addresses. */
   fleet: { index: number; of: number };
-  /** Index of this host among those of the run, if there are several: they have addresses of their own. */
+  /** Index of this host among those of the run, if there are several. Each host has its own addresses. */
   host?: { index: number; of: number };
 }
 
 /** Expected values of every copy of a broadcast. */
 export interface BroadcastPlan {
-  /** They are numbered from 1 to this. */
+  /** Largest number of a broadcast; the first is 1. */
   count: number;
-  /** Characters of payload; undefined where they are not known. */
+  /** Characters of the payload; undefined if unknown. */
   bytes: number | undefined;
-  /** Each connection can get another payload. */
+  /** Whether each connection can receive a different payload. */
   contentVaries?: boolean;
 }
 
-/** Sent to a fleet process before any command, and not as its arguments: `ps` would show secret headers and keys. */
+/**
+ * Settings sent to a fleet process before any command. They are not command-line arguments, because `ps` would show secret
+ * headers and keys.
+ */
 export interface FleetStart {
   settings: FleetSettings;
-  /** Secrets to mask in texts of servers before they are shortened: half a secret would not be recognised later. */
+  /** Secrets to mask in server texts before the texts are shortened: half a secret would not be recognised later. */
   secrets: ReturnType<typeof knownSecrets>;
-  /** Index of the process in its fleet. */
   index: number;
   processes: number;
 }
@@ -69,16 +70,16 @@ export interface Emission {
   args: unknown[];
 }
 
-/** Share one object among many connections: a message then carries a single copy. */
+/** Options of a connection. Connections should share one object, because a message then carries a single copy. */
 export interface OpenOptions {
   overrides?: Partial<ClientOptions>;
-  /** Sent as soon as the namespace is open; discarded if it fails. */
+  /** Event sent as soon as the namespace is open; discarded if opening fails. */
   emit?: Emission;
 }
 
 /** Requests to a whole process, with their answers. */
 export interface ProcessQuestions {
-  /** Drops all connections, and begins all counts and ledgers anew. @param firstId connections from it on are those of the run */
+  /** Drops all connections and resets all counts and ledgers. @param firstId first connection of the run */
   reset(firstId: number): void;
   snapshot(): ProcessSnapshot;
   freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[];
@@ -87,33 +88,33 @@ export interface ProcessQuestions {
   /** Copies of events without ids since the last call, on connections that were open all the time. */
   events(): EventCounts[];
   fault(order: FaultOrder): void;
-  /** @param id of a connection @returns undefined if it is neither connecting nor open */
+  /** @param id number of a connection @returns undefined if it is neither connecting nor open */
   describe(id: number): ClientState | undefined;
 }
 
-/** `listen` for this name takes all events. */
+/** Event name with which `listen` selects all events. */
 export const ANY = '*';
 
-/** Details about the end of a connection of the official client. */
+/** Details of how a connection of the official client ended. */
 export interface End {
   found: EndKind;
   heartbeat: Heartbeat;
 }
 
 export interface SightOrder {
-  /** Whether ids of the own event that appear from now on are counted. */
+  /** Whether new ids of the own event are counted from now on. */
   watch: boolean;
-  /** Ids that are none of the run's: their rows are given up. */
+  /** Ids that do not belong to the run, whose rows are discarded. */
   outside: string[];
 }
 
 /**
- * Handling of an event: the process holds it until it is taken, hands it over together with held ones, hands over each unless the parent is
- * behind, or discards it.
+ * Handling of an event: `hold` keeps it in the process until it is taken, `take` passes it on together with held events,
+ * `each` passes it on unless the parent is behind, `drop` discards it.
  */
 export type ListenMode = 'hold' | 'take' | 'each' | 'drop';
 
-/** `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
+/** Commands to a fleet process. `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
 export type FleetCommand =
   | {
       op: 'open';
@@ -123,16 +124,15 @@ export type FleetCommand =
       options?: OpenOptions;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
-  /** The connection is in these rooms of an own event, in a namespace. */
+  /** Adds the connection to these rooms of an own event, in a namespace. */
   | { op: 'enter'; id: number; namespace: string; rooms: string[] }
-  /** The connection sends the message from now on. `message` comes once for each process, with the first of its keys. */
+  /** Starts to send the message repeatedly. `message` is sent once to each process, with the first use of its key. */
   | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'listen'; id: number; namespace: string; event: string; mode: ListenMode }
   | { op: 'close'; id: number; requestId: number }
   | { op: 'ask'; requestId: number; question: keyof ProcessQuestions; given: unknown }
   | { op: 'exit' };
 
-/** A command for one connection. */
 export type ConnectionCommand = Extract<FleetCommand, { id: number }>;
 export type EmitCommand = Extract<FleetCommand, { op: 'emit' }>;
 
@@ -147,29 +147,28 @@ export type FleetAnswer =
 
 /** Events of a connection that no command caused. */
 export type ConnectionReport =
-  /** @property atUs of its receipt, on CLOCK_MONOTONIC @property each no step waits for it */
+  /** @property atUs receive time on CLOCK_MONOTONIC @property each set if no step waits for the event */
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number; each?: true }
-  /** Events that were held and displaced by newer ones. */
+  /** Number of held events that newer ones displaced. */
   | { op: 'displaced'; id: number; count: number }
-  /** The server refused a message for whose answer no step waits. */
+  /** The server refused a message whose answer no step waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
-  /** @property returns the process will try to bring it back: `returned` follows for each namespace */
+  /** @property returns set if the process will try to reconnect: `returned` follows for each namespace */
   | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
   | ({ op: 'returned'; id: number } & Return);
 
-/** Outcome of a reconnect. */
 export interface Return {
-  /** Undefined if all are lost. */
+  /** Reconnected namespace; undefined if all are lost. */
   namespace: string | undefined;
-  /** The reason of the drop, if it stays away. */
+  /** Reason of the drop, if the connection stays closed. */
   lostBy: string | undefined;
-  /** Why the last attempt to reconnect failed. */
+  /** Cause of the last failed attempt to reconnect. */
   why?: string;
-  /** Attempts after the first one; reported once for all namespaces. */
+  /** Attempts after the first one, reported once for all namespaces. */
   retries: number;
 }
 
-/** A process's contribution to the `FleetSnapshot`; the engine adds its own counts, and those of dead processes. */
+/** A process's contribution to the `FleetSnapshot`; the engine adds its own counts and those of dead processes. */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
   | 'processes'

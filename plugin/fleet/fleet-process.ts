@@ -1,4 +1,4 @@
-/** A fleet process from the engine's side: pairs requests with answers, and keeps its last status. */
+/** A fleet process as seen by the engine: pairs requests with answers, and keeps the last status. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { startRefused } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -17,9 +17,9 @@ interface Pending {
 }
 
 interface RequestOptions {
-  /** Lets the command wait some milliseconds for others to share its message. */
+  /** Delays the command by some milliseconds, so that it can share a message with later ones. */
   canWait?: boolean;
-  /** After which the request fails with this cause. */
+  /** Timeout after which the request fails with this cause. */
   timeout?: { ms: number; cause: FailureCode };
   /** Called before later answers of the same message are handled; the promise resolves after them. */
   onAnswer?: (answer: FleetAnswer) => void;
@@ -32,9 +32,9 @@ export class FleetProcess {
   readonly index: number;
   readonly ready: Promise<unknown>;
   alive = true;
-  /** When it died, and how many of its connections were members of a room at that time. */
+  /** Time of death, and the number of connections that were members of a room then. */
   death: { atUs: number; joined: number } | undefined;
-  /** Connections assigned to it. */
+  /** Number of connections assigned to the process. */
   connections = 0;
   status: Status = { ...NOTHING_NOW, opened: 0, failedAttempts: 0, received: 0, reached: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
@@ -42,11 +42,11 @@ export class FleetProcess {
   readonly #channel: Channel;
   readonly #answerTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  /** Messages that the process knows, by their keys there. */
+  /** Messages that the process already has, with their keys. */
   readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = READY + 1;
 
-  /** @param answerTimeoutMs after which a question stays unanswered */
+  /** @param answerTimeoutMs time after which an unanswered question resolves to undefined */
   constructor(start: FleetStart, answerTimeoutMs: number, open: OpenChannel = toChild) {
     this.index = start.index;
     this.#answerTimeoutMs = answerTimeoutMs;
@@ -61,17 +61,20 @@ export class FleetProcess {
     return this.#channel.pid;
   }
 
-  /** A batch of commands is waiting for further ones. */
+  /** Whether a batch of commands is waiting for further ones. */
   get isGathering(): boolean {
     return this.#channel.isGathering;
   }
 
-  /** Sends in order. @param canWait lets the command wait some milliseconds for others to share its message */
+  /** Sends commands in order. @param canWait delays the command by some milliseconds, so that it can share a message with later ones */
   send(command: FleetCommand, canWait = false): void {
     this.#channel.add(command, canWait);
   }
 
-  /** The message itself goes to the process once, before the first connection that sends it. */
+  /**
+   * Starts a repeated message on a connection. The message itself is sent to the process once, before the first connection
+   * that uses it.
+   */
   repeat(id: number, message: RepeatedMessage): void {
     const known = this.#messages.get(message);
     const key = known ?? this.#messages.size;
@@ -79,17 +82,17 @@ export class FleetProcess {
     this.send(known === undefined ? { op: 'repeat', id, key, message } : { op: 'repeat', id, key }, true);
   }
 
-  /** @throws FleetError `fleet_dead`, what the process says, or the cause of the timeout */
+  /** @throws FleetError `fleet_dead`, the failure that the process reports, or the cause of the timeout */
   request(command: (requestId: number) => FleetCommand, options: RequestOptions = {}): Promise<FleetAnswer> {
     if (!this.alive) return Promise.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     const requestId = this.#nextRequest++;
-    // In this process, the answer can come before the command returns.
+    // The answer can precede the return of the call, if the channel is within this process.
     const answer = this.#awaitAnswer(requestId, options);
     this.send(command(requestId), options.canWait);
     return answer;
   }
 
-  /** @returns undefined from a process that has died, or does not answer in time */
+  /** Returns the answer; undefined if the process has died or does not answer in time. */
   async ask<Q extends keyof ProcessQuestions>(
     question: Q,
     ...given: Parameters<ProcessQuestions[Q]>
@@ -101,7 +104,7 @@ export class FleetProcess {
     return answer?.op === 'answer' ? (answer.answer as ReturnType<ProcessQuestions[Q]>) : undefined;
   }
 
-  /** Idempotent; resolves when the child has gone. */
+  /** Closes the process; resolves when the child has exited. Idempotent. */
   close(): Promise<void> {
     return this.#channel.close();
   }

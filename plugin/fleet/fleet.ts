@@ -1,6 +1,6 @@
 /**
- * The engine's side of the fleet: starts the processes that hold the connections, and distributes connections over them. They report sums
- * only; a received broadcast never leaves its process.
+ * The engine's side of the fleet: starts the processes that hold the connections, and distributes connections over them.
+ * Processes report sums only; a received broadcast never leaves its process.
  */
 
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -22,19 +22,19 @@ import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import { RemoteConnection } from './remote-connection.ts';
 
-/** Connections that go to the same process in a row: fewer than the open files that each process keeps in reserve. */
+/** Number of consecutive connections that go to the same process; smaller than each process's reserve of open files. */
 const BATCH_SIZE = 16;
-/** A process that answers later than this counts as stopped. Shorter than the run's timeout for its engines. */
+/** Time after which a process that does not answer counts as stopped. Shorter than the run's timeout for its engines. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
 export class Fleet {
   readonly #processes: FleetProcess[];
   readonly #connections = new Map<number, RemoteConnection>();
-  /** By process, so that the counts of a dead process are kept. */
+  /** Last snapshot of each process, so that the counts of a dead process are kept. */
   readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
   #accounts = new Accounts();
   #nextId = 0;
-  /** The process that gets the current batch of connections, and how many of them it has. */
+  /** Process that gets the current batch of connections, and the number of connections in the batch. */
   #filling: FleetProcess | undefined;
   #inBatch = 0;
 
@@ -54,7 +54,7 @@ export class Fleet {
 
   /**
    * Starts `processes` child processes and waits until each is ready.
-   * @param answerTimeoutMs after which a snapshot or ledger does without a process that does not answer
+   * @param answerTimeoutMs time after which a snapshot or ledger omits a process that does not answer
    * @throws FleetError `fleet_dead` if a process ends before it is ready; CapacityError LIMIT_TOO_LOW if none can be started
    */
   static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
@@ -71,7 +71,7 @@ export class Fleet {
     return fleet;
   }
 
-  /** Holds its connections in this process, for the few whose times must not wait for a message. */
+  /** Holds its connections in this process. Used for the few connections whose times must not be delayed by messages between processes. */
   static async here(settings: FleetSettings): Promise<Fleet> {
     const start = { settings, secrets: knownSecrets(), index: 0, processes: 1 };
     const process = new FleetProcess(start, ANSWER_TIMEOUT_MS, toThisProcess);
@@ -91,7 +91,7 @@ export class Fleet {
     return connection;
   }
 
-  /** Picks the process with the fewest connections, and sends it a whole batch, whose commands then share a message. */
+  /** Picks the process with the fewest connections and gives it a whole batch, whose commands then share a message. */
   #nextProcess(): FleetProcess {
     const current = this.#filling;
     if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
@@ -121,22 +121,22 @@ export class Fleet {
     this.#accounts = new Accounts();
   }
 
-  /** See `RunMessage`. @returns the sum of all processes' counts */
+  /** Implements `RunMessage`. @returns the sum of all processes' counts */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     return addUp(await this.#ask('messages', stage), NO_MESSAGES);
   }
 
-  /** See `RunMessage`. */
+  /** Implements `RunMessage`. */
   async events(): Promise<EventCounts[]> {
     return (await this.#ask('events')).flat();
   }
 
-  /** See `RunMessage`. */
+  /** Implements `RunMessage`. */
   async fault(order: FaultOrder): Promise<void> {
     await this.#ask('fault', order);
   }
 
-  /** See `RunMessage`. */
+  /** Implements `RunMessage`. */
   sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
     return this.#ask('sight', { watch, outside });
   }
@@ -162,12 +162,12 @@ export class Fleet {
     return (await Promise.all(rows)).flat();
   }
 
-  /** Ends all processes, with what they hold. Idempotent. */
+  /** Ends all processes with their connections. Idempotent. */
   async close(): Promise<void> {
     await Promise.all(this.#processes.map((child) => child.close()));
   }
 
-  /** @returns the answers of all processes that give one */
+  /** Returns the answers of the processes that answer in time. */
   async #ask<Q extends keyof ProcessQuestions>(
     question: Q,
     ...given: Parameters<ProcessQuestions[Q]>
@@ -179,8 +179,8 @@ export class Fleet {
 }
 
 /**
- * Ledger rows for a process that has died or does not answer: the receipts are lost, or unreadable. Its members count as lost, not as never
- * expected: otherwise a crash of the generator would not show in the coverage.
+ * Returns ledger rows for a process that has died or does not answer: its receipts are lost or unreadable. Its members
+ * count as expected but lost, so that the coverage shows a crash of the generator.
  */
 function rowsOfSilentProcess({ index, death, status }: FleetProcess, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
   const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };

@@ -6,7 +6,6 @@ import type { ProcessSnapshot } from './fleet-messages.ts';
 
 export type MergedSnapshot = FleetTotals & Pick<FleetSnapshot, 'processes'>;
 
-/** Last reports of a fleet process. */
 interface ProcessEntry {
   index: number;
   pid: number;
@@ -29,7 +28,10 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
   };
 }
 
-/** @returns the snapshot as far as it still holds: what a process that died or fell silent had left open is unknown */
+/**
+ * Returns the snapshot without the open receipts of a dead or silent process, whose outcome is unknown. A dead process has
+ * no connections left.
+ */
 function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] {
   if (!snapshot || answers) return snapshot ? [snapshot] : [];
   const receipts = { ...snapshot.receipts, open: 0 };
@@ -47,7 +49,7 @@ function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] 
   ];
 }
 
-/** Its connections are not back. */
+/** Returns the counts with all connections of an ended process as not returned. */
 function ended(fault: FaultCounts): FaultCounts {
   const { stayed, back, connections } = fault;
   const notBack = { ...fault.notBack, 'fleet process died': stayed + back };

@@ -1,7 +1,7 @@
 /**
- * Batches the messages from one process to another. Each message wakes its receiver, which costs more than everything
- * else that a connection needs there. So one batch carries everything of one turn of the event loop, and items that can
- * wait share the batch of the next few milliseconds.
+ * Batches the messages from one process to another. Each message wakes its receiver, which costs more than all its other
+ * work for a connection. So one batch carries everything of one turn of the event loop, and items that can wait share the
+ * batch of the next few milliseconds.
  */
 export class Outbox<T> {
   readonly #flushDelayMs: number;
@@ -10,7 +10,7 @@ export class Outbox<T> {
   #timer: NodeJS.Timeout | undefined;
   #isFlushing = false;
 
-  /** @param send never called with an empty batch */
+  /** @param send sends a batch; never called with an empty one */
   constructor(flushDelayMs: number, send: (batch: T[]) => void) {
     this.#flushDelayMs = flushDelayMs;
     this.#send = send;
@@ -21,7 +21,7 @@ export class Outbox<T> {
     return this.#timer !== undefined;
   }
 
-  /** Keeps the order of the calls, whether items can wait or not. */
+  /** Adds an item. The order of the calls is kept, whether items can wait or not. */
   add(one: T, canWait: boolean): void {
     this.#batch.push(one);
     if (this.#isFlushing) return;

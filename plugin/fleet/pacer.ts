@@ -1,6 +1,7 @@
 /**
- * Runs queued work at a steady rate, in small batches: many connections that open or close in a single tick would stall
- * both ends, and the server would get the blame. The schedule is absolute, so a late batch does not lower the rate.
+ * Runs queued work at a steady rate, in small batches. Many connections that open or close in a single tick would stall
+ * both ends, and the delay would be attributed to the server. The schedule is absolute, so a late batch does not lower the
+ * rate.
  */
 const BATCH_MS = 10;
 
@@ -27,7 +28,7 @@ export class Pacer {
   #run(): void {
     const elapsedMs = performance.now() - this.#startMs;
     const due = Math.ceil(elapsedMs * this.#perMs);
-    // Checked on every pass: the work can close this pacer.
+    // Checked on every pass, because the work can close this pacer.
     while (this.#next < Math.min(this.#queue.length, due)) this.#queue[this.#next++]?.();
     if (this.#next === this.#queue.length) this.close();
   }

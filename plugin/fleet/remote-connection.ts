@@ -1,4 +1,4 @@
-/** A connection that a fleet process holds, as the engine sees it: its calls become commands, its reports arrive here. */
+/** A connection of a fleet process, as seen by the engine: its calls become commands, and it receives the reports. */
 
 import { getOrAdd } from '../../protocol/base/get-or-add.ts';
 import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
@@ -18,20 +18,23 @@ import type { FleetProcess } from './fleet-process.ts';
 
 export type { Return };
 
-/** @param report its name, and when it was received */
+/** @param report the event's name and receive time */
 export type EventListener = (args: unknown[], report: { event: string; atUs: number }) => void;
 
-/** In the microseconds of `monotonicUs`. */
+/** Start and end of opening, in the microseconds of `monotonicUs`. */
 export interface Opened {
   begunAtUs: number;
   openedAtUs: number;
 }
 
-/** Receives events of a connection at once and in order; after `close()` only displaced ones. */
+/** Receives events of a connection at once and in order; after `close()`, only displaced ones. */
 export interface Watcher {
-  /** Before the promise of `open` is resolved: the next report can be in the same message. */
+  /** Called before the promise of `open` resolves, because the next report can be in the same message. */
   opened(namespace: string, connection: FleetConnection): void;
-  /** The connection, or one namespace of it, has ended other than by `close()`; `returns` if its process brings it back. */
+  /**
+   * Called when the connection, or one namespace of it, has ended other than by `close()`; `returns` is set if its process
+   * reconnects it.
+   */
   dropped(
     reason: string,
     namespace: string | undefined,
@@ -39,21 +42,20 @@ export interface Watcher {
     connection: FleetConnection,
     end?: End,
   ): void;
-  /** A namespace of a connection that had dropped is back, or is lost for good. */
+  /** Called when a namespace of a dropped connection is open again, or finally lost. */
   returned(outcome: Return, connection: FleetConnection): void;
-  /** The server refused a message for which no step waits: cause `join_refused`. */
+  /** Called when the server refused a message that no step waits for: cause `join_refused`. */
   refused(error: FleetError): void;
-  /** Number of held events that newer ones displaced. */
+  /** Called with the number of held events that newer ones displaced. */
   displaced(count: number): void;
 }
 
-/** Shared by all connections. */
+/** Empty watcher that all connections share. */
 const NOBODY: Partial<Watcher> = {};
 
-/** Listeners of an event. */
 interface Wanted {
   readonly modes: Map<EventListener, ListenMode>;
-  /** Modes that the process has received. */
+  /** Mode that the process has received last. */
   told: ListenMode;
 }
 
@@ -78,18 +80,18 @@ export class RemoteConnection {
   }
 
   /**
-   * Opens the transport if needed, then the namespace. The command and its answer can each travel some milliseconds
-   * late, in a batch with others; the times in the answer are those of the connection itself.
+   * Opens the transport if needed, then the namespace. Command and answer can each be delayed by some milliseconds, because
+   * they share batches; the times in the answer are those of the connection itself.
    */
   async open(namespace: string, options?: OpenOptions): Promise<Opened> {
     this.#accounts.begin(this.#account);
     const command = (requestId: number) => {
       const open: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
-      // The IPC channel would serialize a key without a value as well.
+      // The IPC channel would also serialize a key without a value.
       if (options) open.options = options;
       return open;
     };
-    // Counted at once: the report that it has ended can be in the same message, before the promise resolves.
+    // Counted at once, because the report of its end can be in the same message, before the promise resolves.
     const onAnswer = ({ op }: { op: string }) => {
       if (op !== 'opened') return;
       this.#accounts.opened(this.#account);
@@ -104,27 +106,27 @@ export class RemoteConnection {
     }
   }
 
-  /** Commands can wait as long as the `open` before them does. */
+  /** Whether commands can wait: as long as the preceding `open` does. */
   get #canWait(): boolean {
     return this.#account.state === 'idle' || this.#account.state === 'pending';
   }
 
-  /** Fire and forget. */
+  /** Sends an event without waiting for an acknowledgement. */
   emit(namespace: string, event: string, args: unknown[]): void {
     this.child.send({ op: 'emit', id: this.id, namespace, event, args }, this.#canWait);
   }
 
-  /** From now on it is expected to get what an own event brings to these rooms. */
+  /** Adds the connection to these rooms: from now on it is expected to receive their broadcasts of an own event. */
   enter(rooms: string[], namespace: string): void {
     this.child.send({ op: 'enter', id: this.id, namespace, rooms });
   }
 
-  /** Sends the message from now on, once in each period, until it is closed. */
+  /** Sends the message once per period from now on, until the connection is closed. */
   repeat(message: RepeatedMessage): void {
     this.child.repeat(this.id, message);
   }
 
-  /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout`, or `closed` by the end of the connection. */
+  /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout`, or `closed` if the connection ends. */
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const emit = { op: 'emit' as const, id: this.id, namespace, event, args };
     const timeout = { ms: timeoutMs, cause: 'ack_timeout' as const };
@@ -134,8 +136,8 @@ export class RemoteConnection {
   }
 
   /**
-   * @returns says from when on the listener is to get the events of this name. On `hold`, the newest stay in their process, so
-   *   that a flood of events that nobody waits for yet does not leave it; those on their way still come
+   * Returns a function that sets the mode in which the listener gets the events of this name. With `hold`, the newest events
+   * stay in their process, so a flood of unneeded events does not leave it; events in transit are still delivered.
    */
   listen(namespace: string, event: string, listener: EventListener): (mode: ListenMode) => void {
     const key = `${namespace} ${event}`;
@@ -153,12 +155,12 @@ export class RemoteConnection {
     };
   }
 
-  /** @returns undefined if it is neither connecting nor open */
+  /** Returns the connection's state; undefined if it is neither connecting nor open. */
   describe(): Promise<ClientState | undefined> {
     return this.child.ask('describe', this.id);
   }
 
-  /** It was open, and ended other than by `close()`. */
+  /** Whether the connection was open, and ended other than by `close()`. */
   get isLost(): boolean {
     const { state, cause } = this.#account;
     return state === 'ended' && cause !== OWN_DISCONNECT;
@@ -172,7 +174,7 @@ export class RemoteConnection {
     return this.#closing ? NOBODY : this.#watcher;
   }
 
-  /** Closes it politely, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
+  /** Closes the connection with a close packet, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

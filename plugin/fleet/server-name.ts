@@ -1,9 +1,9 @@
-/** Names in a server's answers, such as that of a worker or a room. */
+/** Checks names in a server's answers, such as a worker or a room. */
 
-/** They are kept for every connection: a server must not fill the memory with them. */
+/** Longest accepted name. Names are kept for every connection, so a server must not fill the memory with them. */
 const MAX_LENGTH = 200;
 
-/** @returns undefined if it is no name, or nobody would want to read it */
+/** Returns the value as a name; undefined if it is empty, too long or not a string. */
 export function nameOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH ? value : undefined;
 }

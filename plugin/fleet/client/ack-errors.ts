@@ -1,25 +1,25 @@
-/** Acknowledgements that carry an error object in place of an answer, as far as their own keys say so. */
+/** Finds acknowledgements that carry an error object instead of an answer, judged by the keys of the object. */
 
 import { printable } from '../../../protocol/base/printable.ts';
 import { addOwn } from '../../../protocol/base/sum-counts.ts';
 
-/** Different errors in one table; further ones have no words. */
+/** Largest number of different errors in one table; further ones are counted under ''. */
 const MAX_ERRORS = 20;
 const MAX_WORDS_LENGTH = 120;
 
-/** Errors are short: a longer acknowledgement is data. */
+/** Longest acknowledgement that can be an error; longer ones are data. */
 const MAX_BYTES = 2000;
 const ERROR_KEYS = /^(errors?|err|exception)$/i;
 const STATUS_KEYS = /^(status|state|type|result)$/i;
 const STATUS = /^(error|err|fail|failed|failure|exception)$/i;
 const SUCCESS_KEYS = /^(ok|success|succeeded)$/i;
-/** Parts of an error object that say why. */
+/** Keys of an error object whose values describe the error. */
 const WORDS = /^(message|reason|code|name)$/i;
-/** Finds each of these without parsing, and more. */
+/** Matches all of these errors without parsing, and also some acknowledgements without an error. */
 const MAY_CARRY = /^\[\s*\{\s*\}|"(errors?|err|exception)"|:\s*(false|"(error|err|fail|failed|failure|exception)")/i;
 const OPENING_BRACE = 0x7b;
 
-/** @param start of the JSON list of arguments @returns false if no error is in it */
+/** @param start start of the JSON list of arguments @returns false if it contains no error */
 export function mayCarryError(bytes: Buffer, start: number, end: number): boolean {
   return (
     bytes[start + 1] === OPENING_BRACE &&
@@ -28,8 +28,8 @@ export function mayCarryError(bytes: Buffer, start: number, end: number): boolea
 }
 
 /**
- * Returns the parts of the first argument that say that it is an error: `{"error":"not allowed","code":403}`. It is `{}` for an
- * empty object, as which JSON sends an `Error`. Undefined for every other argument.
+ * Returns the parts of the first argument that mark it as an error: `{"error":"not allowed","code":403}`. Returns `{}` for
+ * an empty object, because JSON writes an `Error` as one. Returns undefined for every other argument.
  */
 export function errorInAck([first]: readonly unknown[]): object | undefined {
   if (typeof first !== 'object' || first === null || Array.isArray(first) || ArrayBuffer.isView(first))
@@ -44,7 +44,10 @@ export interface KeepsSecrets {
   secrets(): string[] | undefined;
 }
 
-/** Adds an acknowledgement that carries an error to the table, by its words. @param connection with secrets that the words may repeat */
+/**
+ * Adds an acknowledgement to the table under its error's text, if it carries an error.
+ * @param connection connection whose secrets are masked in the text
+ */
 export function countAckError(
   errors: Record<string, number>,
   args: readonly unknown[],

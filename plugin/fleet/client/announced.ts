@@ -1,10 +1,10 @@
 /** Values that a server announces in its Engine.IO handshake. */
 import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
 
-/** The last one: servers announce the same to all connections, which share it. */
+/** Values announced last. Servers announce the same to all connections, which share this object. */
 let last = NOTHING_ANNOUNCED;
 
-/** @param open packet as the server sent it, of any types */
+/** @param open open packet as the server sent it; its values can have any type */
 export function announcedIn({ maxPayload, pingInterval, pingTimeout }: Record<string, unknown>): Announced {
   const [maxPayloadBytes, pingIntervalMs, pingTimeoutMs] = [maxPayload, pingInterval, pingTimeout].map(countOf) as [
     number,

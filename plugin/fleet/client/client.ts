@@ -1,6 +1,6 @@
 /**
- * A Socket.IO connection of the fleet. Two clients implement this interface: `light/`, which costs a few KB, and `official/`, which is
- * socket.io-client. Both make one attempt; the engine decides on retries.
+ * A Socket.IO connection of the fleet. Two clients implement this interface: `light/`, which takes a few KB, and
+ * `official/`, which is socket.io-client. Both make one attempt; the engine decides on retries.
  */
 
 import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
@@ -10,13 +10,13 @@ import type { Failure } from './failure.ts';
 import type { SeenEvent } from './seen-events.ts';
 
 export interface ClientOptions extends ConnectionOptions {
-  /** Keep what a server with connection state recovery needs to restore the session. */
+  /** Whether to keep the data that a server with connection state recovery needs to restore the session. */
   keepsSessions?: boolean;
-  /** Called once per attempt for its source port; undefined: the kernel chooses. Light client only. */
+  /** Called once per attempt for its source port; undefined lets the kernel choose. Light client only. */
   localPort?: () => number;
 }
 
-/** `upgraded`: began with polling, and is WebSocket now. */
+/** Transport of a connection; `upgraded` began with polling and is WebSocket now. */
 export type TransportState = keyof TransportCounts;
 
 /** Data from which a server with connection state recovery restores the session of a namespace. */
@@ -24,21 +24,21 @@ export interface RecoverableSession {
   readonly namespace: string;
   /** Private id of the session. */
   pid: string;
-  /** The last event's: what comes after it is sent again. Undefined before the first one. */
+  /** Offset of the last event; the server sends later events again. Undefined before the first one. */
   offset: string | undefined;
 }
 
 export const NO_SESSIONS: readonly RecoverableSession[] = [];
 
-/** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport does not have. */
+/** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport lacks. */
 export interface ConnectTimings {
   tcpUs?: number;
   tlsUs?: number;
   upgradeUs?: number;
   openUs?: number;
-  /** To the Socket.IO CONNECT answer of the first namespace. */
+  /** Microseconds to the Socket.IO CONNECT answer of the first namespace. */
   namespaceUs: number;
-  /** TLS resumed the session of an earlier connection. */
+  /** Whether TLS resumed the session of an earlier connection. */
   tlsResumed?: boolean;
 }
 
@@ -46,117 +46,119 @@ export interface ConnectTimings {
 export interface Copy {
   /** Length of the event's JSON. */
   bytes(): number;
-  /** @param size of its payload, in characters of text or bytes of a binary one; of an own event, of its JSON */
+  /** @param size size of the payload, in characters of text or bytes of binary data; for an own event, the length of its JSON */
   hasSize(size: number): boolean;
-  /** CRC-32 of its payload's text or bytes. */
+  /** CRC-32 of the payload's text or bytes. */
   checksum(): number;
-  /** When it was sent, in whatever way the server writes it; undefined if it does not. */
+  /** Send time in the server's own format; undefined if the server sends none. */
   sentAt(): unknown;
-  /** Ids of an own event at a place that the options do not name: the path, and an example. */
+  /** Ids of an own event at places that the options do not mention: path and example. */
   otherIds(): [path: string, id: string][];
 }
 
-/** Receives the reports of one client: its connection. No method may throw; any of them may close the client. */
+/** Receives the reports of one client, for its connection. No method may throw; any of them may close the client. */
 export interface ClientSink {
   /**
-   * A namespace is connected. `sessionId` is the Engine.IO session id. Timings only for the first namespace.
-   * @param isRecovered the server has restored the session, and sent the missed packets
+   * Called when a namespace is connected. `sessionId` is the Engine.IO session id. Only the first namespace has timings.
+   * @param isRecovered whether the server has restored the session and sent the missed packets
    */
   onOpen(namespace: string, sessionId: string, timings: ConnectTimings | undefined, isRecovered: boolean): void;
-  /** The server refused a namespace, which ends that namespace only. `data` is the CONNECT_ERROR payload. */
+  /** Called when the server refused a namespace, which ends only that namespace. `data` is the CONNECT_ERROR payload. */
   onRefused(namespace: string, message: string, data: unknown): void;
-  /** The attempt failed before any namespace was connected. */
+  /** Called when the attempt failed before any namespace was connected. */
   onFailed(failure: Failure): void;
-  /** A polling connection goes on over WebSocket. @param tookUs since the Engine.IO handshake */
+  /** Called when a polling connection has changed to WebSocket. @param tookUs time since the Engine.IO handshake */
   onUpgraded(tookUs: number): void;
-  /** It stays on polling, although the server has offered WebSocket. */
+  /** Called when the connection stays on polling although the server has offered WebSocket. */
   onUpgradeFailed(failure: Failure): void;
-  /** A copy of the counted event. @param id a number, if it is the wire contract's broadcast */
+  /** Called with a copy of the counted event. @param id a number for the wire contract's broadcast */
   onCopy(id: string | number, receivedAtUs: number, copy: Copy): void;
-  /** The counted event without an id. @param json what arrived, during the report; undefined if that is no JSON */
+  /** Called for a counted event without an id. @param json received JSON, valid during the call; undefined if it is not JSON */
   onUnreadable(json?: () => string): void;
-  /** An event whose name is in `client.interest`. */
+  /** Called with an event whose name is in `client.interest`. */
   onEvent(namespace: string, event: string, args: unknown[]): void;
-  /** The server's id: the client may have sent no message with it. */
+  /** Called with an acknowledgement. The server chose the id, so it may match no message. */
   onAck(namespace: string, ackId: number, args: unknown[]): void;
-  /** An acknowledgement that the client itself knows to be of nothing that was sent. */
+  /** Called for an acknowledgement that the client itself knows to match no message. */
   onUnknownAck(): void;
   /**
-   * An open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
-   * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
+   * Called when an open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`, `ping
+   * timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server ended only that
    * namespace, with a DISCONNECT packet.
-   * @param why what the transport knows beside that: the code and the words of a close frame, the answer to a polling request
+   * @param why further details of the transport: code and text of a close frame, or the answer to a polling request
    */
   onClosed(reason: string, namespace: string | undefined, why?: Failure): void;
 }
 
-/** Heartbeat of a connection, from its pings. */
+/** Heartbeat of a connection, derived from its pings. */
 export interface Heartbeat extends Announced {
   pings: number;
-  /** Last packet in either direction, by `performance.now()` of the client's process. */
+  /** Time of the last packet in either direction, by `performance.now()` of the client's process. */
   lastPacketAtMs: number;
 }
 
 /** State of a connection that is connecting or open. */
 export type ClientState = Pick<Client, 'transport' | 'isCompressed' | 'isUpgrading' | 'heartbeat'>;
 
-/** @param sessions of the client before, which the server may restore */
+/** @param sessions sessions of the previous client, which the server may restore */
 export type CreateClient = (
   options: ClientOptions,
   sink: ClientSink,
   sessions?: readonly RecoverableSession[],
 ) => Client;
 
-/** Reports nothing after `onFailed`, `destroy()`, or the `onClosed` of the whole connection. */
+/** A client reports nothing after `onFailed`, `destroy()`, or the `onClosed` of the whole connection. */
 export interface Client {
-  /** Connected namespaces; after the end, the namespaces connected at that time. */
+  /** Connected namespaces; after the end, the namespaces that were connected then. */
   readonly namespaces: readonly string[];
-  /** Empty unless the server offers them and the options ask for them. They outlive the client, which goes on changing them. */
+  /**
+   * Sessions that the server can restore; empty unless the server offers them and the options ask for them. They outlive the
+   * client, which keeps changing them.
+   */
   readonly sessions: readonly RecoverableSession[];
-  /** Names of events to parse and report. Undefined if there are none, which is the common case. */
+  /** Names of events to parse and report; undefined if there are none, the common case. */
   interest: Set<string> | undefined;
-  /** While it is open. */
   readonly transport: TransportState;
   readonly traffic: Traffic;
-  /** Undefined before the handshake, and for the light client. */
+  /** Heartbeat of the connection; undefined before the handshake, and for the light client. */
   readonly heartbeat?: Heartbeat | undefined;
-  /** The server has granted compression to its WebSocket. */
+  /** Whether the server has granted compression to the client's WebSocket. */
   readonly isCompressed: boolean;
-  /** It polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
+  /** Whether the client polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
   readonly isUpgrading: boolean;
   /** Opens the transport if needed, then the namespace. */
   connect(namespace: string): void;
   /** @param ackId requests an acknowledgement, which `onAck` reports; unique per client. Binary args are Uint8Arrays. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
   /**
-   * Sends a message that many connections send again and again. @param ackId as for `emit`, from FIRST_REPEATED_ACK_ID on; the
-   * arguments of its acknowledgement are not reported
+   * Sends a message that many connections send repeatedly.
+   * @param ackId as for `emit`, from FIRST_REPEATED_ACK_ID on; the arguments of its acknowledgement are not reported
    * @returns false if the namespace is not connected
    */
   repeat(message: RepeatedMessage, ackId?: number): boolean;
-  /** Leaves all namespaces and closes the transport politely; `onClosed` follows with `io client disconnect`. */
+  /** Leaves all namespaces and closes the transport with a close packet; `onClosed` follows with `io client disconnect`. */
   close(): void;
   /** Drops the TCP connection at once, without a close packet. */
   destroy(): void;
 }
 
-/** Counts of one client's messages, and its last received event, for the report of how its connection closed. */
+/** Message counts of one client, and its last received event, for the report on how its connection closed. */
 export class Traffic {
-  /** Socket.IO messages, in each direction. */
+  /** Number of sent Socket.IO messages. */
   sent = 0;
   received = 0;
-  /** Largest Engine.IO packet that was sent, as the server's limit counts it. */
+  /** Size of the largest sent Engine.IO packet, measured as for the server's limit. */
   largestSentBytes = 0;
   announced: Announced = NOTHING_ANNOUNCED;
   lastEvent: SeenEvent | undefined = undefined;
   /** Counts events by name; undefined unless the run counts events without ids. */
   counter: { count(name: string): void; sent(name: string): void } | undefined = undefined;
 
-  /** @param messages that are sent, each as the text or the bytes of a packet without its type */
+  /** @param messages sent messages, each the text or the bytes of a packet without its type */
   sends(messages: readonly (string | Uint8Array)[]): void {
     for (const message of messages) {
       const isText = typeof message === 'string';
-      // Measuring text takes time: no character has more than three bytes.
+      // Measuring text takes time, so an upper bound comes first: no character has more than three bytes.
       if ((isText ? message.length * 3 + 1 : message.length) <= this.largestSentBytes) continue;
       this.grow(isText ? Buffer.byteLength(message) + 1 : message.length);
     }
@@ -171,7 +173,7 @@ export class Traffic {
     if (this.counter !== undefined) this.counter.sent(event);
   }
 
-  /** @param event its text is that of the event that has just been received */
+  /** @param event entry of the event received last; holds its text */
   receives(event: SeenEvent): void {
     this.received++;
     this.lastEvent = event;
@@ -186,13 +188,13 @@ export interface RepeatedMessage {
   event: string;
   args: unknown[];
   periodUs: number;
-  /** How many of it are sent back to back each time. */
+  /** Number of copies sent back to back each time. */
   count: number;
   acknowledge: boolean;
 }
 
 /**
- * Acknowledgement ids from here on are of messages that connections send again and again. All have as many digits, so that one
- * can be written over another in the bytes of a packet; neither the engine's ids nor those of joins get this high.
+ * First acknowledgement id of repeated messages. All ids from here on have the same number of digits, so an id can be
+ * overwritten in the bytes of a packet. Neither the engine's ids nor those of joins get this high.
  */
 export const FIRST_REPEATED_ACK_ID = 1e13;

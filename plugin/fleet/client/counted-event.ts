@@ -1,4 +1,4 @@
-/** The event whose copies the ledger counts: the wire contract's broadcast, or one of the server's own. */
+/** The event whose copies the ledger counts: the wire contract's broadcast, or an own event of the server. */
 import { crc32 } from 'node:zlib';
 import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -6,28 +6,31 @@ import { EVENTS } from '../../../protocol/wire/events.ts';
 import { AUDIENCE, countedAs } from '../../../protocol/wire/rooms.ts';
 import type { ClientSink, Copy } from './client.ts';
 
-/** Which event, and where in its arguments its marks stand. */
+/** Name of the counted event, and the paths of its id, room and payload in the arguments. */
 export interface EventPlan {
   event: string;
-  /** Tells one broadcast from another. */
+  /** Path of the id that distinguishes broadcasts. */
   id: JsonPath;
   sentAt: JsonPath | undefined;
-  /** The room that the broadcast goes to; undefined if there is only one. */
+  /** Path of the broadcast's room; undefined if there is only one room. */
   room?: JsonPath | undefined;
-  /** Checks of each copy if the run requested and numbered the broadcasts; otherwise the length of the JSON. */
+  /**
+   * Path of the payload, which is checked in each copy if the run requested and numbered the broadcasts. Otherwise, the
+   * length of the JSON is checked.
+   */
   payload?: JsonPath;
 }
 
 export interface OwnEventPlan extends EventPlan {
-  /** Length of the event's JSON, `["name",…]`; undefined where it is not checked. */
+  /** Length of the event's JSON, `["name",…]`; undefined if it is not checked. */
   bytes: number | undefined;
   /** Event whose acknowledgement makes a connection a receiver; undefined if all connections are. */
   join: string | undefined;
-  /** In the arguments of that event, or in its answer; undefined if the rooms of a connection are known otherwise. */
+  /** Path of the room in the arguments of the join, or in its answer; undefined if the rooms are known otherwise. */
   roomInJoin?: JsonPath | undefined;
   /**
-   * Microseconds from the opening of a connection until it counts as a receiver, if no join does: its user may join a room meanwhile, while
-   * others already broadcast.
+   * Microseconds from the opening of a connection until it counts as a receiver without a join. In this time, its user may
+   * still join a room while broadcasts already arrive.
    */
   settlingUs?: number | undefined;
 }
@@ -42,7 +45,7 @@ interface OwnEventOptions extends Pick<OwnEventPlan, 'event' | 'id'> {
 
 const SETTLING_US = 1e6;
 
-/** @param usersLeave whether broadcasts are counted while users come and go */
+/** @param usersLeave whether broadcasts are counted while users connect and disconnect */
 export function ownEventPlan(
   { event, id, sentAt, bytes, join, audience }: OwnEventOptions,
   usersLeave = false,
@@ -59,12 +62,12 @@ export const BROADCAST: EventPlan = {
   payload: ['0', 'data'],
 };
 
-/** Longer ids would fill the memory: all of them are kept. */
+/** Longest accepted id. All ids are kept, so longer ones would fill the memory. */
 const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 const NO_ID = [undefined];
 
-/** Reports a copy that was decoded whole: every copy of the official client, and copies that cannot be read in place. */
+/** Reports a copy that was decoded completely: every copy of the official client, and copies that cannot be read in place. */
 export function reportCopy(
   plan: EventPlan,
   sink: ClientSink,
@@ -76,18 +79,18 @@ export function reportCopy(
   }
 }
 
-/** @returns the ids of a copy, as of `idIn`; one that is undefined for a copy without any */
+/** Returns the ids of a copy, formed as in `idIn`; a single undefined for a copy without ids. */
 export function idsIn(plan: EventPlan, namespace: string, args: unknown[]): (string | number | undefined)[] {
   const ids = valuesAt(args, plan.id);
   const rooms = plan.room && valuesAt(args, plan.room);
   if (ids.length === 0) return NO_ID;
-  // Each of several ids can have its own room, or all share one.
+  // Each of several ids has its own room, or all share one.
   return ids.map((id, index) => idIn(plan, { namespace, id, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] }));
 }
 
 /**
- * @param found in a copy; the room only if the plan has several
- * @returns a number for a broadcast that the run has numbered; undefined if there is no id, or no room
+ * @param found values found in a copy; the room only if the plan has several
+ * @returns a number for a broadcast that the run has numbered; undefined without an id or room
  */
 export function idIn(
   plan: EventPlan,
@@ -100,15 +103,15 @@ export function idIn(
   return countedAs({ namespace: found.namespace, room, id });
 }
 
-/** @returns those of the values that can be names of rooms */
+/** Returns the values that can be names of rooms. */
 export function roomNames(values: unknown[]): string[] {
   return values.map(idOf).filter((name) => name !== undefined && name !== AUDIENCE) as string[];
 }
 
-/** @returns ids that a decoded copy has beside its own: where they stand, with all indices open, and one of them */
+/** Returns ids in a decoded copy besides its own: the path with an open index, and an example of each. */
 export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
   const own = idOf(valueAt(args, path));
-  // Counts each of several ids.
+  // If the id has no single value, the copy has several ids, and each is counted already.
   if (own === undefined) return [];
   return path.flatMap((step, depth) => {
     if (!/^\d+$/.test(step)) return [];
@@ -121,8 +124,8 @@ export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: strin
 }
 
 /**
- * @returns undefined for anything but a string or a number, and for a whole number above 2^53: JavaScript rounds it, so that
- * two broadcasts would have one id
+ * Returns the value as an id. Returns undefined unless it is a string or a number. A whole number above 2^53 is no id:
+ * JavaScript rounds it, so two broadcasts could share one id.
  */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'number')
@@ -130,12 +133,12 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_ID_LENGTH ? value : undefined;
 }
 
-/** @param json of a received event @returns its beginning, for an error message */
+/** @param json JSON of a received event @returns its beginning, for an error message */
 export function exampleOf(json: string): string {
   return printable(json, MAX_EXAMPLE_LENGTH);
 }
 
-/** The event as JSON, without binary data. */
+/** Returns the event as JSON, without binary data. */
 export function jsonOf({ event }: Pick<EventPlan, 'event'>, args: unknown[]): string {
   return JSON.stringify([event, ...args], (_key, value) => (ArrayBuffer.isView(value) ? '(binary)' : value));
 }
@@ -147,7 +150,7 @@ export class DecodedCopy implements Copy {
   readonly #bytes: number | undefined;
   #attached: Uint8Array | undefined = undefined;
 
-  /** @param index among the ids that it has @param bytes undefined if the length of the event's JSON is unknown */
+  /** @param index index among the copy's ids @param bytes length of the event's JSON; undefined if unknown */
   constructor(plan: EventPlan, args: unknown[], index: number, bytes?: number) {
     this.#plan = plan;
     this.#args = args;

@@ -1,4 +1,4 @@
-/** Why an attempt to connect failed, in the same words for both clients: results count and compare them. */
+/** Causes of failed connection attempts. Both clients use the same words, because results count and compare them. */
 import { constants } from 'node:os';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
@@ -8,35 +8,35 @@ export interface Failure {
   message: string;
   /** Payload of a CONNECT_ERROR. */
   data?: unknown;
-  /** Reported by the official client if the handshake of Engine.IO had succeeded before. */
+  /** Set by the official client if the Engine.IO handshake had succeeded before. */
   after?: Granted | undefined;
 }
 
 /** The server's behaviour before the attempt failed. */
 interface Granted {
   transport: 'polling' | 'websocket';
-  /** Its handshake has `maxPayload`, which servers of Socket.IO 2 do not send. */
+  /** Whether its handshake has `maxPayload`, which servers of Socket.IO 2 do not send. */
   isEngineIo4: boolean;
   /** JSON of its last message; empty if it sent none. */
   sent: string;
 }
 
-/** The answer to a server of Socket.IO 2: its protocol is another one, and no option of either client speaks it. */
+/** Failure for a server of Socket.IO 2, whose protocol neither client supports. */
 export const SOCKET_IO_2: Failure = {
   cause: 'socketio_2',
   message: 'Socket.IO 2: not supported (the server speaks Engine.IO 3; these clients speak Socket.IO 3 and 4)',
 };
-/** For a connection that would upgrade from polling. */
+/** Failure of a connection that should upgrade from polling. */
 export const NO_UPGRADE: Failure = {
   cause: 'no_upgrade',
   message: 'the server offers no WebSocket (`upgrades: []` in its handshake)',
 };
-/** Payload with the handshake of Engine.IO 3, as text and as bytes. */
+/** Payload with the handshake of Engine.IO 3, as text or bytes. */
 export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
-/** WebSocket frames of Engine.IO 3, as latin1: the server opens or refuses its main namespace before the client asks for it. */
+/** WebSocket frames of Engine.IO 3, as latin1. The server opens or refuses its main namespace before the client requests it. */
 export const OPENED_UNASKED = /0\{"sid".*?\}\x81(~..|[\0-}])4[04]/s;
 
-/** Codes of getaddrinfo beyond the system's errno names. */
+/** Codes of getaddrinfo that are not errno names of the system. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);
 
 export function networkFailure(error: NodeJS.ErrnoException): Failure {
@@ -44,8 +44,8 @@ export function networkFailure(error: NodeJS.ErrnoException): Failure {
 }
 
 /**
- * @returns the errno name (`ECONNREFUSED`, `EMFILE`, …), `tls_<code>` for an error of TLS, or Node's own error code;
- *   `closed` if there is none
+ * Returns the errno name (`ECONNREFUSED`, `EMFILE`, …), `tls_<code>` for a TLS error, or Node's own error code; `closed`
+ * if there is none.
  */
 export function networkCause({ code }: NodeJS.ErrnoException): FailureCode {
   if (code === undefined || code === '') return 'closed';
@@ -57,22 +57,22 @@ export function networkCause({ code }: NodeJS.ErrnoException): FailureCode {
   return fromTls ? `tls_${code}` : (code as FailureCode);
 }
 
-/** The HTTP answer of a server that does not upgrade. */
+/** HTTP response of a server that does not upgrade. */
 interface HttpAnswer {
   status: number;
-  /** The text of the status, if known. */
+  /** Text of the status, if known. */
   reason?: string | undefined;
-  /** @param name in lower case @returns its first value */
+  /** @param name name in lower case @returns its first value */
   header(name: string): string | undefined;
-  /** The part that has arrived. */
+  /** The received part of the body. */
   body?: string;
 }
 
 const MAX_BODY_LENGTH = 200;
-/** HTML elements whose text names the page. */
+/** HTML elements whose text describes the page. */
 const HEADINGS = /<(title|h1|pre)\b[^>]*>(.*?)<\/\1>/gis;
 
-/** @param body of an answer, or its beginning @returns of a page, its title and headings; of an error as JSON, its message */
+/** @param body body of a response, or its beginning @returns title and headings of a page, or the message of a JSON error */
 export function wordsOf(body: string): string {
   const text = body.trim();
   if (text.startsWith('<')) {
@@ -96,14 +96,14 @@ export function httpFailure({ status, reason = '', header, body = '' }: HttpAnsw
   const words = wordsOf(body);
   const said = [
     ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`],
-    // The page of a proxy often repeats the status.
+    // A proxy's page often only repeats the status.
     words === `${status} ${reason}` ? '' : words,
     ...RATE_HEADERS.map((name) => limitText(name, header(name.toLowerCase()))),
   ];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }
 
-/** @param maxBytes that a message may have, as the option says @param bytes of the message, if known */
+/** @param maxBytes limit of a message, as set by the option @param bytes size of the message, if known */
 export function tooLargeText(maxBytes: number, bytes = 0): string {
   const [limit, size] = [maxBytes, bytes].map((one) => one.toLocaleString('en-US'));
   return bytes > maxBytes
@@ -111,12 +111,11 @@ export function tooLargeText(maxBytes: number, bytes = 0): string {
     : `the server sent a message larger than the limit of the clients, \`maxPayload\`: ${limit} bytes`;
 }
 
-/** Why a connection's request failed. */
+/** Failure of a connection's request. */
 export class FleetError extends Error {
   readonly code: FailureCode;
   /** Payload of a CONNECT_ERROR. */
   readonly data: unknown;
-  /** See `Failure`. */
   readonly after: Failure['after'];
 
   constructor(code: FailureCode, message: string, data?: unknown, after?: Failure['after']) {

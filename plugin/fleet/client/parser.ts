@@ -1,4 +1,7 @@
-/** Parsers other than Socket.IO's default (modules with the classes that its option `parser` takes), and a bound of what packets nest. */
+/**
+ * Loads parsers other than Socket.IO's default (modules with the classes that its option `parser` takes), and limits the
+ * nesting of packets.
+ */
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
 
@@ -8,12 +11,12 @@ export interface Parser {
   Encoder: new () => { encode(packet: Packet): Message[] };
   Decoder: new () => {
     on(event: 'decoded', listener: (packet: Packet) => void): unknown;
-    /** @throws Error for what is no part of a packet */
+    /** @throws Error if the message is not part of a packet */
     add(message: unknown): void;
   };
 }
 
-/** @throws TypeError if the module is no parser */
+/** @throws TypeError if the module is not a parser */
 export function loadParser(file: string): Parser {
   const module = createRequire(import.meta.url)(file);
   const parser = module.Encoder ? module : module.default;
@@ -23,15 +26,15 @@ export function loadParser(file: string): Parser {
   return parser;
 }
 
-/** Bounds what a server may nest: everything that copies or compares such data later recurses into it. */
+/** Deepest accepted nesting of the server's data, because later code copies and compares the data recursively. */
 const MAX_LEVELS = 200;
 
-/** @throws Error for what nobody could copy */
+/** @throws Error if the data is nested too deeply to be copied */
 export function requireShallow(data: unknown): void {
   if (nestsDeeper(data)) throw new Error('data that is nested too deeply');
 }
 
-/** Whether arrays and objects in `value`, of decoded JSON, nest more than `levels` deep. */
+/** Returns whether arrays and objects in decoded JSON are nested more than `levels` deep. */
 export function nestsDeeper(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
   if (levels === 0) return true;

@@ -1,24 +1,24 @@
 /**
- * Names of the events that the clients of a process receive, and the beginning of the last event of each name. Clients share
- * these objects, so that remembering the last event of each client costs one reference.
+ * Names of the events that the clients of a process receive, and the beginning of the last event of each name. Clients
+ * share these objects, so remembering each client's last event takes a single reference.
  */
 
-/** Further names share one entry without a name. */
+/** Largest number of names with an entry; further names share a single entry without a name. */
 const MAX_NAMES = 64;
 const MAX_TEXT_BYTES = 300;
 const MAX_NAME_LENGTH = 100;
-/** Largest number of values that are kept of a decoded event. */
+/** Largest number of values kept of a decoded event. */
 const MAX_VALUES = 5;
 
 export class SeenEvent {
   readonly name: string;
-  /** How the JSON of the event begins. */
+  /** Beginning of the event's JSON. */
   readonly head: Buffer;
   /** Traffic of the client that received the last event of this name. */
   receiver: object | undefined = undefined;
   readonly #text = Buffer.alloc(MAX_TEXT_BYTES);
   #length = 0;
-  /** What `#text` was kept for; undefined for a single event. */
+  /** Source of the bytes in `#text`; undefined for a single event. */
   #source: object | undefined = undefined;
 
   constructor(name: string) {
@@ -26,18 +26,18 @@ export class SeenEvent {
     this.head = Buffer.from(`[${JSON.stringify(name)}`);
   }
 
-  /** @param end of the packet `["name",…]`; what follows the name is kept */
+  /** @param end end of the packet `["name",…]`; the bytes after the name are kept */
   keep(bytes: Buffer, start: number, end: number, source?: object): void {
     this.#source = source;
     this.#length = bytes.copy(this.#text, 0, Math.min(start, end), Math.max(start, end - 1));
   }
 
-  /** Keeps the same bytes once. @param source of all of them */
+  /** Keeps bytes that are the same for every event of this source, once. @param source owner of the bytes */
   keepOnce(source: object, bytes: Buffer, start: number, end: number): void {
     if (this.#source !== source) this.keep(bytes, start, end, source);
   }
 
-  /** @returns the beginning of the arguments as JSON, if the receiver got the last event of this name; else empty */
+  /** Returns the beginning of the arguments as JSON, if the receiver got the last event of this name; otherwise ''. */
   textOf(receiver: object): string {
     if (this.receiver !== receiver) return '';
     return this.#text.toString('utf8', 0, this.#length).replace(/^[\s,]+/, '');
@@ -56,7 +56,7 @@ export class SeenEvents {
     return event;
   }
 
-  /** @returns the entry of the event's name, which keeps its text */
+  /** Returns the entry of the event's name without keeping the event's text. */
   of(bytes: Buffer, json: number, end: number): SeenEvent {
     this.#last = this.#find(bytes, json, end) ?? this.named(nameIn(bytes, json, end));
     return this.#last;
@@ -91,7 +91,7 @@ function begins({ name, head }: SeenEvent, bytes: Buffer, json: number, end: num
   return true;
 }
 
-/** Writes the first strings and numbers of a value as JSON would: the rest could be large. */
+/** Returns the beginning of a value as JSON. Only strings and numbers are written, because the rest could be large. */
 function brief(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_TEXT_BYTES));
   if (typeof value !== 'object' || value === null) return String(value);
@@ -100,7 +100,7 @@ function brief(value: unknown): string {
   return `{${texts.join(',')}}`;
 }
 
-/** @returns undefined for a name that is long, or written with escapes */
+/** Returns the event's name; undefined if it is long or written with escapes. */
 function nameIn(bytes: Buffer, json: number, end: number): string | undefined {
   const text = bytes.toString('utf8', json, Math.min(end, json + 4 * MAX_NAME_LENGTH));
   return /^\["([^"\\]*)"/.exec(text)?.[1];

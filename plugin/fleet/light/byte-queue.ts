@@ -2,7 +2,7 @@ import type { BufferBudget } from './buffer-budget.ts';
 
 /** Collects bytes that arrive in pieces. Doubles its capacity, so that many small pieces cost no more than a single large one. */
 export class ByteQueue {
-  /** Valid up to `length`. */
+  /** Collected bytes; valid up to `length`. */
   bytes: Buffer;
   length = 0;
   readonly #budget: BufferBudget;

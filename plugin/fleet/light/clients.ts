@@ -11,7 +11,7 @@ import { SocketIoConnection } from './socket-io/socket-io.ts';
 
 /** Creates the light clients of a process, which implement Engine.IO 4 and Socket.IO 5 directly on sockets and take a few KB each. */
 export class LightClients extends ConnectionPool implements SocketIoShared {
-  /** The server's parser. */
+  /** The server's Socket.IO parser. */
   readonly codec: PacketCodec;
   readonly counted: EventPlan | undefined;
   readonly inPlace: EventReader | undefined;

@@ -28,7 +28,6 @@ export class Attempt {
     this.offersCompression = plan.compression;
   }
 
-  /** Ends the current stage and begins `next`. */
   beginStage(next: Stage): void {
     this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;

@@ -11,8 +11,9 @@ import { loadParser } from '../client/parser.ts';
 const COMPRESSION = { threshold: 1024 };
 
 /**
- * engine.io-client swallows errors that its transports throw synchronously, and would wait for ever.
- * @throws the error that they would throw
+ * Checks options up front: engine.io-client swallows errors that its transports throw synchronously, and would wait for
+ * ever.
+ * @throws the error of the transport
  */
 export function checkOptions({ headers, localAddress, tls }: ConnectionOptions): void {
   if (localAddress !== undefined && isIP(localAddress) === 0) {
@@ -26,7 +27,7 @@ export function checkOptions({ headers, localAddress, tls }: ConnectionOptions):
   }
 }
 
-/** @returns options for socket.io-client's Manager, which then makes one attempt when a socket connects */
+/** Returns options for socket.io-client's Manager, which makes one attempt when a socket connects. */
 export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
   const { localAddress, address, url } = options;
   const { servername, ...tls } = tlsConnectOptions(options.tls);
@@ -36,10 +37,10 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
     path: options.path,
     addTrailingSlash: options.path.endsWith('/'),
     transports: [...options.transports],
-    // Keeps a proxy's cookies from one polling request to the next, as a browser does.
+    // Keeps a proxy's cookies between polling requests, as a browser does.
     withCredentials: options.transports[0] === 'polling',
     query: options.query,
-    // A copy: it writes the cookies of the connection into them.
+    // A copy, because the client writes the connection's cookies into the headers.
     extraHeaders: { ...options.headers },
     autoConnect: false,
     forceNew: true,

@@ -1,5 +1,5 @@
 /**
- * socket.io-client behind the fleet's interface: several times more expensive than the light client, but the original,
+ * socket.io-client behind the fleet's interface. It costs several times more than the light client, but is the original,
  * with HTTP long-polling and the upgrade from it.
  */
 
@@ -39,7 +39,7 @@ import {
 import { checkOptions, managerOptions } from './manager-options.ts';
 import { closeOf, endFailure, failureOf, refusalOf, timeoutFailure } from './official-failure.ts';
 
-/** Characters of the last message of a server that opens no namespace. */
+/** Longest quote of the last message from a server that opens no namespace. */
 const MAX_MESSAGE_LENGTH = 300;
 /** Event names that the clients of this process have received. */
 const events = new SeenEvents();
@@ -50,7 +50,7 @@ export class OfficialClient implements Client {
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
   readonly #counted: EventPlan | undefined;
-  /** Sessions of the client before. */
+  /** Sessions of the previous client. */
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
@@ -103,7 +103,7 @@ export class OfficialClient implements Client {
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // A query that no URL can have throws an error without a code.
+      // A query that is impossible in a URL throws an error without a code.
       const failure: Failure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
       process.nextTick(() => this.#fail(failure));
     }
@@ -141,7 +141,7 @@ export class OfficialClient implements Client {
 
   destroy(): void {
     this.#end();
-    // engine.io-client can only close politely, which never completes if the server does not answer.
+    // engine.io-client can only close with a close packet, which never completes if the server does not answer.
     this.#webSocket?.terminate();
     this.#manager?.engine?.close();
   }
@@ -151,7 +151,7 @@ export class OfficialClient implements Client {
     this.#startedAtUs = monotonicUs();
     const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
     guardClient(manager, { inspect: requireShallow, onUnreadable: (error) => this.#onUnreadable(error) });
-    // Our own timer covers the whole attempt, namespace included.
+    // The fleet's own timer covers the whole attempt, including the namespace.
     manager.timeout(false);
     manager.on('open', () => this.#onManagerOpen(manager));
     manager.on('error', (error) => this.#fail(failureOf(error)));
@@ -197,7 +197,7 @@ export class OfficialClient implements Client {
     watchEngine(engine, {
       onWebSocket: (webSocket) => (this.#webSocket = webSocket),
       onRefused: (response) => this.#fail(refusalOf(response)),
-      // While it opens, the Manager does not notice a close without an error.
+      // While the engine opens, the Manager does not notice a close without an error.
       onEnd: (reason, details) => this.#onEnd(reason, details),
       onHandshake: (announced) => {
         if (this.heartbeat) throw new Error('a second Engine.IO handshake');
@@ -265,7 +265,7 @@ export class OfficialClient implements Client {
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
     const { interest } = this;
     const atUs = monotonicUs();
-    // First: the probe sends it back at once.
+    // First, because the probe sends the event back at once.
     if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
     if (event === this.#counted?.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });
@@ -273,7 +273,7 @@ export class OfficialClient implements Client {
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
 
-  /** A packet of the server made the library throw. */
+  /** Handles a packet of the server that made the library throw. */
   #onUnreadable({ message }: Error): void {
     if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
     else if (this.#state === 'open') {
@@ -282,9 +282,8 @@ export class OfficialClient implements Client {
     }
   }
 
-  /** The transport has ended. */
   #onEnd(reason: string, details: unknown): void {
-    // The library itself closed it, after a refusal or parse error that it reports next.
+    // The library closed the transport itself, after a refusal or parse error that it reports next.
     if (reason === 'forced close') return;
     if (this.#state === 'connecting') this.#fail(this.#withSizes(endFailure(reason, details)));
     else if (this.#state === 'open') {

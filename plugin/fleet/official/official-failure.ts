@@ -1,9 +1,9 @@
-/** Extracts the reason for a failed connect from the nested errors of socket.io-client. */
+/** Extracts the cause of a failed connect from the nested errors of socket.io-client. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { type Failure, httpFailure, networkFailure } from '../client/failure.ts';
 
-/** engine.io-client's error if the transport worked, but received no Engine.IO packet. */
+/** engine.io-client's error if the transport worked but received no Engine.IO packet. */
 const UNKNOWN_PACKET = 'server error';
 
 /** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
@@ -20,7 +20,7 @@ interface PollingRequest {
   getResponseHeader(name: string): string | null;
 }
 
-/** @param error as emitted by the Manager before it was open */
+/** @param error error emitted by the Manager before it was open */
 export function failureOf(error: TransportError): Failure {
   const { description } = error;
   if (typeof description === 'number') return requestFailure(description, error.context);
@@ -32,8 +32,8 @@ export function failureOf(error: TransportError): Failure {
 }
 
 /**
- * @param reason of the disconnect, before any namespace was connected
- * @param details with the CloseEvent of `ws`, if that is what ended it
+ * @param reason reason of the disconnect before any namespace was connected
+ * @param details includes the CloseEvent of `ws` if that ended the connection
  */
 export function endFailure(reason: string, details: unknown): Failure {
   const { description } = (details ?? {}) as TransportError;
@@ -51,7 +51,7 @@ export function endFailure(reason: string, details: unknown): Failure {
   return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
 }
 
-/** Returns the failure of an open connection that closed; its message has only the server's words. */
+/** Returns the failure of an open connection that closed; its message contains only the server's text. */
 export function closeOf(reason: string, details: unknown): Failure {
   const failure = endFailure(reason, details);
   const { code, reason: words = '' } = closeEventOf(details);
@@ -59,24 +59,24 @@ export function closeOf(reason: string, details: unknown): Failure {
   return code === undefined ? { cause: 'closed', message: '' } : { cause: `closed_${code}`, message: words };
 }
 
-/** The CloseEvent of `ws`, where one ended the connection. */
+/** Returns the CloseEvent of `ws`, if one ended the connection. */
 function closeEventOf(details: unknown): { code?: number; reason?: string } {
   return ((details as TransportError | undefined)?.context ?? {}) as { code?: number; reason?: string };
 }
 
-/** @returns why a WebSocket was refused, with as much of the body as came with the head */
+/** Returns the reason why a WebSocket was refused, with the part of the body that arrived with the head. */
 export function refusalOf(response: IncomingMessage): Failure {
   const body = String(response.read() ?? '');
   const header = (name: string) => [response.headers[name]].flat()[0];
   return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, header, body });
 }
 
-/** @param stage what did not come in time: the connection, or its first namespace */
+/** @param stage the stage that timed out: the connection, or its first namespace */
 export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): Failure {
   return { cause: `timeout_${stage}`, message: `no answer within ${timeoutMs} ms (${stage})` };
 }
 
-/** @param request the XMLHttpRequest of the polling transport */
+/** @param request XMLHttpRequest of the polling transport */
 function requestFailure(status: number, request: unknown): Failure {
   const { statusText, responseText, getResponseHeader } = (request ?? {}) as Partial<PollingRequest>;
   if (status === 0 && statusText instanceof Error) return socketFailure(statusText);
@@ -93,13 +93,13 @@ function requestFailure(status: number, request: unknown): Failure {
 function socketFailure(error: NodeJS.ErrnoException): Failure {
   const { message, code } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
-  // `ws` reports no more than this about a failed upgrade.
+  // `ws` reports only this text about a failed upgrade.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket =
     /^Invalid (Upgrade|Sec-WebSocket)|^Server (sent|indicated)/.test(message) || /^(HPE|WS|Z)_/.test(code ?? '');
   if (isNotWebSocket) return { cause: 'not_websocket', message };
-  // Node's http reports a connection that closes without an answer as a reset.
+  // Node's http reports a close without a response as a reset.
   if (message === 'socket hang up') return { cause: 'closed', message };
   return networkFailure(error);
 }

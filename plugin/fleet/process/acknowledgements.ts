@@ -1,6 +1,6 @@
 /**
- * Pairs the server's acknowledgements with sent messages: joins, from which the ledger knows the members, and messages for which the engine
- * waits. All other acknowledgements end here, so that a server cannot fill the channel to the engine.
+ * Pairs the server's acknowledgements with sent messages: joins, from which the ledger learns the members, and messages
+ * for which the engine waits. All other acknowledgements end here, so a server cannot fill the channel to the engine.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { valuesAt } from '../../../protocol/base/json-path.ts';
@@ -12,52 +12,54 @@ import { nameOf } from '../server-name.ts';
 import type { CountedConnection, Counts } from './counts/connection-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
-/** Acknowledgement ids of joins that only the ledger needs; the engine's request ids never get this high. */
+/** First acknowledgement id of joins that only the ledger needs; the engine's request ids never get this high. */
 const FIRST_OWN_ACK_ID = 2 ** 40;
-/** A refusal travels between processes, once for each connection. */
+/** Longest text of a refusal, which is sent between processes once for each connection. */
 const MAX_REASON_LENGTH = 1000;
 
 interface Join {
   namespace: string;
-  /** The connection's slot at the time of the send. */
+  /** The connection's slot when the join was sent. */
   slot: number;
-  /** The requested rooms; the server can choose other ones. */
+  /** Requested rooms; the server can choose different ones. */
   rooms: readonly string[];
 }
 
 /** The part of a connection that acknowledgements need. */
 export interface Member extends CountedConnection {
   readonly id: number;
-  /** Its virtual user has closed it. */
+  /** Whether its virtual user has closed it. */
   readonly isClosing: boolean;
   /**
-   * The ledger's index: dense, never reused. A reconnect with a restored session keeps it, any other gets a new one. Negative before
-   * the first attempt.
+   * Index in the ledger: dense, never reused. A reconnect with a restored session keeps the index, any other reconnect gets
+   * a new one. Negative before the first attempt.
    */
   slot: number;
-  /** Rooms of an own event that its virtual user has named. */
+  /** Rooms of an own event that the virtual user has declared. */
   readonly rooms: readonly string[] | undefined;
-  /** Unacknowledged messages by acknowledgement id; undefined for a message that is no join. */
+  /** Unacknowledged messages by acknowledgement id; the value is undefined unless the message is a join. */
   awaited: Map<number, Join | undefined> | undefined;
-  /** It is in a room. */
   isMember: boolean;
 }
 
 export class Acknowledgements {
-  /** Sent joins that are not acknowledged. */
+  /** Number of sent joins without an acknowledgement. */
   joining = 0;
-  /** Connections that are in a room now. */
+  /** Number of connections that are in a room now. */
   joined = 0;
   readonly #parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
-  /** Whether the run asks for members: otherwise, connections that come and go all day would fill the memory. */
+  /**
+   * Whether the run asks for members. Otherwise they are not kept, because connections that open and close all day would
+   * fill the memory.
+   */
   readonly #remembers: boolean;
-  /** Its acknowledgement makes a connection a member. */
+  /** Event whose acknowledgement makes a connection a member. */
   readonly #joinEvent: string | undefined;
   #nextOwnAckId = FIRST_OWN_ACK_ID;
   /**
-   * Whether session ids begin with the worker's name, as those of our own servers do: undefined until a join has named a worker,
-   * and false once one has named another than the session id.
+   * Whether session ids begin with the worker's name, as with the tool's own servers. Undefined until a join has named a
+   * worker; false once a join has named a worker that differs from the session id.
    */
   #sessionsNameWorkers: boolean | undefined;
 
@@ -71,7 +73,7 @@ export class Acknowledgements {
     this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
   }
 
-  /** @returns the id to send the event with; undefined if nobody needs its acknowledgement */
+  /** Returns the id to send the event with; undefined if its acknowledgement is not needed. */
   request(connection: Member, { event, args, requestId, namespace }: EmitCommand): number | undefined {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
@@ -99,23 +101,23 @@ export class Acknowledgements {
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
-      // A failed request, if the flow waits for the acknowledgement; else a report to the virtual user.
+      // If the flow waits for the acknowledgement, its request fails. Otherwise the refusal is reported to the virtual user.
       this.#parts.answer(isOwn ? { op: 'refused', id, ...failure } : { op: 'failed', requestId: ackId, ...failure });
     } else if (!isOwn) this.#parts.answer({ op: 'acked', requestId: ackId, args });
   }
 
-  /** @returns why the server refuses the join */
+  /** Returns the server's reason for refusing the join; undefined if it did not. */
   #onJoinAnswered(connection: Member, { namespace, slot, rooms: asked }: Join, args: unknown[]): string | undefined {
     this.joining--;
     this.#parts.ledger.members.answered(slot);
     const [answer] = args;
     const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
-    // An error of the server's own makes no member.
+    // An error of the server's own does not create a member.
     if (joined.error !== undefined) return undefined;
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
-    // Session ids of other servers can begin with any text.
+    // Session ids of other servers can begin with any text, so only a worker named by a join counts.
     const nowUs = monotonicUs();
     if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args), nowUs);
     else {
@@ -132,7 +134,7 @@ export class Acknowledgements {
     this.#parts.counts.assign(connection, worker, true);
   }
 
-  /** @param worker '' where the publisher is unknown */
+  /** @param worker '' if unknown */
   #enter(connection: Member, room: string, worker: string, atUs: number): void {
     this.#mark(connection, true);
     if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, atUs);
@@ -142,7 +144,7 @@ export class Acknowledgements {
     for (const room of rooms) this.#enter(connection, placeOf({ namespace, room }), '', atUs);
   }
 
-  /** @returns the rooms that a join, or its answer, names */
+  /** Returns the rooms that a join or its answer mentions. */
   #roomsIn(args: unknown[]): readonly string[] {
     if (!this.#ownEvent) return [roomOf(args[0] as JoinRoom)];
     const { room, roomInJoin } = this.#ownEvent;
@@ -150,7 +152,7 @@ export class Acknowledgements {
     return roomInJoin ? roomNames(valuesAt(args, roomInJoin)) : [];
   }
 
-  /** It is in these namespaces: a receiver of an own event, where all connections are. */
+  /** Makes the connection a receiver of an own event in these namespaces, if all connections are receivers. */
   connected(connection: Member, namespaces: readonly string[]): void {
     if (!this.#ownEvent || this.#joinEvent !== undefined) return;
     const names = this.#ownEvent.room === undefined ? [AUDIENCE] : (connection.rooms ?? []);
@@ -159,8 +161,8 @@ export class Acknowledgements {
   }
 
   /**
-   * The connection is back, perhaps on another worker, and the server has restored its session: it is in its rooms again, and
-   * has been to the server all the time. No join names the worker.
+   * Makes a reconnected connection with a restored session a member of its rooms again. To the server, it was a member all
+   * the time. It may be on another worker, which no join names.
    */
   recovered(connection: Member): void {
     const { slot, worker, namedByJoin } = connection;
@@ -169,13 +171,13 @@ export class Acknowledgements {
     if (members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#mark(connection, true);
   }
 
-  /** The connection has a new session: to the ledger, it is a new one. */
+  /** Gives a connection with a new session a new slot: to the ledger, it is a new connection. */
   replaceSlot(connection: Member): void {
     this.#leaveRooms(connection);
     connection.slot = this.#parts.ledger.members.newSlot();
   }
 
-  /** The connection has ended, and nothing that it waits for can come. */
+  /** Records that the connection has ended, so that its messages will not be acknowledged. */
   left(connection: Member, reason: string): void {
     for (const [requestId, join] of connection.awaited ?? []) {
       if (join) this.joining--;

@@ -1,4 +1,4 @@
-/** Runs the commands of a fleet on the connections that it holds, in a fleet process or in that of the run. */
+/** Runs the commands of a fleet on its connections, in a fleet process or in the process of the run. */
 import type { CreateClient } from '../client/client.ts';
 import { BROADCAST } from '../client/counted-event.ts';
 import { loadParser } from '../client/parser.ts';
@@ -27,7 +27,7 @@ export class Holder {
     return new Holder(start, await loadClients(start.settings), answer);
   }
 
-  /** A command that cannot be carried out fails alone: the process holds thousands of connections. */
+  /** Runs a command. An impossible command fails alone, because the process holds thousands of connections. */
   run(command: FleetCommand): void {
     try {
       this.#run(command);
@@ -54,7 +54,7 @@ export class Holder {
     }
   }
 
-  /** Idempotent. */
+  /** Closes everything. Idempotent. */
   close(): void {
     this.state.close();
     this.#clients.close();
@@ -65,7 +65,7 @@ export class Holder {
   }
 }
 
-/** Loads the official client only if it is used: it costs the memory that the light client saves. */
+/** Loads the official client only if it is used, because it takes the memory that the light client saves. */
 async function loadClients({
   client,
   ledger,
@@ -83,7 +83,7 @@ async function loadClients({
   const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, counted);
-  // Before the server sends so many names that further ones are not told apart.
+  // Registered before the server can use up the limit of distinguished names.
   for (const { event } of countedEvents) light.events.named(event);
   return { create: light.create.bind(light), close: () => light.close() };
 }

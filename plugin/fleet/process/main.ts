@@ -1,4 +1,4 @@
-/** The code of a fleet process, which holds its share of the connections. channel.ts starts and ends it. */
+/** Main module of a fleet process, which holds its share of the connections. channel.ts starts and ends it. */
 
 import { once } from 'node:events';
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
@@ -13,10 +13,10 @@ const STATUS_INTERVAL_MS = 100;
 const [start] = (await once(process, 'message')) as [FleetStart];
 knowSecrets(start.secrets);
 
-// These carry their own times, so they can wait.
+// These answers carry their own times, so they can wait.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const FLUSH_DELAY_MS = 20;
-/** Batches on their way, beyond which events that no step waits for are dropped: the parent's functions are slower than the server. */
+/** Limit of unsent batches, beyond which events that no step waits for are dropped: the parent's functions are slower than the server. */
 const MAX_UNSENT = 50;
 let unsent = 0;
 const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => {
@@ -48,12 +48,12 @@ process.on('message', (commands: FleetCommand[]) => {
   }
 });
 process.on('disconnect', close);
-// Ctrl-C reaches all processes of a terminal, and `timeout` or a service manager asks all of a group to end; the parent
-// decides when its fleet ends.
+// Ctrl-C reaches all processes of a terminal, and `timeout` or a service manager signals a whole group. The parent decides
+// when its fleet ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 if (process.connected) answer({ op: 'answer', requestId: 0, answer: undefined });
-else close(); // The parent was killed while the client was still being loaded.
+else close(); // The parent was killed while the client was being loaded.
 
 function close(): void {
   clearInterval(statusTimer);

@@ -21,7 +21,7 @@ export interface Parts {
   readonly pacer: Pacer;
   readonly acknowledgements: Acknowledgements;
   readonly returns: Returns;
-  /** Set once a planned fault has begun. */
+  /** Account of a planned fault; undefined before it begins. */
   readonly faultAccount: FaultAccount | undefined;
   readonly ledger: Ledger;
   readonly sightings: Sightings;
@@ -29,8 +29,7 @@ export interface Parts {
   readonly counts: Counts;
   readonly connecting: Connecting;
   readonly ends: Ends;
-  /** Event by which a connection joins a room. */
   readonly joinEvent: string | undefined;
-  /** If the connections join rooms in turn. */
+  /** Share of rooms, if connections join rooms in turn. */
   readonly rooms: RoomShare | undefined;
 }

@@ -1,4 +1,4 @@
-/** Everything that a fleet process holds, counts and times; a reset replaces it by a new one. */
+/** Connections, counts and timers of a fleet process; a reset replaces the object. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
 import type { FaultOrder } from '../../../protocol/link/fault-messages.ts';
@@ -31,7 +31,7 @@ import { RoomShare } from './ledger/room-share.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
 import type { Parts } from './process-parts.ts';
 
-/** The process itself numbers the broadcasts of an own event. */
+/** Plan for own events, whose broadcasts the process itself numbers. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
@@ -56,7 +56,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
   readonly #index: number;
   readonly #eventLoop = new EventLoopWatch();
 
-  /** @param firstId of the connections that count from now on */
+  /** @param firstId first connection that counts */
   constructor(
     { settings, index, processes }: FleetStart,
     firstId: number,
@@ -65,7 +65,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     pacer = new Pacer(settings.disconnectRatePerSec),
   ) {
     const { ownEvent, broadcasts, fleet, host, reconnection, rooms } = settings;
-    /** This process among all of this host. */
+    /** Share of this process among all processes of this host. */
     const share = { index: fleet.index * processes + index, of: fleet.of * processes };
     this.#index = index;
     this.settings = settings;
@@ -105,7 +105,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     return this.repeatedMessages.enter(stage);
   }
 
-  /** The begin or the end of a planned fault, which can be that all connections drop. */
+  /** Handles the start or the end of a planned fault, which can drop all connections. */
   fault(order: FaultOrder): void {
     if (order.stage === 'end') {
       this.faultAccount?.end();
@@ -160,7 +160,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
   }
 }
 
-/** @param share of this host @returns the same part, of all hosts */
+/** @param share share of this host @returns the same share among all hosts */
 function amongHosts({ index, of }: Share, host: Share | undefined): Share {
   return host ? { index: host.index * of + index, of: of * host.of } : { index, of };
 }

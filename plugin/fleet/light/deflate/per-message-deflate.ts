@@ -90,7 +90,6 @@ export class PerMessageDeflate {
     return message;
   }
 
-  /** Returns the compressed payload of the message. */
   deflate(message: Uint8Array): Buffer {
     const { clientNoContextTakeover, clientMaxWindowBits } = this.#grant;
     const payload = deflateRawSync(message, optionsFor(clientMaxWindowBits, this.#sent));

@@ -67,12 +67,10 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
   return text;
 }
 
-/** Returns the packet of a message. */
 export function packetOf(message: EngineIoPacket): EngineIoPacket {
   return typeof message === 'string' ? `4${message}` : message;
 }
 
-/** Returns the packet as a WebSocket frame. */
 export function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
   return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
 }

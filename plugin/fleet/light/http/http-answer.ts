@@ -32,13 +32,13 @@ export interface AnswerHead {
   headers: ReadonlyMap<string, readonly string[]>;
   /** Whether the connection can take another request. */
   keepsAlive: boolean;
-  /** In bytes; negative if the length is not known in advance. */
+  /** Body size in bytes; negative if unknown in advance. */
   bodySize: number;
 }
 
 export interface Answer {
   head: AnswerHead;
-  /** The body is `body[start, end)`, valid until the next bytes are read. After status 101, it is everything after the head. */
+  /** Buffer with the body in `body[start, end)`, valid until the next bytes are read. After status 101, it is everything after the head. */
   body: Buffer;
   start: number;
   end: number;
@@ -48,7 +48,6 @@ export interface Answer {
 export interface Expected {
   status: 101 | 200;
   error: (message: string) => ProtocolError;
-  /** @throws ProtocolError */
   readHead: (text: string) => AnswerHead;
 }
 

@@ -20,7 +20,7 @@ interface LastId {
   value: string | number | undefined;
 }
 
-/** Shared by all connections of a process. As a `Copy`, it is valid only during the report. */
+/** Reads copies for all connections of a process. As a `Copy`, it is valid only during the report. */
 export class EventReader implements Copy {
   readonly #plan: EventPlan;
   /** Start of the event's JSON. */
@@ -49,7 +49,7 @@ export class EventReader implements Copy {
     this.#payload = payload && new JsonLocator(inPacket(payload));
   }
 
-  /** @returns whether an event is the counted one, or may be: a name with escapes must be decoded */
+  /** Returns whether an event is the counted one, or may be: a name with escapes must be decoded. */
   mayCount(bytes: Buffer, json: number, end: number): boolean {
     return mayHaveHead(this.#head, bytes, json, end);
   }
@@ -73,7 +73,7 @@ export class EventReader implements Copy {
     return true;
   }
 
-  /** @returns the id; that of the previous copy if id, room and namespace are written alike */
+  /** Returns the id of the copy. Reuses the previous copy's id if id, room and namespace have the same bytes. */
   #idIn(namespace: string): string | number | undefined {
     const { start, end } = this.#id;
     const room = this.#room ?? { start: end, end };
@@ -120,12 +120,12 @@ export class EventReader implements Copy {
     return typeof payload === 'string' ? payload : undefined;
   }
 
-  /** @returns whether there is a value, or none is wanted */
+  /** Finds the value of a locator. @returns whether there is one, or no locator was given */
   #find(locator: JsonLocator | undefined): boolean {
     return locator === undefined || locator.find(this.#bytes, this.#start, this.#end);
   }
 
-  /** @returns the value that was found */
+  /** Returns the value that the locator found. */
   #valueAt(locator: JsonLocator | undefined): unknown {
     return locator && parsed(this.#bytes, locator.start, locator.end);
   }

@@ -25,10 +25,10 @@ interface Step {
 }
 
 export class JsonLocator {
-  /** The value found last is `bytes[start, end)`. */
+  /** Start of the value found last, which is `bytes[start, end)`. */
   start = 0;
   end = 0;
-  /** There is no value: `find` did not fail for a key with escapes. */
+  /** Whether the value is missing, rather than hidden behind a key with escapes. */
   isMissing = false;
   readonly #steps: Step[];
 
@@ -36,7 +36,7 @@ export class JsonLocator {
     this.#steps = path.map((step) => ({ key: Buffer.from(step), index: /^\d+$/.test(step) ? Number(step) : -1 }));
   }
 
-  /** @param at start of the JSON @returns false if there is no such value, or if its key is written with escapes */
+  /** @param at start of the JSON @returns false if the value is missing, or if its key is written with escapes */
   find(bytes: Buffer, at: number, end: number): boolean {
     this.isMissing = false;
     let value = skipSpace(bytes, at, end);

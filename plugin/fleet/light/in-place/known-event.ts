@@ -16,7 +16,7 @@ export class KnownEvent {
   readonly seen: SeenEvent;
   /** Offset that a server with connection state recovery appends to every event. */
   readonly offset: string | undefined;
-  /** Undefined for an event that is not counted. */
+  /** Plan of the counted event; undefined for an event that is not counted. */
   readonly #plan: EventPlan | undefined;
   readonly #args: unknown[];
   readonly #sizeBytes: number;
@@ -38,7 +38,7 @@ export class KnownEvent {
     this.#sizeBytes = sizeBytes;
   }
 
-  /** Keeps the beginning of the event, unless another of its name has not come since. Not of a counted event, which is no reason to close. */
+  /** Keeps the beginning of the event, unless it is still kept. A counted event is not kept, because it cannot explain a close. */
   remember(bytes: Buffer, json: number, end: number): void {
     if (this.#plan === undefined) this.seen.keepOnce(this, bytes, json + this.seen.head.length, end);
   }
@@ -47,7 +47,7 @@ export class KnownEvent {
     return this.#plan !== undefined;
   }
 
-  /** @param payload attachment that takes the place of the payload */
+  /** @param payload attachment that replaces the payload */
   report(sink: ClientSink, namespace: string, receivedAtUs: number, payload?: Uint8Array): void {
     if (namespace !== this.#namespace) this.#identify(namespace);
     for (const [id, copy] of this.#copies) {
@@ -56,7 +56,7 @@ export class KnownEvent {
     }
   }
 
-  /** Whether the payload of a broadcast is an attachment; `report` does not need the namespace of these. */
+  /** Whether the payload of a broadcast is an attachment; `report` does not need the namespace for these. */
   get isAttached(): boolean {
     const { payload } = this.#plan ?? {};
     return payload !== undefined && isDeepStrictEqual(valueAt(this.#args, payload), PLACEHOLDER);

@@ -20,11 +20,11 @@ interface KnownPayload<Reading> {
   bytes: Buffer;
   /** Length of the payload in `bytes`. */
   length: number;
-  /** Undefined before the first payload. */
+  /** Values read from the payload; undefined before the first one. */
   reading: Reading | undefined;
 }
 
-/** @param bytes of the payload: `bytes[start, end)` @returns what is kept of it; undefined if it is invalid */
+/** Reads a payload `bytes[start, end)`. @returns the values to keep of it; undefined if it is invalid */
 type Read<Reading> = (payload: unknown[], bytes: Buffer, start: number, end: number) => Reading | undefined;
 
 export class PayloadCheck<Reading extends object> {
@@ -43,7 +43,7 @@ export class PayloadCheck<Reading extends object> {
 
   /**
    * @param start start of the JSON; a packet without JSON is valid, as in socket.io-parser
-   * @returns what was read of these bytes; `unread` if they were not parsed
+   * @returns the values read from these bytes; `unread` if they were not parsed
    */
   check(bytes: Buffer, start: number, end: number): Reading | 'unread' | 'invalid' {
     if (start >= end) return 'unread';
@@ -57,7 +57,7 @@ export class PayloadCheck<Reading extends object> {
       const payload = JSON.parse(bytes.toString('utf8', start, end));
       if (Array.isArray(payload)) reading = this.#read(payload, bytes, start, end);
     } catch {
-      // Not JSON.
+      // The payload is not JSON.
     }
     if (reading === undefined) return 'invalid';
     this.#keep(bytes, start, end, reading);
@@ -96,7 +96,7 @@ export class PayloadCheck<Reading extends object> {
   }
 }
 
-/** @returns whether the value can be the name of an event */
+/** Returns whether the value can be the name of an event. */
 export function isName(name: unknown): boolean {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.includes(name));
 }

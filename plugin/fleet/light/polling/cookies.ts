@@ -28,7 +28,7 @@ export class CookieJar {
   }
 }
 
-/** The number that browsers keep at least per site. */
+/** Number of cookies per site that browsers keep at least. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_LENGTH = 4096;
 /** Control characters are rejected: lenient servers would read a line feed as the start of another header. */

@@ -10,7 +10,6 @@ import { httpError } from '../protocol-error.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
 import type { Destination } from '../websocket/websocket-handshake.ts';
 
-/** Expected response to a polling request. */
 export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
 
 /** Failure if the connection ends before the response is complete. */
@@ -45,7 +44,6 @@ export class HttpConnection implements WireListener {
   readonly #answer: AnswerReader;
   #wire: Wire | undefined = undefined;
   #isConnected = false;
-  /** The pending request. */
   #request: { purpose: Purpose; bytes: Buffer } | undefined = undefined;
   /** Number of responses on the current TCP connection. */
   #answered = 0;

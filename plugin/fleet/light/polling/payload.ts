@@ -5,7 +5,7 @@ import { engineIoError } from '../protocol-error.ts';
 export type EngineIoPacket = string | Uint8Array;
 
 export interface PacketHandler {
-  /** `bytes[start, end)` is valid only during the call. @returns false to stop reading */
+  /** Called for a packet; `bytes[start, end)` is valid only during the call. @returns false to stop reading */
   onPacket(bytes: Buffer, start: number, end: number): boolean;
   onBinaryPacket(bytes: Buffer): boolean;
 }

@@ -42,7 +42,7 @@ export class Polling implements HttpListener, ProbeListener {
   readonly #listener: PollingListener;
   #sessionId = '';
   #probe: Probe | undefined = undefined;
-  /** At most two: one for the poll, one for posts. */
+  /** Connections of the session, at most two: one for the poll, one for posts. */
   #connections: HttpConnection[] = [];
   /** `changing`: the server has answered the probe, and packets are no longer sent by polling. */
   #state: 'open' | 'changing' | 'closing' | 'closed' = 'open';

@@ -52,6 +52,6 @@ export class Probe extends WebSocketConnection {
     this.#listener.onProbeFailed(failure);
   }
 
-  /** Never called: the probe is never `open`, so every end before the takeover is a failed attempt. */
+  /** Unused, because the probe is never `open`: every end before the takeover is a failed attempt. */
   protected override onClosed(): void {}
 }

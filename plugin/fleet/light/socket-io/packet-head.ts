@@ -68,7 +68,7 @@ export function offsetIn(bytes: Buffer, json: number, end: number): string | und
   try {
     return offsetOf(JSON.parse(bytes.toString('utf8', json, end)));
   } catch {
-    return undefined; // not valid JSON; counted and acknowledged without decoding, like any event without a waiting step
+    return undefined; // invalid JSON; counted and acknowledged without decoding, like any event without a waiting step
   }
 }
 

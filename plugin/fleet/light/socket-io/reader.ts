@@ -71,9 +71,9 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   abstract emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
   abstract repeat(message: RepeatedMessage, ackId?: number): boolean;
 
-  /** @param isReported as the counted event, which is wanted as any other as well */
+  /** Called with a decoded packet. @param isReported whether it was already reported as the counted event */
   protected abstract onDecoded(packet: Packet, isReported: boolean): void;
-  /** @param request undefined if the server requested no acknowledgement */
+  /** Sends an acknowledgement. @param request undefined if the server requested none */
   protected abstract acknowledge(request: { namespace: string; id: number } | undefined): void;
 
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
@@ -133,13 +133,16 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** @param namespace undefined if there is only one */
+  /** Returns the session of a namespace. @param namespace undefined if there is only one */
   protected sessionOf(namespace: string | undefined): RecoverableSession | undefined {
     for (const session of this.sessions) if (namespace === undefined || session.namespace === namespace) return session;
     return undefined;
   }
 
-  /** Reports the acknowledgement of a repeated message without decoding it, because only its id matters. Not if it may carry an error. */
+  /**
+   * Reports the acknowledgement of a repeated message without decoding it, because only its id matters. Leaves one that may
+   * carry an error to the decoder.
+   */
   #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
     if (!this.shared.codec.hasPlainEvents) return false;
@@ -184,7 +187,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     return name === undefined || this.interest.has(name);
   }
 
-  /** @param isReported as the counted event, which is wanted as any other as well */
+  /** @param isReported whether the event was already reported as the counted one */
   #decode(message: string | Buffer, isReported = false): void {
     const decoder = this.#unfinished?.decoder ?? this.shared.codec.decoderFor(message);
     let packet: Packet | undefined;

@@ -129,7 +129,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (isWanted && this.isReading) this.sink.onEvent(namespace, event, args);
   }
 
-  /** @param request undefined if the server requested no acknowledgement */
+  /** Sends an acknowledgement. @param request undefined if the server requested none */
   protected override acknowledge(request: { namespace: string; id: number } | undefined): void {
     const { acknowledge } = this.options;
     if (request === undefined || acknowledge === undefined || this.state !== 'open') return;

@@ -235,7 +235,7 @@ function onWritten(this: Request, status: ErrorNumber): void {
 
 function ignore(): void {}
 
-/** Sufficient for a valid address; `net.isIPv6` would run regular expressions for each connection. */
+/** Returns whether a valid address is IPv6. `net.isIPv6` would run regular expressions for each connection. */
 function isIPv6(address: string): boolean {
   return address.includes(':');
 }

@@ -33,7 +33,7 @@ interface TlsBindings {
   wrap(below: Below, context: unknown, isServer: boolean, hasActiveWrite: boolean): TlsStream;
 }
 
-/** Undefined if this version of Node lacks these internals. */
+/** Internals of TLS; undefined if this version of Node lacks them. */
 export const tlsBindings = load();
 
 function load(): TlsBindings | undefined {

@@ -131,7 +131,6 @@ export function headerLines({ headers, url }: ClientOptions, except: string[] = 
 /** Cache of the last valid head, with its text before and after the accept key: nearly all heads differ only in that key. */
 let lastValid: { before: string; after: string; head: AnswerHead } | undefined;
 
-/** Returns the expected response to the request with this challenge. */
 export function upgradeExpected({ accept }: Challenge): Expected {
   return { status: 101, error: webSocketError, readHead: (text) => readHead(text, accept) };
 }

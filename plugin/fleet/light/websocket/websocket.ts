@@ -249,7 +249,6 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     });
   }
 
-  /** Ends the attempt with a failure. */
   protected fail(failure: Failure): void {
     if (this.state !== 'connecting') return;
     this.destroy();

@@ -1,4 +1,4 @@
-/** The connections that a fleet process holds, by the engine's number: hands each command to the connection that it is for. */
+/** The connections of a fleet process, by the engine's number. Passes each command to its connection. */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ConnectionCommand } from '../../fleet-messages.ts';
 import type { Parts } from '../process-parts.ts';
@@ -17,7 +17,6 @@ export class ConnectionTable {
     return this.#byId.get(id);
   }
 
-  /** @returns the connections that are open */
   open(): Connection[] {
     return [...this.#byId.values()].filter((connection) => connection.open);
   }
@@ -28,7 +27,7 @@ export class ConnectionTable {
     if (op === 'repeat' && command.message) repeatedMessages.define(command.key, command.message);
     const isNew = op === 'open' || op === 'close' || (op === 'listen' && command.mode !== 'drop');
     const connection = isNew ? getOrAdd(this.#byId, id, () => new Connection(id, this.#parts)) : this.#byId.get(id);
-    // Its end can have been reported already.
+    // The connection's end can already have been reported.
     if (connection) connection.run(command);
     else if (op === 'emit') failEmit(command, NOT_CONNECTED, answer);
   }

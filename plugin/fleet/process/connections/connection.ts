@@ -1,6 +1,6 @@
 /**
- * A connection of the engine in its fleet process: runs the engine's commands on a client, and receives what the client reports.
- * A reconnect gives it a new client.
+ * A connection of the engine in its fleet process: runs the engine's commands on a client, and handles the client's
+ * reports. Each reconnect creates a new client.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { mapTexts, withoutValues } from '../../../../protocol/base/secrets/known-secrets.ts';
@@ -54,14 +54,14 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   eventCounter: EventCounter | undefined = undefined;
   readonly #parts: Parts;
   #pending = NONE_PENDING;
-  /** When it opened last, in whole ms of `performance.now()`. */
+  /** Time of the last opening, in whole ms of `performance.now()`. */
   #openedAtMs = 0;
   /** Start of the first attempt since the connection was last open; 0 while it is open. */
   #attemptingSinceUs = 0;
-  /** The `close` command, once there is one. */
+  /** Request id of the `close` command; undefined before it. */
   #closeRequestId: number | undefined = undefined;
   #overrides: Partial<ClientOptions> | undefined = undefined;
-  /** Undefined if the engine wants no event. */
+  /** Wanted events; undefined if the engine wants none. */
   #listening: Listening | undefined = undefined;
 
   constructor(id: number, parts: Parts) {
@@ -73,7 +73,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     return this.#closeRequestId !== undefined;
   }
 
-  /** @returns undefined if it is neither connecting nor open */
+  /** Returns the client's state; undefined if it is neither connecting nor open. */
   describe(): ClientState | undefined {
     if (!this.client) return undefined;
     const { transport, isCompressed, isUpgrading, heartbeat } = this.client;
@@ -89,7 +89,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     else this.#close(command);
   }
 
-  /** Opens a namespace, and the connection with its first one. */
+  /** Opens a namespace. The first namespace also opens the connection. */
   #open({ id, namespace, requestId, options }: Command<'open'>): void {
     const emits = options?.emit ? [{ op: 'emit' as const, id, namespace, ...options.emit }] : NO_EMITS;
     this.#pending = this.#pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
@@ -174,7 +174,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   #closeClient(): void {
     if (this.open) this.client?.close();
     else if (this.client) {
-      // A connection that never opened cannot be closed politely, and would never report its end.
+      // A connection that never opened cannot be closed with a close packet, and would never report its end.
       this.client.destroy();
       this.#leave();
     }
@@ -206,7 +206,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
       faultAccount?.returned(this.id);
       return;
     }
-    // Since the connection was asked for: the time of one that reconnects is that of its absence.
+    // Counts from the request of the connection; after a reconnect, this is the whole absence.
     connecting.opened(timings, nowUs, nowUs - this.#attemptingSinceUs);
     this.#attemptingSinceUs = 0;
   }
@@ -311,7 +311,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     else returns.schedule(this);
   }
 
-  /** The client has ended; the engine can open the connection again. */
+  /** Ends the client; the engine can open the connection again. */
   #drop(reason: string): void {
     if (!this.client) return;
     const { acknowledgements, repeatedMessages, counts } = this.#parts;
@@ -323,7 +323,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     this.open = false;
   }
 
-  /** The virtual user has closed it. */
+  /** Ends the connection that the virtual user has closed. */
   #leave(reason = 'closed by the virtual user'): void {
     const { answer, connections, returns } = this.#parts;
     const requestId = this.#closeRequestId;
@@ -335,7 +335,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     if (requestId !== undefined) answer({ op: 'left', requestId });
   }
 
-  /** Held events that the engine has not taken, and never will. */
+  /** Reports held events that the engine will never take. */
   #displaced(count: number): void {
     if (count > 0) this.#parts.answer({ op: 'displaced', id: this.id, count });
   }
@@ -358,7 +358,10 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     for (const pending of all) failPending(pending, failure, this.#parts.answer);
   }
 
-  /** Some servers repeat the token that they refuse. Secrets of all connections are removed where the engine keeps the text. */
+  /**
+   * Removes this connection's secrets from a failure, because some servers repeat a refused token. Secrets of all
+   * connections are removed where the engine keeps the text.
+   */
   #withoutSecrets(failure: Failure): Failure {
     const secrets = this.secrets();
     return secrets ? mapTexts(failure, (text) => withoutValues(text, secrets)) : failure;
@@ -369,7 +372,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   }
 }
 
-/** @returns the worker's id that our own servers put in front of a session id, `w0-…`; `''` for any other server */
+/** Returns the worker id that the tool's own servers put in front of a session id, `w0-…`; `''` for any other server. */
 function workerOf(sessionId: string): string {
   return /^([a-z0-9]+)-/.exec(sessionId)?.[1] ?? '';
 }

@@ -1,4 +1,4 @@
-/** Creates the clients of a process, which take turns on its source addresses. */
+/** Creates the clients of a process, which use its source addresses in turn. */
 import { SOURCE_PORTS } from '../../../../protocol/base/machine/generator-resources.ts';
 import type { Client, ClientOptions, ClientSink, CreateClient, RecoverableSession } from '../../client/client.ts';
 import type { FleetSettings } from '../../fleet-messages.ts';
@@ -11,11 +11,11 @@ export interface Share {
 
 export class Dialer {
   readonly #create: CreateClient;
-  /** Shared per address, because every client keeps a reference to its options. */
+  /** Options per address. Shared, because every client keeps a reference to its options. */
   readonly #options: ClientOptions[];
   #next = 0;
 
-  /** @param share of this process among all that use the same addresses */
+  /** @param share share of this process among all processes with the same addresses */
   constructor({ defaults, localAddresses, reconnection }: FleetSettings, share: Share, create: CreateClient) {
     const options = { ...defaults, keepsSessions: reconnection !== undefined };
     const perAddress = (localAddress: string) => ({ ...options, localAddress, localPort: sourcePorts(share) });
@@ -23,7 +23,6 @@ export class Dialer {
     this.#options = localAddresses.length === 0 ? [options] : localAddresses.map(perAddress);
   }
 
-  /** Creates the client of the next connection. */
   dial(
     sink: ClientSink,
     overrides: Partial<ClientOptions> | undefined,
@@ -35,11 +34,11 @@ export class Dialer {
 }
 
 /**
- * Assigns source ports by counting, from a random one: a new run should not reuse ports that the last run has just released. For
- * a socket bound to an address without a port, the kernel tries the odd ephemeral ports one after the other; with some thousand
- * connections open, that takes milliseconds for each new one.
+ * Assigns source ports by counting, from a random start, so that a new run does not reuse the ports that the last run has
+ * just released. For a socket bound to an address without a port, the kernel tries the odd ephemeral ports in order; with
+ * some thousand open connections, that takes milliseconds per connection.
  * @param share index of this process: processes with the same address use disjoint ports
- * @returns the next port at each call, starting over after the last
+ * @returns a function that returns the next port at each call, and starts over after the last
  */
 function sourcePorts({ index, of }: Share): () => number {
   const { first, last } = SOURCE_PORTS;

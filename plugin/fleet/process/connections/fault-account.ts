@@ -1,6 +1,6 @@
 /**
- * Effects of a planned fault on the connections of a fleet process that were open when it began. Each connection counts once, however often
- * it drops; drops, attempts and returns count each time.
+ * Effects of a planned fault on the connections of a fleet process that were open when it began. Each connection counts
+ * once, however often it drops. Drops, attempts and returns count each time.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -14,7 +14,7 @@ import { Series } from '../counts/count-series.ts';
 interface AffectedConnection {
   readonly id: number;
   readonly open: boolean;
-  /** Undefined unless it will reconnect. */
+  /** Set if the connection will reconnect. */
   readonly away: object | undefined;
 }
 
@@ -27,11 +27,11 @@ interface Process {
 
 /** State of a connection that has dropped since the fault. */
 interface Fate {
-  /** When it returned last; 0 while it is away. */
+  /** Time of the last return; 0 while the connection is away. */
   backAtUs: number;
-  /** Why it dropped last. */
+  /** Reason of the last drop. */
   reason: string;
-  /** The process tries to bring it back. */
+  /** Whether the process tries to reconnect it. */
   returns: boolean;
 }
 
@@ -48,7 +48,7 @@ export class FaultAccount {
   #final: FaultCounts | undefined;
 
   /**
-   * @param atUs when the fault comes
+   * @param atUs time of the fault
    * @param open connections that are open then
    */
   constructor(atUs: number, open: Iterable<AffectedConnection>, process: Process) {
@@ -81,7 +81,7 @@ export class FaultAccount {
     this.#returns.record(fate.backAtUs);
   }
 
-  /** Whatever happens from now on is no consequence of the fault. */
+  /** Stops recording: later events do not count as effects of the fault. */
   end(): void {
     this.#final ??= this.#counts();
   }
@@ -93,7 +93,7 @@ export class FaultAccount {
   #counts(): FaultCounts {
     const backUs = createHistogram();
     const notBack: Record<string, number> = {};
-    // Counted by themselves, so that their sum can be checked.
+    // Counted separately, so that their sum can be checked.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
       const connection = this.#process.connections.find(id);

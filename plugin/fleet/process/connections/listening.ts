@@ -1,7 +1,7 @@
-/** Events of a connection that the engine wants, and events held until it takes them. */
+/** Events of a connection that the engine wants, and events held until the engine takes them. */
 import { ANY, type ListenMode } from '../../fleet-messages.ts';
 
-/** Newer events displace older ones: neither a flow that never waits nor a flood may fill the memory. */
+/** Largest number of held events. Newer events displace older ones, so neither a flow that never waits nor a flood fills the memory. */
 const CAPACITY = 16;
 
 interface Box {
@@ -12,10 +12,10 @@ interface Box {
 const NOTHING: Readonly<Box> = { events: [], displaced: 0 };
 
 export class Listening {
-  /** Held events by namespace and event, or how they are handed over. */
+  /** Held events by namespace and event, or the mode in which they are passed on. */
   readonly #boxes = new Map<string, Box | 'take' | 'each'>();
 
-  /** @returns what was held of the event and is not any more, oldest first, and how many more there were before */
+  /** Returns the events that were held and are now released, oldest first, and the number displaced before them. */
   set(namespace: string, event: string, mode: ListenMode): Readonly<Box> {
     const key = `${namespace} ${event}`;
     const former = this.#boxes.get(key);
@@ -25,7 +25,7 @@ export class Listening {
     return mode === 'hold' ? NOTHING : (box ?? NOTHING);
   }
 
-  /** @returns what becomes of the event; one that is held is in its box now */
+  /** Returns how the event is handled; a held event is in its box now. */
   put(namespace: string, event: string, args: unknown[]): ListenMode {
     if (this.#boxes.has(`${namespace} ${ANY}`)) return 'take';
     const key = `${namespace} ${event}`;
@@ -38,13 +38,13 @@ export class Listening {
     return 'hold';
   }
 
-  /** The names of all events, whatever their namespace. */
+  /** Names of all wanted events, in any namespace. */
   get names(): Set<string> | undefined {
     if (this.#boxes.size === 0) return undefined;
     return new Set([...this.#boxes.keys()].map((key) => key.slice(key.indexOf(' ') + 1)));
   }
 
-  /** Events that were displaced and not taken. */
+  /** Number of events that were displaced before they were taken. */
   get displaced(): number {
     return [...this.#boxes.values()].reduce((sum, box) => sum + (typeof box === 'object' ? box.displaced : 0), 0);
   }

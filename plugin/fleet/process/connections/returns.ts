@@ -1,6 +1,6 @@
 /**
- * Reconnects dropped connections, as socket.io-client would: after a delay that doubles with each attempt. The joins are
- * repeated, as an application's `connect` handler repeats them, unless the server has restored the session.
+ * Reconnects dropped connections as socket.io-client does: after a delay that doubles with each attempt. The joins are
+ * repeated, as in an application's `connect` handler, unless the server has restored the session.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
@@ -11,23 +11,22 @@ import type { Client, RecoverableSession } from '../../client/client.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
 import type { Acknowledgements, Member } from '../acknowledgements.ts';
 
-/** Socket.IO's reason for a connection that the server itself ended: socket.io-client does not reconnect then. */
+/** Socket.IO's reason when the server closed the connection: socket.io-client does not reconnect then. */
 const SENT_AWAY = 'io server disconnect';
 
-/** From a drop until all namespaces are back. */
+/** Time from a drop until all namespaces are open again. */
 export interface Absence {
-  /** Why it dropped. */
   readonly reason: string;
   readonly sinceUs: number;
   readonly sessions: readonly RecoverableSession[];
   attempts: number;
-  /** Why the last attempt failed. */
+  /** Cause of the last failed attempt. */
   failure?: string;
-  /** Namespaces that are not back yet. */
+  /** Namespaces that are not open again yet. */
   waiting: readonly string[];
   /** Namespaces whose sessions were restored. */
   restored: readonly string[];
-  /** The transport is open again. */
+  /** Whether the transport is open again. */
   isBack: boolean;
 }
 
@@ -43,7 +42,7 @@ export const NO_JOINS: readonly Join[] = [];
 /** The part of a connection that reconnecting needs. */
 export interface ReturningConnection extends Member {
   readonly client: Client | undefined;
-  /** Sent again after a reconnect. */
+  /** Joins that are sent again after a reconnect. */
   readonly joins: readonly Join[];
   readonly isClosing: boolean;
   away: Absence | undefined;
@@ -57,10 +56,10 @@ export class Returns {
   readonly #answer: (answer: FleetAnswer) => void;
   #isClosed = false;
   readonly #awayUs = createHistogram();
-  /** `away`: now; all others so far. */
+  /** Counts so far; `away` counts the connections that are disconnected now. */
   readonly counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
-  /** @param backoff undefined: no connection reconnects */
+  /** @param backoff undefined disables reconnecting */
   constructor(backoff: Backoff | undefined, acknowledgements: Acknowledgements, answer: (answer: FleetAnswer) => void) {
     this.#backoff = backoff;
     this.#acknowledgements = acknowledgements;
@@ -71,7 +70,7 @@ export class Returns {
     return { ...this.counts, awayUs: encodeHistogram(this.#awayUs) };
   }
 
-  /** An open connection has dropped. @returns whether it will reconnect */
+  /** Handles the drop of an open connection. @returns whether it will reconnect */
   begin(connection: ReturningConnection, { namespaces, sessions }: Client, reason: string): boolean {
     const waiting = namespaces.concat(connection.away?.waiting ?? []);
     connection.away = undefined;
@@ -86,7 +85,7 @@ export class Returns {
     return true;
   }
 
-  /** The next attempt of one that is away, if there is to be any. */
+  /** Schedules the next attempt of a disconnected connection, or gives up after the last one. */
   schedule(connection: ReturningConnection): void {
     const { away } = connection;
     if (!away || this.#backoff === undefined) return;
@@ -94,7 +93,7 @@ export class Returns {
     else setTimeout(() => this.#try(connection, away), retryDelayMs(this.#backoff, away.attempts + 1)).unref();
   }
 
-  /** The virtual user closes the connection. */
+  /** Stops reconnecting, because the virtual user closes the connection. */
   cancel(connection: ReturningConnection): void {
     if (!connection.away) return;
     if (!connection.away.isBack) {
@@ -104,7 +103,7 @@ export class Returns {
     connection.away = undefined;
   }
 
-  /** The transport is open again, and its first namespace. */
+  /** Records that the transport and its first namespace are open again. */
   reconnected(away: Absence): void {
     away.isBack = true;
     this.counts.away--;
@@ -112,7 +111,7 @@ export class Returns {
     recordUs(this.#awayUs, monotonicUs() - away.sinceUs);
   }
 
-  /** A namespace is open again, perhaps with its session restored; or it was refused, and another one is back. */
+  /** Handles the answer for a namespace: it is open again, perhaps with its session restored, or it was refused. */
   settled(
     connection: ReturningConnection,
     namespace: string,
@@ -125,7 +124,7 @@ export class Returns {
     if (as === 'refused') this.#report(connection, namespace, away.reason, 0, refusal);
     else {
       this.#report(connection, namespace, undefined, away.attempts - 1);
-      away.attempts = 1; // its retries are reported once
+      away.attempts = 1; // retries are reported once
     }
     if (as === 'restored') away.restored = away.restored.concat(namespace);
     if (away.waiting.length === 0) this.#complete(connection, away);
@@ -152,7 +151,7 @@ export class Returns {
     this.#report(connection, undefined, reason, Math.max(0, attempts - 1), failure);
   }
 
-  /** Unless it has been closed meanwhile. */
+  /** Starts an attempt, unless the connection has been closed meanwhile. */
   #try(connection: ReturningConnection, away: Absence): void {
     if (this.#isClosed || connection.away !== away || connection.isClosing) return;
     away.attempts++;
@@ -160,7 +159,7 @@ export class Returns {
     connection.reconnect();
   }
 
-  /** All namespaces are back, or refused. */
+  /** Ends the absence after the last namespace was answered. */
   #complete(connection: ReturningConnection, { restored, sessions }: Absence): void {
     const { client, id } = connection;
     const { namespaces = [] } = client ?? {};
@@ -173,7 +172,7 @@ export class Returns {
       this.#acknowledgements.recovered(connection);
       return;
     }
-    // It had kept its slot for the sessions.
+    // The connection had kept its slot in case its sessions were restored.
     if (sessions.length > 0) this.#acknowledgements.replaceSlot(connection);
     this.#acknowledgements.connected(connection, namespaces);
     for (const join of joins) connection.send({ op: 'emit', id, ...join });

@@ -1,4 +1,4 @@
-/** How connecting went: how long it took, in total and by stage; and how many opened, failed and ended, over time. */
+/** Connect times, in total and by stage, and the numbers of opened, failed and ended connections over time. */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
@@ -6,18 +6,17 @@ import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/wire/con
 import type { ConnectTimings } from '../../client/client.ts';
 import { Series } from './count-series.ts';
 
-/** A result has no more rows than this; in a long run, each stands for several seconds. */
+/** Limit of a result's rows; in a long run, each row covers several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
 export class Connecting {
   /** Connections opened so far, including reconnects. */
   openings = 0;
-  /** Attempts that failed so far. */
   failedAttempts = 0;
   #tlsResumed = 0;
   readonly #histograms = ofEachStage(() => createHistogram());
   readonly #openings: Series;
-  /** `failed`: attempts; `ended`: other than by their virtual users. */
+  /** Series by kind. `failed` counts attempts; `ended` excludes connections that their virtual users closed. */
   readonly overTime: Record<keyof FleetSnapshot['connecting'], Series>;
 
   constructor(startedAtUs: number) {
@@ -30,8 +29,8 @@ export class Connecting {
   }
 
   /**
-   * @param timings ends of the stages of the attempt that succeeded
-   * @param tookUs from the start of the first attempt
+   * @param timings ends of the stages of the successful attempt
+   * @param tookUs time since the start of the first attempt
    */
   opened(timings: ConnectTimings, atUs: number, tookUs: number): void {
     if (timings.tlsResumed) this.#tlsResumed++;
@@ -54,7 +53,7 @@ export class Connecting {
     this.overTime.failed.record(monotonicUs());
   }
 
-  /** From polling to WebSocket. */
+  /** Records an upgrade from polling to WebSocket. */
   changed(tookUs: number): void {
     recordUs(this.#histograms.change, tookUs);
   }

@@ -3,46 +3,48 @@ import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import { countAckError, type KeepsSecrets } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 
-/** The part of a connection that is counted. */
 export interface CountedConnection {
   readonly open: boolean;
-  /** Worker named by the session id, `''` until connected. */
+  /** Worker from the session id, `''` until connected. */
   worker: string;
-  /** The server named it in the answer to a join; otherwise it is the first part of the session id. */
+  /** Whether the server named the worker in the answer to a join; otherwise `worker` is the first part of the session id. */
   namedByJoin: boolean;
-  /** Now, or when it was last open; undefined until it has opened. */
+  /** Current transport, or the last one after a close; undefined before the first opening. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
-  /** Like `transport`: now, or when it was last open. */
+  /** Whether the connection is compressed, or was when last open. */
   isCompressed: boolean;
 }
 
 export class Counts {
-  /** Now. */
+  /** Connections that are connecting now. */
   connecting = 0;
-  /** Now. */
+  /** Connections that are open now. */
   connected = 0;
-  /** Connections that have ended, and the time for which they were open in all, in ms. */
+  /** Number of ended connections, and the sum of their open times in ms. */
   ended = { connections: 0, openMs: 0 };
-  /** Acknowledgements that match no message, or came twice. */
+  /** Acknowledgements that match no message, or are duplicates. */
   unknownAcks = 0;
   /** Acknowledgements of all messages. */
   acks = 0;
-  /** Events for functions that were too slow for them. */
+  /** Events dropped because the user's functions were too slow. */
   eventsDropped = 0;
-  /** Acknowledgements that carry an error, by its words. */
+  /** Acknowledgements that carry an error, by the error's text. */
   readonly ackErrors: Record<string, number> = {};
-  /** Every connection that has ever opened, by the transport that it has now or had last. */
+  /** Connections that have ever opened, by their current or last transport. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
-  /** Every connection that has ever opened, and whose WebSocket is compressed now, or was at its end. */
+  /** Connections that have ever opened and are compressed now, or were at their end. */
   compressed = 0;
-  /** Connected by polling now, and about to change to WebSocket. */
+  /** Polling connections that are about to change to WebSocket. */
   upgrading = 0;
-  /** Connections that stayed on polling, although the options ask for WebSocket, by cause. */
+  /** Connections that stayed on polling although the options ask for WebSocket, by cause. */
   readonly upgradeFailures: Record<string, number> = {};
-  /** Connected now, by the worker that their join named. */
+  /** Open connections by the worker that their join named. */
   readonly perWorker: Record<string, number> = {};
-  /** Connected now and named by no join, by the first part of the session id: a worker's name on our own servers only. */
+  /**
+   * Open connections without a named worker, by the first part of the session id. Only the tool's own servers put a worker's
+   * name there.
+   */
   readonly perSessionPrefix: Record<string, number> = {};
 
   acknowledged(args: unknown[], connection: KeepsSecrets): void {
@@ -58,8 +60,8 @@ export class Counts {
   }
 
   /**
-   * Drops a connecting or open connection; its transport remains counted.
-   * @param openMs how long it was open; unused if it never was
+   * Removes a connecting or open connection; its transport remains counted.
+   * @param openMs time for which it was open; unused if it never was
    */
   dropped(connection: CountedConnection, openMs: number): void {
     if (connection.open) {
@@ -71,7 +73,7 @@ export class Counts {
     this.#countUpgrading(connection, false);
   }
 
-  /** Takes over the client's transport, and whether it is compressed, for an open connection. */
+  /** Copies transport and compression from the client of an open connection. */
   carry(connection: CountedConnection, { transport, isUpgrading, isCompressed }: Client): void {
     if (connection.transport !== undefined) this.transports[connection.transport]--;
     this.transports[transport]++;
@@ -89,7 +91,7 @@ export class Counts {
 
   /**
    * @param worker `''` for none
-   * @param namedByJoin the server itself named it
+   * @param namedByJoin whether the server itself named the worker
    */
   assign(connection: CountedConnection, worker: string, namedByJoin: boolean): void {
     this.#countWorker(connection, -1);

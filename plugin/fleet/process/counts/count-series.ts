@@ -1,17 +1,17 @@
 /**
- * Events per time interval, such as connections opened: the source of the achieved rate, exact to one interval. In a long run
- * the intervals become longer, so that their number stays limited.
+ * Events per time interval, such as connections opened; the source of the achieved rate, exact to one interval. In a long
+ * run the intervals grow, so their number stays limited.
  */
 import type { TimeSeries } from '../../../../protocol/link/time-series.ts';
 
 interface SeriesOptions {
   intervalUs: number;
   maxIntervals: number;
-  /** Joins two values of one interval. */
+  /** Combines two values of one interval. */
   combine(a: number, b: number): number;
 }
 
-/** 11 minutes at first. */
+/** Limits of a count series; 65,536 intervals of 10 ms cover 11 minutes before they grow. */
 const COUNTS: SeriesOptions = { intervalUs: 10_000, maxIntervals: 2 ** 16, combine: (a, b) => a + b };
 
 export class Series {

@@ -1,4 +1,4 @@
-/** Records how connections closed, except those that their virtual users closed. */
+/** Records how connections closed, except for connections that their virtual users closed. */
 
 import { printable } from '../../../../protocol/base/printable.ts';
 import { addEnd, type EndKind } from '../../../../protocol/link/ends.ts';
@@ -19,7 +19,11 @@ export class Ends {
   }
 }
 
-/** Describes one end. @param why what the transport knows beside Socket.IO's reason @param secrets of the connection */
+/**
+ * Describes how a connection ended.
+ * @param why details of the transport besides Socket.IO's reason
+ * @param secrets secrets of the connection
+ */
 export function endOf(
   { traffic }: Client,
   reason: string,

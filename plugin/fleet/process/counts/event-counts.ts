@@ -1,16 +1,16 @@
-/** Counts events without ids: how many copies each connection got between two readings. */
+/** Counts events without ids: the number of copies that each connection received between two readings. */
 
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { CountedEvent, EventCounts } from '../../../../protocol/link/time-series.ts';
 
-/** Copies that one connection got, and messages that it sent; created only if the run counts events. */
+/** Copies received and messages sent by one connection; created only if the run counts events. */
 export class EventCounter {
   readonly #events: readonly CountedEvent[];
-  /** Copies by index of the event, then messages. */
+  /** Copies by index of the event, followed by messages. */
   readonly #counts: Uint32Array;
   /** Counts at the last reading. */
   #before: Uint32Array | undefined;
-  /** Whether the connection was open all the time since then. */
+  /** Whether the connection was open all the time since the last reading. */
   #isWhole = false;
 
   constructor(events: readonly CountedEvent[]) {
@@ -30,12 +30,12 @@ export class EventCounter {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** The connection dropped: it may have missed copies. */
+  /** Records a drop, in which copies may have been missed. */
   interrupt(): void {
     this.#isWhole = false;
   }
 
-  /** Reads the counts since the last reading. */
+  /** Returns the counts since the last reading. */
   take(): { counts: number[]; isWhole: boolean } {
     const [before, isWhole] = [this.#before, this.#isWhole];
     this.#before = this.#counts.slice();
@@ -44,7 +44,7 @@ export class EventCounter {
   }
 }
 
-/** @param counters of the open connections @returns how many connections got and sent how many of each event */
+/** @param counters counters of the open connections @returns how many connections received and sent how many of each event */
 export function readEventCounts(events: readonly CountedEvent[], counters: Iterable<EventCounter>): EventCounts[] {
   const taken = [...counters].map((counter) => counter.take());
   return events.map(({ event }, index) => {

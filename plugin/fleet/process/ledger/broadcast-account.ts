@@ -1,32 +1,31 @@
-/** The final account of one broadcast: every expected receiver stands in one column, and every copy too. */
+/** Final account of one broadcast: counts every expected receiver and every copy in exactly one column. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/ledger-messages.ts';
 import type { Absence, Losses, Members } from './members.ts';
 
-/** Receipts of a broadcast. */
 export interface BroadcastRow {
   firstAtUs: number;
-  /** Indexed by slot. */
+  /** Receive times by slot. */
   sinceFirstUs: Uint32Array;
-  /** Copies of all kinds. */
+  /** Number of copies of all kinds. */
   copies: number;
   duplicates: number;
   reordered: number;
   wrongSize: number;
   wrongContent: number;
-  /** Over the payload of the first whole copy. */
+  /** Checksum of the payload of the first complete copy. */
   checksum: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** A copy may be under way for as long, or until the last receiver has it. */
+/** Shortest time for which a copy may be in flight; longer if the last receiver takes longer. */
 const MIN_FLIGHT_US = 1e6;
 const NOTHING = new Uint32Array(0);
 
 /**
- * @param row undefined if nothing came
+ * @param row receipts; undefined if there were none
  * @param highestSeq slot → highest sequence number received
- * @param losses of all broadcasts, to which this one is added
+ * @param losses losses of all broadcasts, to which this one is added
  */
 export function accountOf(
   order: FreezeOrder,
@@ -53,7 +52,7 @@ export function accountOf(
   };
 }
 
-/** @returns receipts by non-members, receipts before the send, and when the last copy arrived; 0 if none did */
+/** Returns receipts by non-members, receipts before the send, and the time of the last copy; 0 if there was none. */
 function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined, members: Members) {
   const joined = members.of(room);
   const aheadUs = sentAtUs - (row?.firstAtUs ?? NEVER);
@@ -74,8 +73,8 @@ function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined
 }
 
 /**
- * @param arrivedByUs when a copy that was not lost had arrived
- * @returns which members at the send got it and when, and how the others lost it
+ * @param arrivedByUs time by which every copy that was not lost had arrived
+ * @returns the members at the send time with their receipts, and how copies to the rest were lost
  */
 function audienceOf(
   order: FreezeOrder,
@@ -101,7 +100,7 @@ function audienceOf(
     receivers: 0,
   };
   const { sentAtUs, orderedAtUs = sentAtUs, previousAtUs = orderedAtUs, worker: publisher = '' } = order;
-  // Latency counts from the intended send time, unless the worker sent early: that must not shorten it.
+  // Latency counts from the intended send time, unless the worker sent early: an early send must not shorten it.
   const fromUs = order.latencyFromAtUs ?? Math.min(sentAtUs, order.intendedAtUs);
   const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
   let firstUs = NEVER;
@@ -116,7 +115,7 @@ function audienceOf(
     }
     const stored = sinceFirstUs[slot] ?? 0;
     const wasClosed = members.wasClosedByUser(slot);
-    // What was under way to a connection that its user closed cannot be known.
+    // For a connection that its user closed, it is unknown which copies were in flight.
     if (stored === 0 && wasClosed && leftAtUs <= arrivedByUs) {
       counts.justLeft++;
       continue;
@@ -171,8 +170,9 @@ function audienceOf(
 }
 
 /**
- * Whether an absence kept the copy away: it came with the return, or was sent while the connection was away and never came.
- * @param receivedAtUs undefined if it never came
+ * Returns whether an absence delayed or prevented the copy: it arrived with the reconnect, or was sent during the absence
+ * and never arrived.
+ * @param receivedAtUs undefined if it never arrived
  */
 function keptAway(absences: readonly Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
   const atUs = receivedAtUs ?? sentAtUs;
@@ -183,7 +183,7 @@ function wasAway(absences: readonly Absence[] | undefined, fromUs: number, until
   return absences?.some((absence) => absence.fromUs < untilUs && fromUs <= absence.untilUs) ?? false;
 }
 
-/** Sums of these differ for different sets of slots (the finalizer of MurmurHash3). */
+/** Returns a hash whose sums differ for different sets of slots (the finalizer of MurmurHash3). */
 function mixed(slot: number): number {
   const first = Math.imul((slot + 1) ^ ((slot + 1) >>> 16), 0x85ebca6b);
   const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);

@@ -1,10 +1,10 @@
 /**
- * The ledger: for every broadcast, which connections were expected to receive it, which did, and after what time.
+ * The ledger: for every broadcast, the connections that were expected to receive it, the connections that did, and their
+ * times.
  *
- * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, with
- * zero meaning "no receipt". The array is both bitmap and stopwatch, a receipt costs one store, and percentiles of a row
- * are exact. The send time comes with the `freeze` command, converted to our own clock, which can differ from the
- * sender's.
+ * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, or zero
+ * for "no receipt". The array is both bitmap and stopwatch. A receipt costs one store, and percentiles of a row are exact.
+ * The `freeze` command brings the send time, converted to the local clock, which can differ from the sender's.
  */
 import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
@@ -12,9 +12,9 @@ import type { BroadcastPlan } from '../../fleet-messages.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
 import { grown, Losses, Members } from './members.ts';
 
-/** A row is memory: without a plan, numbers up to here may have one. */
+/** Plan that limits broadcast numbers if the run has no plan: each number may take the memory of a row. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
-/** Compares every n-th copy by checksum with the process's first copy of the broadcast. */
+/** Interval of the content check: every n-th copy is compared by checksum with the process's first copy of the broadcast. */
 export const CONTENT_CHECK_EVERY = 64;
 const NO_CHECKSUM = -1;
 
@@ -38,17 +38,17 @@ export class Ledger {
   #lastSeq = -1;
   #lastRow: BroadcastRow | undefined;
 
-  /** @param plan the run's broadcasts: what has another number or size is none of them */
+  /** @param plan the run's broadcasts; a copy with another number or size belongs to none of them */
   constructor(plan: BroadcastPlan = UNPLANNED) {
     this.#plan = plan;
   }
 
-  /** There are broadcasts whose receivers are to be known. */
+  /** Whether the run has broadcasts whose receivers the ledger needs. */
   get remembers(): boolean {
     return this.#plan.count > 0;
   }
 
-  /** @returns first copies of a broadcast whose row is open */
+  /** Returns the number of first copies of a broadcast whose row is open. */
   reachedBy(seq: number): number {
     const row = this.#rows.get(seq);
     return row ? row.copies - row.duplicates - row.wrongSize - row.wrongContent : 0;
@@ -68,18 +68,18 @@ export class Ledger {
     };
   }
 
-  /** A copy of a broadcast whose payload cannot be read. */
+  /** Counts a copy whose payload cannot be read. */
   receiveUnreadable(): void {
     this.#unreadable++;
   }
 
-  /** A copy of a broadcast that has been finalized. */
+  /** Counts a copy of a finalized broadcast. */
   receiveLate(): void {
     this.received++;
     this.#late++;
   }
 
-  /** A copy of a broadcast, which counts in one column. @param copy its payload, where that is to be checked */
+  /** Counts a copy of a broadcast in exactly one column. @param copy its payload, if that must be checked */
   receive(slot: number, seq: number, receivedAtUs: number, copy?: Copy): void {
     this.received++;
     let row = this.#lastRow;
@@ -124,18 +124,18 @@ export class Ledger {
     return true;
   }
 
-  /** Finalizes a broadcast's row: from here on its receipts count as late. */
+  /** Finalizes a broadcast's row; later receipts count as late. */
   freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
     this.#frozen.add(order.seq);
     return this.finalize(order);
   }
 
-  /** Like `freeze`, and forgets the number: its owner reports later receipts by `receiveLate`. */
+  /** Works like `freeze`, and forgets the number: its owner reports later receipts with `receiveLate`. */
   finalize(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
     return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
   }
 
-  /** Discards a broadcast that is not the run's: its copies so far count as never requested. */
+  /** Discards a broadcast that is not the run's; its copies so far count as never requested. */
   discard(seq: number): void {
     this.#neverOrdered += this.#take(seq)?.copies ?? 0;
   }

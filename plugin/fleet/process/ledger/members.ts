@@ -7,39 +7,38 @@ import type { LossTotals } from '../../../../protocol/link/ledger-messages.ts';
 export interface Absence {
   fromUs: number;
   untilUs: number;
-  /** Which held the connection until then. */
+  /** Worker that held the connection until the absence. */
   worker: string;
 }
 
 export class Members {
-  /** Room → slot → when the join's acknowledgement arrived. */
+  /** Room → slot → time of the join's acknowledgement. */
   readonly #joinedAtUs = new Map<string, Map<number, number>>();
   readonly #leftAtUs = new Map<number, number>();
-  /** Slots of those among them that their virtual users closed. */
+  /** Slots in `#leftAtUs` whose connections the virtual users closed. */
   readonly #closedByUser = new Set<number>();
-  /** Slot → when the connection was away, and the server kept its session. */
+  /** Slot → absences during which the server kept the connection's session. */
   readonly #absences = new Map<number, Absence[]>();
-  /** Slot → the worker that holds the connection now or held it last, once it has joined. */
+  /** Slot → worker that holds the connection or held it last, once the connection has joined. */
   readonly #workers = new Map<number, string>();
-  /** Slot → joins that the server has not answered. */
+  /** Slot → number of joins that the server has not answered. */
   #joining: Uint8Array = new Uint8Array(64);
-  /** Connections that a broadcast's row has room for. */
+  /** Number of slots in a broadcast's row. */
   slots = 0;
   #nextSlot = 0;
 
-  /** @returns the index of another connection */
   newSlot(): number {
     return this.#nextSlot++;
   }
 
-  /** @returns of each member that the room ever had, when it joined */
+  /** Returns the join time of each member that the room ever had. */
   of(room: string): ReadonlyMap<number, number> | undefined {
     return this.#joinedAtUs.get(room);
   }
 
   /**
-   * @returns up to so many rooms, each with its connections now. Of the rooms that all processes together name, the first of
-   *   these are those of every process that has a member, as each takes its first by the same order.
+   * Returns up to `most` rooms, each with its current number of members. All processes take rooms in the same order, so the
+   * first `most` rooms over all processes include the members of every process.
    */
   sample(most: number): [room: string, members: number][] {
     const first = [...this.#joinedAtUs.keys()].map((room) => ({ room, rank: crc32(room) }));
@@ -49,7 +48,7 @@ export class Members {
       .map(({ room }) => [room, [...(this.of(room)?.keys() ?? [])].filter((slot) => !this.#leftAtUs.has(slot)).length]);
   }
 
-  /** @returns undefined while it is connected */
+  /** Returns when the connection ended; undefined while it is connected. */
   leftAtUs(slot: number): number | undefined {
     return this.#leftAtUs.get(slot);
   }
@@ -58,7 +57,7 @@ export class Members {
     return this.#absences.get(slot);
   }
 
-  /** @returns the worker that held the connection at the time; `''` if the server has not named it */
+  /** Returns the worker that held the connection at that time; `''` if the server has not named it. */
   workerAt(slot: number, atUs: number): string | undefined {
     const next = this.#absences.get(slot)?.find(({ fromUs }) => atUs < fromUs);
     return next ? next.worker : this.#workers.get(slot);
@@ -68,7 +67,7 @@ export class Members {
     return (this.#joining[slot] ?? 0) > 0;
   }
 
-  /** A join is under way; the server's answer to it is reported by `answered`. */
+  /** Records a sent join; `answered` follows with the server's answer. */
   joining(slot: number): void {
     if (slot >= this.#joining.length) this.#joining = grown(this.#joining, slot + 1);
     this.#joining[slot] = (this.#joining[slot] ?? 0) + 1;
@@ -78,7 +77,7 @@ export class Members {
     this.#joining[slot] = (this.#joining[slot] ?? 0) - 1;
   }
 
-  /** The connection is a member of the room from now on. @param worker `''` if the server has not named it */
+  /** Makes the connection a member of the room from now on. @param worker `''` if the server has not named it */
   joined(slot: number, room: string, worker: string, atUs: number): void {
     const members = getOrAdd(this.#joinedAtUs, room, () => new Map<number, number>());
     if (!members.has(slot)) members.set(slot, atUs);
@@ -86,22 +85,23 @@ export class Members {
     this.slots = Math.max(this.slots, slot + 1);
   }
 
-  /** The connection has ended; it stays in the rows of the broadcasts sent before. @param byUser its virtual user closed it */
+  /** Records the end of a connection, which stays in the rows of earlier broadcasts. @param byUser whether its virtual user closed it */
   left(slot: number, atUs: number, byUser = false): void {
-    // A failed attempt to reconnect ends no membership.
+    // A failed attempt to reconnect does not end a membership.
     if (!this.#workers.has(slot) || this.#leftAtUs.has(slot)) return;
     this.#leftAtUs.set(slot, atUs);
     if (byUser) this.#closedByUser.add(slot);
   }
 
-  /** @returns whether the connection ended because its virtual user closed it */
+  /** Returns whether the connection ended because its virtual user closed it. */
   wasClosedByUser(slot: number): boolean {
     return this.#closedByUser.has(slot);
   }
 
   /**
-   * The server has restored the session of a closed connection: it was a member all the time, and has received the missed packets.
-   * @param worker that holds it now; `''` if it is unknown
+   * Records that the server has restored the session of a closed connection: it was a member all the time, and has received
+   * the missed packets.
+   * @param worker worker that holds it now; `''` if unknown
    * @returns whether it is a member
    */
   recovered(slot: number, worker: string, atUs: number): boolean {
@@ -118,28 +118,28 @@ export class Members {
   }
 }
 
-/** @returns a copy with room for at least so many slots, and for twice as many as before */
+/** Returns a copy with room for at least `slots` values, and at least twice as many as before. */
 export function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {
   const larger = new (values.constructor as new (length: number) => A)(Math.max(slots, values.length * 2));
   larger.set(values);
   return larger;
 }
 
-/** Receipts of a connection so far. */
+/** Pattern of a connection's receipts: none so far. */
 const NOTHING = 0;
 const ALL_SINCE_FIRST = 1;
 const SOME = 2;
 
 export class Losses {
-  /** Slot → broadcasts that were for it. */
+  /** Slot → number of broadcasts expected at the connection. */
   #expected: Uint32Array = new Uint32Array(64);
-  /** Slot → broadcasts lost while it was open. */
+  /** Slot → number of broadcasts lost while the connection was open. */
   #lost: Uint32Array = new Uint32Array(64);
   #pattern: Uint8Array = new Uint8Array(64);
-  /** Slot → milliseconds from its join to the first broadcast that it received, or until then to the last that it lost. */
+  /** Slot → milliseconds from the join to the first received broadcast; before that, to the last lost one. */
   #sinceJoinMs: Uint32Array = new Uint32Array(64);
 
-  /** @param sinceJoinUs from the connection's join to the send; broadcasts come in their order */
+  /** @param sinceJoinUs time from the connection's join to the send; calls follow the order of the broadcasts */
   add(slot: number, isLost: boolean, sinceJoinUs: number): void {
     if (slot >= this.#expected.length) {
       this.#expected = grown(this.#expected, slot + 1);

@@ -1,31 +1,30 @@
 /**
- * The broadcasts of an own event that this process has seen: gives each id the number under which the ledger counts its
- * copies. Which of them the run counts, it decides later, when it knows what all processes have seen; what it has
- * decided on takes no more room than its id.
+ * Broadcasts of an own event that this process has received. Gives each id the number under which the ledger counts its
+ * copies. The run decides later, from the ids of all processes, which of them count. Once decided, only the id is kept.
  */
 import type { Sightings as Report, Sighting } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
 import { exampleOf } from '../../client/counted-event.ts';
 import type { Ledger } from './ledger.ts';
 
-/** In place of a number: the copy is late. */
+/** Marks a finalized broadcast in place of its number: further copies are late. */
 export const FINALIZED = -1;
-/** No row: its copies are none of the run's broadcasts. */
+/** Marks a broadcast without a row: its copies do not belong to the run. */
 const NOT_COUNTED = 0;
-/** Ids to remember while the run does not count: their last copies may arrive once it does. */
+/** Number of ids to remember before the run counts: their last copies may arrive after it starts to count. */
 const KEPT_BEFORE = 1000;
-/** More than that are not remembered; the copies of each further one count as its first. */
+/** Largest number of remembered ids; each copy of a further id counts as its first. */
 const MAX_IDS = 100_000;
-/** All open rows together; a row has a number for each connection. */
+/** Limit of all open rows together; a row has a number for each connection. */
 const ROW_BYTES = 64 * 1024 ** 2;
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
-/** Ids beside the counted ones. */
+/** Limit of ids at other places than the configured one. */
 const MAX_OTHERS = 20;
-/** A longer copy is not searched for them. */
+/** Size limit of a copy that is searched for other ids. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
-/** A run publishes to some of them at most. */
+/** Limit of rooms in a report; a run publishes to at most some of them. */
 const MAX_ROOMS = 1000;
 
 type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
@@ -36,18 +35,18 @@ interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
 
 export class Sightings {
   readonly #seen = new Map<string, Seen>();
-  /** Columns for copies of ids that the run has finalized; the oldest comes first. */
+  /** Columns for copies of ids that the run has decided on, oldest first. */
   readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
   readonly #ledger: Rows;
   readonly #maxRowBytes: number;
   readonly #firstReceipts = new FirstReceipts(MAX_IDS);
   #watching = false;
-  /** The next report has the rooms that there are. */
+  /** Whether the next report includes the rooms. */
   #namesRooms = false;
   readonly #others: [path: string, id: string][] = [];
   #rows = 0;
   #example: string | undefined;
-  /** The previous copy's: each broadcast reaches many connections in a row. */
+  /** Id and number of the previous copy, because each broadcast reaches many connections in a row. */
   #last: Pick<Seen, 'id' | 'number'> | undefined;
 
   constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
@@ -55,7 +54,7 @@ export class Sightings {
     this.#maxRowBytes = maxRowBytes;
   }
 
-  /** Counts the ids that appear from now on, or no more new ones. */
+  /** Starts or stops counting new ids. */
   watch(watching: boolean): void {
     this.#namesRooms = watching && !this.#watching;
     if (this.#namesRooms) this.#others.length = 0;
@@ -74,7 +73,7 @@ export class Sightings {
     return { ...report, others: this.#others, rooms };
   }
 
-  /** @returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if that is over */
+  /** Returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if its row is closed. */
   numberOf(id: string, receivedAtUs: number, copy: Copy): number {
     let seen = this.#last;
     if (seen?.id !== id) {
@@ -85,23 +84,23 @@ export class Sightings {
     return seen.number;
   }
 
-  /** A copy whose id cannot be found. @param json what arrived; read once */
+  /** Keeps an example of a copy without an id. @param json received JSON; read once */
   unmatched(json: (() => string) | undefined): void {
     if (this.#example === undefined && json !== undefined) this.#example = exampleOf(json());
   }
 
   /**
-   * The broadcast's row is being finalized.
-   * @param sentAtUs places one that no connection of this process has received among the others
+   * Finalizes the broadcast's row.
+   * @param sentAtUs orders a broadcast that no connection of this process has received
    * @returns its number in the ledger
    */
   finalize(id: string, sentAtUs: number): number {
     const number = this.#take(id, FINALIZED);
-    // It may have come here since the run asked for the ids: then it was too late.
+    // A copy may have arrived after the run asked for the ids, which was too late.
     return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
   }
 
-  /** Discards a broadcast that is not the run's. @returns its number in the ledger, 0 if it has none */
+  /** Discards a broadcast that is not the run's. @returns its number in the ledger; 0 if it has none */
   discard(id: string): number {
     return this.#take(id, NOT_COUNTED);
   }
@@ -154,19 +153,19 @@ function sentAtOf(copy: Copy): string | number | undefined {
   return typeof value === 'string' && value.length <= MAX_SENT_AT_LENGTH ? value : undefined;
 }
 
-/** When each broadcast first came, in a row of limited length: places those among them that never came. */
+/** First receive times of broadcasts, of limited number. They give a broadcast that was never received its place in the order. */
 export class FirstReceipts {
   readonly #kept: number;
-  /** Times of the numbers after `#dropped`, in order. */
+  /** Times of the broadcasts numbered after `#dropped`, in order. */
   #atUs: number[] = [];
   #dropped = 0;
 
-  /** @param kept at least so many of the newest are known */
+  /** @param kept smallest number of newest broadcasts to keep */
   constructor(kept: number) {
     this.#kept = kept;
   }
 
-  /** @param atUs not before that of the previous one @returns the number of the broadcast, from 1 */
+  /** @param atUs receive time, not before the previous one @returns the number of the broadcast, from 1 */
   add(atUs: number): number {
     this.#atUs.push(atUs);
     if (this.#atUs.length > this.#kept * 2) {
@@ -176,7 +175,7 @@ export class FirstReceipts {
     return this.#dropped + this.#atUs.length;
   }
 
-  /** @returns the number of the last broadcast that came before then; 0 if there is none */
+  /** Returns the number of the last broadcast received before this time; 0 if there is none. */
   before(atUs: number): number {
     let [low, high] = [0, this.#atUs.length];
     while (low < high) {

@@ -9,8 +9,8 @@ export class RoomShare {
   readonly #firstId: number;
 
   /**
-   * @param fleet whose connections have every `of`-th number of the run, from `index` on
-   * @param firstId of the connections that count
+   * @param fleet fleet whose connections have every `of`-th number of the run, from `index` on
+   * @param firstId first connection that counts
    */
   constructor(plan: RoomPlan, fleet: { index: number; of: number }, firstId: number) {
     this.#plan = plan;
@@ -18,7 +18,7 @@ export class RoomShare {
     this.#firstId = firstId;
   }
 
-  /** @param join of any room @returns what to send in its place; only the first answers the engine's request */
+  /** @param join join of any room @returns the joins to send instead; only the first answers the engine's request */
   joinsOf(join: EmitCommand): EmitCommand[] {
     const [payload, ...others] = join.args as [JoinRoom | undefined];
     const asked = typeof payload === 'string' ? payload : payload?.clientKey;

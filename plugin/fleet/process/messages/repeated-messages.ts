@@ -1,6 +1,6 @@
 /**
- * The messages that the connections of a fleet process send again and again, and their acknowledgements. The process does this
- * alone: a message costs no virtual user anything, and nothing about a single one leaves the process.
+ * Repeated messages of a fleet process's connections, with their acknowledgements. The process sends them by itself: a
+ * message involves no virtual user, and only sums leave the process.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
@@ -12,7 +12,7 @@ import { AckOrder, MessageWindow, type Sender, type SendingConnection } from './
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Everything that sends the same message. */
+/** All connections that send the same message. */
 interface Series {
   wheel: SendWheel<Sender>;
   senders: Set<Sender>;
@@ -40,23 +40,23 @@ export class RepeatedMessages {
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
-  /** Connections with messages of `#unanswered`. */
+  /** Number of connections with unanswered messages. */
   #waitingConnections = 0;
-  /** Messages of `#unanswered` that the server has skipped, by event. */
+  /** Unanswered messages that the server has skipped, by event. */
   readonly #passedOver: Record<string, number> = {};
 
-  /** @param share index of this process among all fleet processes of the run, for the spread over the period */
+  /** @param share index of this process among all fleet processes of the run; spreads the sends over the period */
   constructor(share: { index: number; of: number }, clock = monotonicUs) {
     this.#share = share;
     this.#clock = clock;
   }
 
-  /** @param key what `start` calls it */
+  /** @param key key that `start` uses for the message */
   define(key: number, message: RepeatedMessage): void {
     this.#definitions.set(key, message);
   }
 
-  /** Does nothing if the connection sends this message already. */
+  /** Starts to send the message on the connection, unless it already does. */
   start(connection: SendingConnection, key: number): void {
     const repeated = this.#definitions.get(key);
     if (!repeated || this.#stopped || connection.senders.some((one) => one.message === repeated)) return;
@@ -71,7 +71,7 @@ export class RepeatedMessages {
     this.#schedule();
   }
 
-  /** @returns false if nothing that the connection sent awaits it */
+  /** Records an acknowledgement. @returns false if it matches no message of the connection */
   acknowledged(connection: SendingConnection, ackId: number): boolean {
     const answered = connection.unanswered?.get(ackId);
     if (!answered) return false;
@@ -84,7 +84,7 @@ export class RepeatedMessages {
     return true;
   }
 
-  /** The connection has closed and can reconnect: its schedule continues. */
+  /** Records that the connection has closed and can reconnect; its schedule continues. */
   disconnected(connection: SendingConnection): void {
     const lost = connection.unanswered?.size ?? 0;
     if (lost > 0) this.#waitingConnections--;
@@ -94,14 +94,14 @@ export class RepeatedMessages {
     connection.unanswered = undefined;
   }
 
-  /** The virtual user closes the connection. Sent messages can still be acknowledged. */
+  /** Ends the schedule of a connection that the virtual user closes. Sent messages can still be acknowledged. */
   end({ senders }: SendingConnection): void {
     if (senders.length === 0) return;
     this.#sendDue();
     for (const sender of senders) this.#remove(sender);
   }
 
-  /** @returns how many there were until then */
+  /** Enters a stage. @returns the counts until then */
   enter(stage: MessageStage): MessageCounts {
     this.#sendDue();
     this.#current = stage === 'measure' ? this.#measured : this.#outside;
@@ -154,7 +154,7 @@ export class RepeatedMessages {
     this.#dueOfEnded += this.#dueOf(sender, series);
   }
 
-  /** Sends due messages, so that the next change leaves none out. @returns now */
+  /** Sends due messages, so that the next change omits none. @returns the current time */
   #sendDue(): number {
     const nowUs = this.#clock();
     if (this.#stopped) return nowUs;
@@ -203,7 +203,7 @@ export class RepeatedMessages {
     if (nextUs >= this.#wakesAtUs) return;
     clearTimeout(this.#timer);
     this.#wakesAtUs = nextUs;
-    // While the last ones were sent, it may have become due.
+    // The next message may have become due during the last sends.
     this.#timer = setTimeout(() => this.#tick(), Math.max(1, Math.ceil((nextUs - this.#clock()) / 1000)));
   }
 

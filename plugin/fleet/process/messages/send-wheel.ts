@@ -1,18 +1,16 @@
 /**
- * Schedule of repeated messages: each connection sends once per period, at its own time. It is absolute: its times are those of the clock
- * itself, so that all processes of a host share it, and a late send delays no other.
+ * Schedule of repeated messages: each connection sends once per period, at its own time. The schedule is absolute, by the
+ * clock itself. So all processes of a host share it, and a late send delays no other.
  */
 
-/** Per period, so that a long one does not take more memory. */
+/** Number of slots per period, so that a long period does not take more memory. */
 const SLOTS = 10_000;
-/** Node's timers have no finer steps. */
+/** Shortest slot: the resolution of Node's timers. */
 const MIN_SLOT_US = 1000;
-/** Multiples of it, without their whole part, are spread evenly, however many there are: see docs/method/delivery.md. */
+/** Fractional parts of its multiples are spread evenly, for any number of multiples: see docs/method/delivery.md. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
-/** A place in the schedule. */
 export interface Turn {
-  /** Its place on the wheel. */
   readonly slot: number;
 }
 
@@ -21,10 +19,10 @@ export class SendWheel<T extends Turn> {
   readonly #slotUs: number;
   readonly #slots: T[][];
   #size = 0;
-  /** Everything that was due before this slot has been handed out. Counts on through all periods. */
+  /** Next slot to send, counted through all periods. All entries due before it have been sent. */
   #next: number;
 
-  /** @param periodUs a whole number, of at least a millisecond */
+  /** @param periodUs whole number, at least a millisecond */
   constructor(periodUs: number, nowUs: number) {
     this.#periodUs = periodUs;
     this.#slotUs = Math.max(MIN_SLOT_US, Math.floor(periodUs / SLOTS));
@@ -32,18 +30,18 @@ export class SendWheel<T extends Turn> {
     this.#next = this.#after(nowUs);
   }
 
-  /** @param index of the connection among all of the run: any number of them is spread evenly over the period */
+  /** @param index index of the connection among all of the run; any number of connections is spread evenly over the period */
   slotOf(index: number): number {
     return Math.floor(((index * GOLDEN_RATIO) % 1) * this.#slots.length);
   }
 
-  /** Starts now. Call `advance` first, to hand out due entries. */
+  /** Adds an entry, due from now on. Call `advance` first, to send due entries. */
   add(turn: T): void {
     this.#slots[turn.slot]?.push(turn);
     this.#size++;
   }
 
-  /** Does nothing if it is not there. */
+  /** Removes an entry, if present. */
   remove(turn: T): void {
     const slot = this.#slots[turn.slot] as T[];
     const index = slot.indexOf(turn);
@@ -52,7 +50,7 @@ export class SendWheel<T extends Turn> {
     this.#size--;
   }
 
-  /** Hands out due entries in order, each once. */
+  /** Sends due entries in order, each once. */
   advance(nowUs: number, send: (turn: T, dueAtUs: number) => void): void {
     if (this.#size === 0) {
       this.#next = this.#after(nowUs);
@@ -64,7 +62,7 @@ export class SendWheel<T extends Turn> {
     }
   }
 
-  /** @returns when the next one is due; undefined if nobody is there */
+  /** Returns when the next entry is due; undefined if there are none. */
   nextDueAtUs(): number | undefined {
     if (this.#size === 0) return undefined;
     const slots = this.#slots.length;
@@ -73,7 +71,7 @@ export class SendWheel<T extends Turn> {
     return this.#dueAtUs(next);
   }
 
-  /** How often a slot is due after the first instant, up to and including the second. */
+  /** Returns how often a slot is due after the first instant, up to and including the second. */
   dueBetween({ slot }: Turn, fromUs: number, toUs: number): number {
     const laps = (untilUs: number) => Math.floor((untilUs - slot * this.#slotUs) / this.#periodUs);
     return laps(toUs) - laps(fromUs);
@@ -84,7 +82,7 @@ export class SendWheel<T extends Turn> {
     return Math.floor(position / slots) * this.#periodUs + (position % slots) * this.#slotUs;
   }
 
-  /** @returns the first position that is due later */
+  /** Returns the first slot that is due after this time. */
   #after(nowUs: number): number {
     const slots = this.#slots.length;
     const lap = Math.floor(nowUs / this.#periodUs);

@@ -1,4 +1,4 @@
-/** Repeated messages of a connection, with the unacknowledged ones. */
+/** Repeated messages of a connection, and their acknowledgements. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client, RepeatedMessage } from '../../client/client.ts';
@@ -13,7 +13,7 @@ export interface SendingConnection {
   unanswered: Map<number, Awaited<MessageWindow>> | undefined;
 }
 
-/** A connection's share in a repeated message. */
+/** A connection's schedule entry for a repeated message. */
 export interface Sender extends Turn {
   readonly message: RepeatedMessage;
   readonly connection: SendingConnection;
@@ -23,7 +23,7 @@ export interface Sender extends Turn {
 
 export const NO_SENDERS: readonly Sender[] = [];
 
-/** How many messages one part of the run has, and how long they took. */
+/** Message counts and times of one stage of the run. */
 export class MessageWindow {
   sent = 0;
   acknowledged = 0;
@@ -51,24 +51,23 @@ export class MessageWindow {
   }
 }
 
-/** A message that awaits its acknowledgement. */
 interface Awaited<Window> {
   readonly dueAtUs: number;
   readonly window: Window;
-  /** Messages of the same sender, in the order of their sends. */
+  /** Order of the messages of the same sender. */
   readonly order: AckOrder;
   isOvertaken: boolean;
   next: Awaited<unknown> | undefined;
 }
 
 /**
- * Messages of one sender that await an acknowledgement. A server with a queue acknowledges the oldest first; a message that is
- * passed over is missing although a newer one was acknowledged, or none of the sender ever was.
+ * Messages of one sender that await an acknowledgement. A server with a queue acknowledges the oldest first. A message is
+ * passed over if a newer one was acknowledged, or if the sender has never received an acknowledgement.
  */
 export class AckOrder {
   #oldest: Awaited<unknown> | undefined;
   #newest: Awaited<unknown> | undefined;
-  /** From the oldest on: not overtaken. */
+  /** Number of unacknowledged messages that no acknowledgement has overtaken. */
   #waiting = 0;
   #overtaken = 0;
   #hasAcknowledgement = false;
@@ -78,7 +77,7 @@ export class AckOrder {
     this.event = event;
   }
 
-  /** The newest can still be on its way. */
+  /** Number of messages that the server has passed over. The newest message is excluded, because it may still be in flight. */
   get passedOver(): number {
     return this.#overtaken + (this.#hasAcknowledgement ? 0 : Math.max(0, this.#waiting - 1));
   }
@@ -111,7 +110,7 @@ export class AckOrder {
     if (!message.next) this.#newest = undefined;
   }
 
-  /** The connection has ended: none can be acknowledged any more. */
+  /** Clears all messages of an ended connection, which can no longer be acknowledged. */
   clear(): void {
     this.#oldest = undefined;
     this.#newest = undefined;
