@@ -1,28 +1,28 @@
-/** The part of a flow up to the step that joins or holds. The run's own clients play it, since a server may require a login. */
+/** The part of a flow up to the step that joins or holds. The run's own clients play it too, because a server may require a login. */
 import { type Flow, type StepDeclaration, verbOf } from '../script/load/flow.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario } from '../script/script.ts';
 import { STEPS } from './steps/index.ts';
 
 export interface Arrival {
-  /** The scenario with only those steps of its flow. */
+  /** The scenario, whose flow has only those steps. */
   scenario: Scenario;
-  /** Namespace of the join; without one, the last that the flow opens. As written: without that of the target. */
+  /** Namespace of the join, or the last namespace that the flow opens. Written as in the flow, without the namespace in the target. */
   home: string;
-  /** It sends HTTP requests. */
+  /** Whether the flow sends HTTP requests. */
   http: boolean;
-  /** It brings nothing that a bare connection would not. */
+  /** Whether a bare connection does the same. */
   isBare: boolean;
 }
 
 interface Until {
-  /** Event by which it would join; that step is left out. */
+  /** Event of the join. The step that emits it is left out. */
   before?: string | undefined;
-  /** Event by which it joins, if the flow emits it. */
+  /** Event of the join, if the flow emits it. The step that emits it is included. */
   join?: string | undefined;
 }
 
-/** Longer steps are not played: a flow that waits so long is there. */
+/** Longest step that is played. A longer step marks the end of the arrival. */
 const MAX_STEP_SECONDS = 10;
 const CONNECTING = ['connect', 'emit', 'waitFor'];
 const STAYING = ['think', 'loop'];
@@ -47,7 +47,7 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
       home ??= namespaceOf(step);
       break;
     }
-    // What users do while they stay, before they leave, is no part of their arrival.
+    // A user's actions during its stay are not part of its arrival.
     const isThere = areLeaving && home !== undefined && STAYING.includes(verbOf(step, STEPS) ?? '');
     if (isThere && (awaited === undefined || !steps.slice(index).some((later) => emitIn(later, awaited)))) break;
     flow.push(step);
@@ -60,7 +60,7 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
   return arrival(scenario, flow, joined ?? home);
 }
 
-/** @returns whether a flow of the script emits the event and asks for its acknowledgement; undefined if none emits it */
+/** Returns whether a flow of the script emits the event and requests its acknowledgement; undefined if no flow emits it. */
 export function acknowledges(scenarios: Scenario[], event: string): boolean | undefined {
   const emits = scenarios.flatMap(({ flow = [] }) => flow.flat().map((step) => emitIn(step as Fields, event)));
   const found = emits.filter((step) => step !== undefined);
@@ -78,7 +78,7 @@ function isPlainConnect(step: unknown): boolean {
   return ['{"connect":true}', '{"connect":{}}'].includes(JSON.stringify(step));
 }
 
-/** The step, or one inside it, that emits the event. */
+/** Returns the step, or a step inside it, that emits the event. */
 function emitIn(step: Fields, event: string): Fields | undefined {
   const { emit } = step;
   const name = Array.isArray(emit) ? emit[0] : (emit as { channel?: unknown } | undefined)?.channel;
@@ -101,7 +101,10 @@ function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefine
   return [namespace, ...inside].find((one) => typeof one === 'string') as string | undefined;
 }
 
-/** It keeps the virtual user, or ends its connection. Who `repeats` goes on, as a server may end a connection that is silent. */
+/**
+ * Returns whether the step holds the virtual user or disconnects it.
+ * @param repeats whether a step that sends repeatedly is played: a server may close a silent connection
+ */
 function stays(step: Fields, repeats: boolean): boolean {
   const verb = verbOf(step, STEPS);
   if (verb === 'disconnect') return true;

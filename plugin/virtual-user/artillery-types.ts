@@ -1,6 +1,6 @@
 /**
- * Internal parts of Artillery, loaded from their files: its worker threads give them to virtual users, and the run needs them for its own
- * clients.
+ * Internal parts of Artillery, loaded from their files. Artillery's worker threads give them to virtual users; the run
+ * needs them for its own clients.
  */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
@@ -13,19 +13,19 @@ import { folderOf } from '../script/options/files.ts';
 import type { Scenario, Script } from '../script/script.ts';
 import type { Helpers, ScenarioEvents, ScenarioFunction, UserContext } from './user-types.ts';
 
-/** The program of the process is Artillery's; in a test, Artillery is installed beside the engine. */
+/** Returns Artillery's folder. The main program of the process is Artillery; in a test, Artillery is installed beside the engine. */
 export function artilleryFolder(): string {
   for (const from of [process.argv[1] ?? import.meta.filename, import.meta.filename]) {
     try {
       return dirname(createRequire(realpathSync(from)).resolve('artillery/package.json'));
     } catch {
-      // not from there
+      // Artillery is not installed there
     }
   }
   throw new CapacityError('NOT_INSTALLED', 'no Artillery beside the engine', 'install artillery 2.0.34');
 }
 
-/** @param file in its folder */
+/** @param file path in Artillery's folder */
 async function importArtillery<T>(file: string, folder: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, file)).href)) as T;
 }
@@ -34,19 +34,18 @@ export function loadHelpers(folder: string): Promise<Helpers> {
   return importArtillery('dist/lib/commons/engine_util.js', folder);
 }
 
-/** Hooks of a scenario that its HTTP requests call, too. */
+/** Hooks of a scenario that are also called for its HTTP requests. */
 export interface RequestHooks {
   beforeRequest: string[];
   afterResponse: string[];
   onError: string[];
 }
 
-/** An engine as Artillery uses it. */
 export interface ArtilleryEngine {
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction;
 }
 
-/** A request of `got`: a promise with events. */
+/** Pending request of `got`: a promise with events. */
 interface Sending extends Promise<unknown> {
   on(event: 'request', listener: (request: NodeJS.EventEmitter) => void): this;
 }
@@ -63,19 +62,19 @@ export interface HttpEngine extends ArtilleryEngine {
   ): (context: UserContext, done: (error?: unknown) => void) => void;
 }
 
-/** @returns the cookies from the virtual user's HTTP requests that a browser would send there, as a header; '' without any */
+/** Returns the cookies from the virtual user's HTTP requests that a browser would send to this URL, as a header; '' without cookies. */
 export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
   return (jar as { getCookieStringSync(url: string): string } | undefined)?.getCookieStringSync(url.href) ?? '';
 }
 
-/** Its HTTP requests are over, so their sockets need not wait for further ones. */
+/** Closes the virtual user's HTTP sockets, which would wait for further requests. */
 export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
   for (const agent of [_httpAgent, _httpsAgent]) (agent as Agent | undefined)?.destroy();
 }
 
 type Engine<T extends ArtilleryEngine> = new (script: Script, ...createdWith: unknown[]) => T & { init?(): unknown };
 
-/** @param folder Artillery's @throws CapacityError `NOT_INSTALLED` */
+/** @param folder folder of Artillery @throws CapacityError `NOT_INSTALLED` */
 export async function loadHttpEngine(script: Script, folder?: string): Promise<HttpEngine> {
   try {
     const file = 'dist/lib/core/engine_http.js';
@@ -94,7 +93,7 @@ async function created<T extends ArtilleryEngine>(Engine: Engine<T>, script: Scr
   return engine;
 }
 
-/** Loads another engine than HTTP as Artillery does. @param createdWith what its constructor gets beside the script */
+/** Loads a third-party engine as Artillery does. @param createdWith arguments of its constructor after the script */
 export async function loadEngine(name: string, script: Script, createdWith: unknown[]): Promise<ArtilleryEngine> {
   const folder = artilleryFolder();
   type Loaders = { loadBuiltinPackage(name: string): Promise<Engine<ArtilleryEngine>> };
@@ -107,7 +106,7 @@ export async function loadEngine(name: string, script: Script, createdWith: unkn
   return created(await load(), script, createdWith);
 }
 
-/** @returns the functions of `config.processor` by name @throws CapacityError `FILE_UNREADABLE` */
+/** Returns the functions of `config.processor` by name. @throws CapacityError `FILE_UNREADABLE` */
 export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
   const { processor } = script.config;
   if (typeof processor !== 'string') return processor ?? {};
@@ -122,7 +121,7 @@ export async function loadProcessor(script: Script): Promise<Record<string, unkn
   }
 }
 
-/** @param vars of this virtual user alone, such as its row of the payload */
+/** @param vars variables of this virtual user only, such as its row of the payload */
 export function contextOf(script: Script, helpers: Helpers, vars: Record<string, unknown>): UserContext {
   const { config, _environment, _scriptPath } = script;
   const shared = {

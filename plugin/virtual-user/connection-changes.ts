@@ -1,6 +1,6 @@
 /**
- * A virtual user's changes to the engine's connection options. Later ones win: the scenario's `socketio`, headers that a processor function
- * set, options of the step. Cookies of its HTTP requests are added.
+ * A virtual user's changes to the engine's connection options. Later layers take precedence: the scenario's `socketio`,
+ * headers set by a processor function, options of the step. Cookies of its HTTP requests are added.
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
@@ -10,7 +10,7 @@ import { cookiesFor } from './artillery-types.ts';
 import { compileTemplate } from './template.ts';
 import type { Helpers, UserContext } from './user-types.ts';
 
-/** @returns undefined for the engine's options as they are */
+/** Returns the changes; undefined if there are none. */
 export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => Partial<ConnectionOptions> | undefined;
 
 export function compileConnectionChanges(
@@ -19,7 +19,7 @@ export function compileConnectionChanges(
   helpers: Helpers,
 ): ConnectionChanges {
   const ofScenario = compileTemplate(scenario, helpers);
-  // Shared by all virtual users, so that a message to the fleet carries a single copy.
+  // Shared by all virtual users, so a message to the fleet carries a single copy.
   const shared = isTemplate(scenario) ? undefined : someOf(changesOf(engine, [scenario]));
   return (context, own) => {
     const { extraHeaders, _jar: jar } = context;
@@ -30,7 +30,7 @@ export function compileConnectionChanges(
   };
 }
 
-/** @returns the headers with the cookies, if there are any; of two with the same name, the option's comes first */
+/** Returns the headers with the cookies, if there are any. For a cookie in both, the option's value comes first. */
 function withCookies({ url, path, headers }: ConnectionOptions, context: UserContext): Partial<ConnectionOptions> {
   const cookies = cookiesFor(context, new URL(path, url.replace(/^ws/, 'http')));
   if (cookies === '') return {};
@@ -38,7 +38,7 @@ function withCookies({ url, path, headers }: ConnectionOptions, context: UserCon
   return { headers: { ...headers, [name]: [headers[name] ?? [], cookies].flat().join('; ') } };
 }
 
-/** @returns undefined if there is nothing to tell: the channel to the fleet would serialize empty keys as well */
+/** Returns undefined if there are no options, because the channel to the fleet would also serialize empty keys. */
 export function openOptions(overrides: OpenOptions['overrides'], emit?: Emission): OpenOptions | undefined {
   if (!overrides && !emit) return undefined;
   return { ...(overrides && { overrides }), ...(emit && { emit }) };

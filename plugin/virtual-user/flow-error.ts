@@ -1,6 +1,6 @@
 import { type FailureCode, slug } from '../../protocol/codes/failure-codes.ts';
 
-/** Ends one virtual user's flow. The code becomes a metric's name, `errors.<code>`. */
+/** Error that ends a virtual user's flow. The code becomes part of a metric's name, `errors.<code>`. */
 export class FlowError extends Error {
   readonly code: FailureCode;
 
@@ -11,14 +11,14 @@ export class FlowError extends Error {
   }
 }
 
-/** @returns the error with its own code, such as those of the fleet, or with `internal_error` */
+/** Returns the error with its own code, such as a code of the fleet, or with `internal_error`. */
 export function toFlowError(error: unknown): FlowError {
   if (error instanceof FlowError) return error;
   const { code, message } = (error ?? {}) as { code?: unknown; message?: string };
   return new FlowError(typeof code === 'string' ? (code as FailureCode) : 'internal_error', message, { cause: error });
 }
 
-/** A login that is refused ends no flow by itself, but may be why a later step fails. */
+/** Adds a refused login to the message of a later error. The refusal itself does not end the flow, but may be the cause. */
 export function afterRefusal(refusal: string, error: unknown): FlowError {
   const failure = toFlowError(error);
   const { code, message, cause } = failure;
@@ -26,7 +26,7 @@ export function afterRefusal(refusal: string, error: unknown): FlowError {
   return new FlowError(code, `${refusal}; then ${message}`, { cause });
 }
 
-/** @param reason of Socket.IO's @param why the last attempt to reconnect failed */
+/** @param reason Socket.IO's disconnect reason @param why cause of the last failed attempt to reconnect */
 export function lossOf(reason: string, why?: string): FlowError {
   const after = why === undefined ? '' : `; then the reconnect failed: ${why}`;
   return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}${after}`);

@@ -6,12 +6,11 @@ export type HttpCounts = ReturnType<typeof newHttpCounts>;
 
 export function newHttpCounts() {
   return {
-    /** With each redirect. */
+    /** Number of requests, including redirects. */
     requests: 0,
     pending: 0,
-    /** By status. */
     responses: {} as Record<string, number>,
-    /** Without a response, by error code. */
+    /** Requests without a response, by error code. */
     failures: {} as Record<string, number>,
   };
 }
@@ -43,10 +42,10 @@ export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngin
   return engine;
 }
 
-/** Distinct errors that are counted by name. */
+/** Largest number of distinct errors that are counted by name. */
 const MAX_NAMES = 20;
 
-/** Counts an error by its code; the failures of Artillery's engines have a message instead. */
+/** Counts an error by its code. The failures of Artillery's engines have a message instead of a code. */
 export function countError(
   failures: Record<string, number>,
   { code, message }: NodeJS.ErrnoException,

@@ -1,4 +1,4 @@
-/** Events that arrive before the `waitFor` that waits for them. */
+/** Events that arrive before their `waitFor`. */
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ListenMode } from '../fleet/fleet-messages.ts';
@@ -6,15 +6,15 @@ import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { FlowError } from './flow-error.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** An event that a `waitFor` of the flow names. */
+/** An event that a `waitFor` step of the flow expects. */
 export interface AwaitedEvent {
   namespace: string;
   event: string;
 }
 
-/** An event of which the flow handles each. */
+/** An event whose every copy the flow handles. */
 export interface WatchedEvent extends AwaitedEvent {
-  /** Does not throw. */
+  /** Handles the event. Never throws. */
   receive(args: unknown[], context: UserContext, events: ScenarioEvents): void;
 }
 
@@ -22,12 +22,13 @@ export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {
   return one.namespace === other.namespace && one.event === other.event;
 }
 
-/** Newer events displace older ones: a flow that never reaches its `waitFor` must not fill the memory. */
+/** Largest number of kept events. Newer events displace older ones, because a flow may never reach its `waitFor`. */
 const CAPACITY = 16;
 
 /**
- * Keeps events for a `waitFor` of the flow from the moment their namespace connects, so that none is lost between two steps. While no step
- * waits, they are in the fleet process; this has the ones that a step got and did not use.
+ * Keeps events for a `waitFor` of the flow from the moment their namespace connects, so that none is lost between two
+ * steps. While no step waits, the fleet process holds the events. The mailbox holds events that were delivered to a step
+ * but not used.
  */
 export class Mailbox {
   readonly namespace: string;
@@ -37,7 +38,7 @@ export class Mailbox {
   readonly #onDisplaced: (count: number) => void;
   readonly #listen: (mode: ListenMode) => void;
 
-  /** @param connection fills it from now on */
+  /** @param connection source of the events from now on */
   constructor(
     { namespace, event }: AwaitedEvent,
     connection: Pick<FleetConnection, 'listen'>,
@@ -63,21 +64,21 @@ export class Mailbox {
     }
   }
 
-  /** Calls the listener with kept events, oldest first, then with new ones, until `stop`, also while it is called. */
+  /** Calls the listener with kept events, oldest first, then with new ones, until `stop`, which the listener itself may call. */
   listen(listener: (args: unknown[]) => void): void {
     this.#listener = listener;
     while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
     if (this.#listener === listener) this.#listen('take');
   }
 
-  /** Later events stay for the next listener. */
+  /** Ends listening; later events are kept for the next listener. */
   stop(): void {
     this.#listener = undefined;
     this.#listen('hold');
   }
 }
 
-/** An event that a virtual user waits for, with a timeout. Settles once, and then removes its timer and listener. */
+/** An event that a virtual user waits for, with a timeout. Settles once, then removes its timer and listener. */
 export class Wait {
   readonly #settled = Promise.withResolvers<unknown[]>();
   readonly promise = this.#settled.promise;
@@ -85,7 +86,7 @@ export class Wait {
   /** Removes the listener. */
   onEnd: (() => void) | undefined;
 
-  /** @param timeoutCode called at the timeout, when it is known which other events arrived */
+  /** @param timeoutCode called at the timeout; the code can depend on which other events have arrived */
   constructor(timeoutMs: number, timeoutCode: () => FailureCode) {
     this.#timer = setTimeout(() => this.fail(new FlowError(timeoutCode())), timeoutMs);
     // The caller can fail before it awaits this promise.

@@ -1,4 +1,4 @@
-/** Compiles a scenario into what each of its virtual users does. */
+/** Compiles a scenario to the steps of its virtual users. */
 import { valueAt } from '../../protocol/base/json-path.ts';
 import { roomNames } from '../fleet/client/counted-event.ts';
 import { verbOf } from '../script/load/flow.ts';
@@ -17,18 +17,18 @@ import type { ScenarioEvents, UserContext } from './user-types.ts';
 import type { Step, VirtualUser } from './virtual-user.ts';
 
 interface CompiledScenario {
-  /** Functions before the flow and after it. */
+  /** Functions to call before the flow, or after it. */
   before: Step[];
   after: Step[];
-  /** One entry for each step of the flow, with nested lists flattened. */
+  /** Steps of the flow, with nested lists flattened. */
   flow: Step[];
-  /** @returns a virtual user that has done nothing yet; whoever runs its steps closes its session */
+  /** Returns a virtual user that has not run any step. The caller that runs the steps must close its session. */
   newUser(context: UserContext, events: ScenarioEvents): VirtualUser;
-  /** Opens the namespace, unless the virtual user has it. @returns its whole name */
+  /** Opens the namespace, unless the virtual user already has it. @returns its full name */
   use(user: VirtualUser, namespace: string): Promise<string>;
 }
 
-/** @param scenario validated */
+/** @param scenario validated scenario */
 export function compileScenario(scenario: Scenario, shared: Shared): CompiledScenario {
   const uses: Build['uses'] = { awaited: [], watched: [], http: false };
   const build: Build = {
@@ -58,7 +58,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     namesOf(names).map((name) => compileFunction(name, shared));
   const kept: AwaitedEvent[] = [];
   const flow: Step[] = [];
-  // From the last step on, so that the first that names an event is the last one to wait for it.
+  // Iterates from the last step to the first, so the first match for an event is the last step that waits for it.
   for (const { step, awaits } of compiled.reverse()) {
     const before = kept.length;
     for (const event of awaits) if (!kept.some((other) => isSame(event, other))) kept.push(event);
@@ -84,7 +84,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
   };
 }
 
-/** Such a flow means connections that only stay open, like those of Artillery's own engine. */
+/** Returns whether the flow consists of waiting steps only. Its connections must still open, as with Artillery's own engine. */
 function onlyWaits({ flow = [] }: Scenario): boolean {
   return flow.length > 0 && flow.flat().every((spec) => STEPS[verbOf(spec, STEPS) ?? '']?.waits);
 }
@@ -93,7 +93,7 @@ function namesOf(names: string | string[] | undefined): string[] {
   return [names ?? []].flat();
 }
 
-/** After the last step that waits for them, events need not leave the fleet process any more. */
+/** Returns the step with a call that releases these events afterwards: no later step waits for them, so they stay in the fleet process. */
 function thenForget(step: Step, events: AwaitedEvent[]): Step {
   if (events.length === 0) return step;
   return async (user) => {
@@ -102,7 +102,7 @@ function thenForget(step: Step, events: AwaitedEvent[]): Step {
   };
 }
 
-/** After each step, the connection is in the rooms that a variable has then: one, or a list. */
+/** Returns the step with a call that adds the connection to the room, or list of rooms, in the variable afterwards. */
 function thenEnter(step: Step, variable: string): Step {
   const path = variable.split('.');
   return async (user) => {
@@ -118,7 +118,10 @@ function compileStep(spec: unknown, build: Build): Step {
   return kind.compile(spec, build);
 }
 
-/** `chat` and `/chat` are the same; an empty name is the main namespace, or the one in the target's path. */
+/**
+ * Returns the namespace's full path. `chat` and `/chat` are the same; an empty name means the main namespace, or the one
+ * in the target's path.
+ */
 function namespacePath(base: string, name: string): string {
   const path = name === '' || name.startsWith('/') ? name : `/${name}`;
   return `${base}${path === '/' && base !== '' ? '' : path}` || '/';

@@ -17,9 +17,9 @@ interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
   up: boolean;
-  /** Rooms of an own event that it has named, as JSON. */
+  /** Rooms of an own event that the virtual user has declared, as JSON. */
   entered: string | undefined;
-  /** While its process brings it back; never rejects. */
+  /** Set while the fleet process reconnects the namespace; never rejects. */
   restoring: PromiseWithResolvers<void> | undefined;
 }
 
@@ -28,29 +28,29 @@ interface Expectation {
   event: string;
   timeoutMs: number;
   timeoutCode: () => FailureCode;
-  /** False ignores the event and continues to wait; an exception ends the wait. */
+  /** Checks an event: false ignores it and continues to wait; an exception ends the wait. */
   accept?: (args: unknown[]) => boolean;
-  /** Accept events that a mailbox has kept. */
+  /** Whether to accept events that a mailbox has kept. */
   fromMailbox?: boolean;
 }
 
 export class Session implements Watcher {
-  /** Set when a connection is lost for good, or a join refused: the current step is then the last one. */
+  /** Set when a connection is finally lost, or a join refused; the flow ends after the current step. */
   lost: FlowError | undefined;
-  /** Called when a connection is lost for good. */
+  /** Called when a connection is finally lost. */
   onLost: () => void = nothing;
   readonly #shared: Shared;
   readonly #context: UserContext;
   readonly #events: ScenarioEvents;
   readonly #watched: readonly WatchedEvent[];
-  /** Promise for which the rest of the flow waits. */
+  /** Events that steps of the flow still wait for. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  /** @param handled events of the flow */
+  /** @param handled events that the flow waits for or watches */
   constructor(
     shared: Shared,
     handled: { awaited: readonly AwaitedEvent[]; watched: readonly WatchedEvent[] },
@@ -64,13 +64,13 @@ export class Session implements Watcher {
     this.#watched = handled.watched;
   }
 
-  /** @returns the connection if the namespace is up: the fast path for a step that only sends */
+  /** Returns the connection if the namespace is open; the fast path for a step that only sends. */
   ready(namespace: string): FleetConnection | undefined {
     for (const entry of this.#namespaces) if (entry.namespace === namespace && entry.up) return entry.connection;
     return undefined;
   }
 
-  /** @returns the connection with the namespace up; opens it on the virtual user's connection if needed */
+  /** Returns the connection with the namespace open; opens it on the virtual user's connection if needed. */
   async use(namespace: string, options?: OpenOptions): Promise<FleetConnection> {
     const entry = this.#namespaces.find((one) => one.namespace === namespace);
     if (!entry) {
@@ -84,14 +84,14 @@ export class Session implements Watcher {
     return entry.connection;
   }
 
-  /** If the namespace is not up yet, the event goes with the `open` command and is sent then. */
+  /** Sends an event. If the namespace is not open yet, the event travels with the `open` command and is sent afterwards. */
   async send(namespace: string, emit: Emission, overrides: OpenOptions['overrides']): Promise<void> {
     const isKnown = this.#namespaces.some((entry) => entry.namespace === namespace);
     const connection = await this.use(namespace, openOptions(overrides, emit));
     if (isKnown) connection.emit(namespace, emit.event, emit.args);
   }
 
-  /** Opens a new connection for the namespace, and closes the one that carried it before. */
+  /** Opens a new connection for the namespace, and closes the previous one. */
   async connect(namespace: string, options?: OpenOptions): Promise<void> {
     const former = this.#namespaces.find((one) => one.namespace === namespace)?.connection;
     if (former) {
@@ -102,7 +102,7 @@ export class Session implements Watcher {
     await this.#open(namespace, this.#newConnection(), options);
   }
 
-  /** Adds a listener at once, at most one per virtual user at a time. The caller must `cancel` it at the end. */
+  /** Adds a listener at once; a virtual user has at most one at a time. The caller must `cancel` it at the end. */
   expect(connection: FleetConnection, expectation: Expectation): Wait {
     const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
     const wait = new Wait(timeoutMs, timeoutCode);
@@ -126,7 +126,7 @@ export class Session implements Watcher {
     return wait;
   }
 
-  /** In each of its namespaces, it is in these rooms of an own event from now on. */
+  /** Adds the virtual user to these rooms of an own event, in each of its namespaces. */
   enter(rooms: string[]): void {
     const entered = JSON.stringify(rooms);
     for (const entry of this.#namespaces.filter((one) => one.up && one.entered !== entered)) {
@@ -135,7 +135,7 @@ export class Session implements Watcher {
     }
   }
 
-  /** The flow will not wait for these events again. */
+  /** Releases events that no later step waits for. */
   forget(events: readonly AwaitedEvent[]): void {
     const isForgotten = (one: AwaitedEvent) => events.some((event) => isSame(one, event));
     this.#awaited = this.#awaited.filter((one) => !isForgotten(one));
@@ -143,7 +143,7 @@ export class Session implements Watcher {
     this.#mailboxes = this.#mailboxes?.filter((mailbox) => !isForgotten(mailbox));
   }
 
-  /** Counts only the first failure of a virtual user. */
+  /** Counts a failure, but only the first one of a virtual user. */
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
@@ -151,7 +151,7 @@ export class Session implements Watcher {
     countFailure(this.#shared, error, isLoss ? 'losses' : 'failures', this.#context);
   }
 
-  /** Closes all connections; the fleet paces it. The virtual user can connect again. */
+  /** Closes all connections, paced by the fleet. The virtual user can connect again. */
   async close(): Promise<void> {
     const connections = new Set(this.#namespaces.map((entry) => entry.connection));
     for (const entry of this.#namespaces) restored(entry);
@@ -168,7 +168,7 @@ export class Session implements Watcher {
   dropped(reason: string, namespace: string | undefined, returns: boolean, connection: FleetConnection): void {
     this.#shared.meter.count('disconnect', slug(reason));
     for (const entry of this.#entriesOf(connection, namespace)) {
-      // Also one that is away, if its process dies.
+      // Includes a namespace that is reconnecting when its process dies.
       if (!entry.up && !entry.restoring) continue;
       entry.up = false;
       if (returns) entry.restoring ??= Promise.withResolvers();
@@ -212,7 +212,7 @@ export class Session implements Watcher {
     const { meter, tally, config } = this.#shared;
     const { retry } = config;
     const entry: NamespaceEntry = { namespace, connection, up: false, entered: undefined, restoring: undefined };
-    // push() would allocate room for 16 more, in every virtual user.
+    // `concat`, because push() would allocate room for 16 more in every virtual user.
     this.#namespaces = this.#namespaces.concat(entry);
     this.#keepAwaited(entry);
     const startedAtUs = monotonicUs();
@@ -251,7 +251,7 @@ export class Session implements Watcher {
     );
   }
 
-  /** Counted at once: the step that runs now may last as long as the run. */
+  /** Records the failure at once, because the current step may last as long as the run. */
   #fail(error: FlowError): void {
     if (this.lost) return;
     this.lost = error;
@@ -266,5 +266,4 @@ function restored(entry: NamespaceEntry): void {
   entry.restoring = undefined;
 }
 
-/** Shared by all virtual users. */
 function nothing(): void {}

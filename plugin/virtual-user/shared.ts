@@ -1,4 +1,4 @@
-/** Shared by all virtual users of an engine in one of Artillery's workers. */
+/** Objects that all virtual users of an engine share in one of Artillery's workers. */
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './artillery-types.ts';
@@ -9,10 +9,10 @@ import type { Helpers } from './user-types.ts';
 
 export interface Shared {
   config: EngineOptions;
-  /** Makes their connections. */
+  /** Creates their connections. */
   fleet: { connection(): FleetConnection };
   helpers: Helpers;
-  /** Undefined if no flow has HTTP steps. */
+  /** Artillery's HTTP engine; undefined if no flow has HTTP steps. */
   http: HttpEngine | undefined;
   processor: Record<string, unknown>;
   meter: Meter;

@@ -1,9 +1,9 @@
-/** Events of a run that all virtual users of a worker wait for: one promise each, however many wait. */
+/** Events of a run that all virtual users of a worker wait for. One promise per event serves any number of waiting users. */
 export class Signals {
-  /** Arrivals can begin: on several hosts, at this time of our clock. */
+  /** Resolves when arrivals can begin; with several hosts, at this time of the local clock. */
   readonly start = Promise.withResolvers<number | undefined>();
-  /** Held connections leave. */
+  /** Resolves when held connections must close. */
   readonly release = Promise.withResolvers<void>();
-  /** Held virtual users can call back. */
+  /** Resolves when held virtual users can call back. */
   readonly finish = Promise.withResolvers<void>();
 }

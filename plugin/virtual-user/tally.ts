@@ -1,4 +1,4 @@
-/** Counts of what the engine, not the fleet, decides on: virtual users, retries, failures. */
+/** Counts of the engine rather than of the fleet: virtual users, retries, failures. */
 
 import { printable } from '../../protocol/base/printable.ts';
 import { allSecretsIn } from '../../protocol/base/secrets/masked-values.ts';
@@ -9,7 +9,7 @@ import { newHttpCounts } from './http-requests.ts';
 import type { Meter } from './meter.ts';
 import type { UserContext } from './user-types.ts';
 
-/** Enough for a status line, two headers and the start of a body. */
+/** Longest example of a failure: enough for a status line, two headers and the start of a body. */
 const MAX_EXAMPLE_LENGTH = 300;
 
 export type Tally = ReturnType<typeof newTally>;
@@ -23,17 +23,17 @@ export function newTally() {
     failed: 0,
     /** Virtual users that ended without a failure. */
     succeeded: 0,
-    /** For first connections; the fleet counts reconnects. */
+    /** Retries of first connects; the fleet counts reconnects. */
     retries: 0,
-    /** Virtual users that failed, by error code: because a connection was lost, and otherwise. */
+    /** Failed virtual users by error code: `losses` lost a connection, `failures` failed otherwise. */
     losses: {} as Record<string, number>,
     failures: {} as Record<string, number>,
-    /** Texts of the first failure of each code, and of the first repeated attempt. */
+    /** Text of the first failure of each code, and of the first retry. */
     examples: {} as Record<string, string>,
-    /** Virtual users of other engines; failures by error. */
+    /** Virtual users of third-party engines, and their failures by error. */
     otherUsers: { started: 0, ended: 0, failures: {} as Record<string, number> },
     http: newHttpCounts(),
-    /** Events that `on` handed to functions, its failed calls by function, and counters of all functions. */
+    /** Events that `on` passed to functions, its failed calls by function, and counters of all functions. */
     functions: {
       received: 0,
       dropped: 0,
@@ -56,8 +56,8 @@ export function countFailure(
 }
 
 /**
- * Skips an error whose message only repeats its code.
- * @param context of the virtual user, whose variables the example does not show
+ * Keeps an example of the error, unless its message only repeats its code.
+ * @param context context of the virtual user, whose variables are masked in the example
  */
 export function keepExample({ examples }: Tally, { code, message, cause }: FlowError, context?: UserContext): void {
   if (ownValue(examples, code) !== undefined || message === code || message === '') return;
@@ -65,7 +65,7 @@ export function keepExample({ examples }: Tally, { code, message, cause }: FlowE
   setOwn(examples, code, printable(message + data, MAX_EXAMPLE_LENGTH, context && secretsOf(context)));
 }
 
-/** Values of payload rows, captures and processor functions. Names with `$` are Artillery's own. */
+/** Returns values of payload rows, captures and processor functions. Names with `$` are Artillery's own. */
 export function secretsOf({ vars, extraHeaders = {} }: UserContext): string[] {
   const variables = Object.fromEntries(
     Object.entries(vars).filter(([name]) => !name.startsWith('$') && name !== 'target'),

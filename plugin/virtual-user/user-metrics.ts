@@ -1,4 +1,4 @@
-/** Every metric that this engine reports to Artillery. Errors are Artillery's own counters, `errors.<code>`. */
+/** Metrics that this engine reports to Artillery. Errors are Artillery's own counters, `errors.<code>`. */
 import type { Metric } from '../../protocol/base/metric.ts';
 
 const metric = (kind: Metric['kind'], name: string, unit: string, help: string): Metric => ({

@@ -5,20 +5,20 @@ import type { ScriptPhase } from '../script/script.ts';
 export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;
-  /** Headers that a processor function adds to the connections opened after it. */
+  /** Headers that a processor function adds to connections opened afterwards. */
   extraHeaders?: Record<string, string>;
   [key: string]: unknown;
 }
 
-/** The emitter of a scenario: the only one whose metrics Artillery records. */
+/** Emitter of a scenario, the only one whose metrics Artillery records. */
 export interface ScenarioEvents {
   emit(event: string, ...args: unknown[]): unknown;
 }
 
-/** The emitter of a worker's runner: phases only. */
+/** Emitter of a worker's runner, for phases only. */
 export interface RunnerEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: ScriptPhase) => void): unknown;
-  /** All virtual users of this worker have ended. */
+  /** Called when all virtual users of this worker have ended. */
   on(event: 'done', listener: () => void): unknown;
 }
 

@@ -2,21 +2,21 @@ import { afterRefusal } from './flow-error.ts';
 import type { Session } from './session.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** View of the virtual user for its steps. */
+/** A virtual user, as its steps see it. */
 export interface VirtualUser {
   context: UserContext;
   session: Session;
   events: ScenarioEvents;
-  /** The last HTTP request that was answered with an error: `POST /login answered 401`. */
+  /** Last HTTP request that was answered with an error: `POST /login answered 401`. */
   refusal?: string;
 }
 
-/** A compiled step. Returns undefined if it is done at once; throws or rejects to end the flow. */
+/** A compiled step. Returns undefined if it completes at once; throws or rejects to end the flow. */
 export type Step = (user: VirtualUser) => Promise<void> | void;
 
 /**
- * Runs the steps one after the other; if the connection drops during a step, the flow ends after it.
- * @throws what a step throws; after an HTTP request that was refused, a FlowError that names it
+ * Runs the steps in order. If the connection drops during a step, the flow ends after it.
+ * @throws errors of a step; after a refused HTTP request, a FlowError that mentions the request
  */
 export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> {
   try {

@@ -6,7 +6,7 @@ import type { Outcome } from '../user-types.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import type { Build } from './step.ts';
 
-/** How to select a value in the answer; usually with `json` alone. */
+/** Selects a value in the answer; usually only `json` is given. */
 const extractor = {
   json: z.string().optional().describe('JSONPath; `$.0` is the first argument. Default: the first argument itself'),
   regexp: z.string().optional().describe('a regular expression on the JSON text, in place of `json`'),
@@ -58,8 +58,8 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
   const captureSpecs = [spec.capture ?? []].flat();
 
   function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
-    // Like artillery-engine-socketio-v3: a single argument is the body itself, several are a list. Without an expression
-    // the check applies to the first argument.
+    // A single argument is the body itself, several are a list, as in artillery-engine-socketio-v3. Without an
+    // expression, the check applies to the first argument.
     const whole = one.json === undefined && one.regexp === undefined;
     const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
@@ -98,8 +98,9 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
 }
 
 /**
- * Checks like Artillery's own engine: `data` is looked for in the last event and in all of them together. A list is compared with all
- * arguments, anything else with the last one, in which a text only has to be contained; with `concat`, in the text of all arguments.
+ * Compiles the check of `data` as in Artillery's own engine: it must be found in the last event, or in all events
+ * together. A list is compared with all arguments. Any other value is compared with the last argument; a text only has to
+ * be part of it, or with `concat`, part of the text of all arguments.
  * @returns undefined if nothing is expected
  */
 export function compileData({ data, args = data, concat }: DataSpec, build: Build) {
@@ -116,7 +117,7 @@ function contains(args: unknown[], expected: unknown): boolean {
   const last = args.at(-1);
   if (typeof expected === 'string' && typeof last === 'string') return last.includes(expected);
   try {
-    // Loosely, since templates turn numbers into text.
+    // Loose comparison, because templates turn numbers into text.
     assert.deepEqual(Array.isArray(expected) ? args : last, expected);
     return true;
   } catch {
@@ -124,7 +125,7 @@ function contains(args: unknown[], expected: unknown): boolean {
   }
 }
 
-/** In Artillery's own engine `$.0` is the first argument, also if it is the only one. */
+/** Returns whether the expression means the first argument. In Artillery's own engine, `$.0` does, even if it is the only argument. */
 function namesFirst({ json }: Spec, args: unknown[]): boolean {
   return json !== undefined && /^\$(\.0|\[0\])(?!\d)/.test(json) && !Array.isArray(args[0]);
 }

@@ -1,4 +1,4 @@
-/** The steps that open, hold and close a connection. */
+/** Steps that open, hold and close a connection. */
 import { z } from 'zod';
 import { timeoutSchema } from '../../script/duration.ts';
 import {
@@ -20,7 +20,7 @@ export const connectSchema = z.union([namespaceSchema, z.literal(true), optionsS
 });
 type Connect = z.output<typeof connectSchema>;
 
-/** `connect: /chat`, `connect: {auth: …}` or `connect: true`: opens a new connection, in place of an earlier one. */
+/** `connect: /chat`, `connect: {auth: …}` or `connect: true`: opens a new connection, and replaces the previous one. */
 export const connect = defineStep({
   schema: z.strictObject({
     connect: connectSchema.describe(
@@ -33,7 +33,7 @@ export const connect = defineStep({
   compile: (spec, build) => compileConnect(spec, build),
 });
 
-/** For a `connect` step, and for a `connect` beside an `emit`. */
+/** Compiles a `connect` step, or a `connect` beside an `emit`. */
 export function compileConnect(
   { connect, namespace: beside = '', timeout }: { connect: Connect; namespace?: string; timeout?: number },
   build: Build,
@@ -48,14 +48,14 @@ export function compileConnect(
   };
 }
 
-/** The options that a `connect` has for all virtual users. */
+/** Returns the options of a `connect` that are the same for all virtual users. */
 export function connectOptions(connect: Connect | undefined): ConnectOptions {
   if (typeof connect !== 'object') return {};
   const { namespace: _, ...options } = connect;
   return fixedOptions(options);
 }
 
-/** `disconnect: true` closes the connection; a later step that needs one opens a new one. */
+/** `disconnect: true`: closes the connection. A later step that needs a connection opens a new one. */
 export const disconnect = defineStep({
   schema: z.strictObject({
     disconnect: z
@@ -67,7 +67,7 @@ export const disconnect = defineStep({
 
 /**
  * `hold: true`: stays connected until the last phase has ended or, with the plugin, until everything is measured. Then it
- * disconnects, and the step ends when the plugin has measured the memory that all of them left behind.
+ * disconnects, and the step ends when the plugin has measured the residual memory.
  */
 export const hold = defineStep({
   schema: z.strictObject({

@@ -21,10 +21,10 @@ const responseSchema = z
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
-/** `socket.io-client` throws for them; a server closes a connection that sends one. */
+/** Reserved names: `socket.io-client` throws for them, and a server closes a connection that sends one. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
-/** `socket.io-client` sends a number as one; a server's listeners have the text. */
+/** Event name. `socket.io-client` sends a number as a number, but listeners of a server are registered by text. */
 const eventSchema = z
   .union([z.string(), z.number()], { error: 'expected the name of an event' })
   .transform(String)
@@ -82,7 +82,7 @@ const plainEmit = defineStep({
   },
 });
 
-/** `emit: ["event", …]`, and the expected answer. */
+/** `emit: ["event", …]`: sends an event, and checks the expected answer. */
 export const emit: StepKind = {
   ...plainEmit,
   compile(spec, build) {
@@ -92,7 +92,7 @@ export const emit: StepKind = {
   },
 };
 
-/** Each virtual user has its own copy of the step, which the functions can change; so it is compiled after them. */
+/** Compiles the step for each virtual user after its functions have run, because they can change the user's own copy. */
 function compileHooked(names: string[], step: object, build: Build): Step {
   const hooks = names.map((name) => compileCall(name, build.shared));
   return async (user) => {
@@ -131,7 +131,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   };
 }
 
-/** Sends, and waits for the acknowledgement, the response, or both. */
+/** Compiles a step that sends an event and waits for the acknowledgement, the response, or both. */
 function compileExchange({ acknowledge, response, timeout }: z.output<typeof schema>, build: Build) {
   const { config, meter } = build.shared;
   const timeoutMs = timeout ?? config.timeoutMs;
@@ -154,7 +154,7 @@ function compileExchange({ acknowledge, response, timeout }: z.output<typeof sch
         event: String(responseEvent(user.context)),
         timeoutMs,
         timeoutCode: () => (events.length > 0 ? 'data_not_valid' : 'response_timeout'),
-        // Like in Artillery's engine, a response with `data` is the first event that contains it, not just the first event.
+        // A response with `data` is the first event that contains it, not just the first event, as in Artillery's own engine.
         accept: (received) => events.push(received) > 0 && (responseHasData?.(events, user) ?? true),
       });
     try {

@@ -8,14 +8,14 @@ import type { UserContext } from '../user-types.ts';
 import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
-/** About twenty lines of a stack trace. */
+/** Longest printed error; about twenty lines of a stack trace. */
 const MAX_ERROR_LENGTH = 2000;
-/** Longer texts are not searched for secrets. */
+/** Longest text that is searched for secrets. */
 const MAX_READ_LENGTH = 100_000;
 
 type Processor = (...args: unknown[]) => unknown;
 
-/** `function: name` runs a function of `config.processor`: `(context, events, next)`, or an async one without `next`. */
+/** `function: name`: runs a function of `config.processor`, `(context, events, next)`, or an async one without `next`. */
 export const fn = defineStep({
   schema: z.strictObject({
     function: z.string().describe('calls a function of `config.processor`: `(context, events, next)`, or async'),
@@ -29,7 +29,7 @@ export function compileFunction(name: string, shared: Shared): Step {
   return ({ context, events }) => call(context, [context, events]);
 }
 
-/** @returns calls the function of this virtual user with these arguments, and `next` after them */
+/** Returns a function that calls the processor function with these arguments, followed by `next`. */
 export function compileCall(name: string, shared: Shared): (context: UserContext, args: unknown[]) => Promise<void> {
   const code: FailureCode = `function_${slug(name)}`;
   let hasWarned = false;
@@ -38,7 +38,7 @@ export function compileCall(name: string, shared: Shared): (context: UserContext
       await call(shared.processor[name] as Processor, args);
     } catch (error) {
       const { stack, message } = error instanceof Error ? error : { stack: undefined, message: String(error) };
-      // Thousands of virtual users can fail in the same way: only the first failure is logged.
+      // Thousands of virtual users can fail in the same way, so only the first failure is logged.
       if (!hasWarned) shared.warn(`processor function ${name} failed: ${shownError(stack ?? message, context)}`);
       hasWarned = true;
       throw new FlowError(code, message, { cause: error });
@@ -46,9 +46,9 @@ export function compileCall(name: string, shared: Shared): (context: UserContext
   };
 }
 
-/** @returns the beginning of the error's text, in which a function can have put whatever it knows, without secrets */
+/** Returns the beginning of the error's text without secrets: a function can put any value into it. */
 function shownError(text: string, context: UserContext): string {
-  // Shortened last: half a secret would not be recognised.
+  // Shortened last, because half a secret would not be recognised.
   return withoutSecrets(text.slice(0, MAX_READ_LENGTH), secretsOf(context)).slice(0, MAX_ERROR_LENGTH);
 }
 

@@ -1,4 +1,7 @@
-/** Says which `capture` or `match` of an HTTP step failed, and what the answer has: names only, since its values can be secrets. */
+/**
+ * Explains which `capture` or `match` of an HTTP step failed, and lists the fields of the answer. Prints names only,
+ * because values can be secrets.
+ */
 import type { IncomingMessage } from 'node:http';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -8,21 +11,21 @@ import type { Helpers, Outcome, UserContext } from '../user-types.ts';
 const MAX_BODY_BYTES = 100_000;
 const MAX_NAMES = 20;
 const MAX_TEXT_LENGTH = 200;
-/** Artillery's message for both. */
+/** Artillery's message for a failed capture or match. */
 const FAILED_CHECK = 'Failed capture or match';
 
 type Check = Record<string, unknown>;
 
-/** An answer whose checks may fail. */
+/** An answer whose checks can fail. */
 export interface CheckedAnswer {
   response: IncomingMessage;
-  /** What of its body has arrived. */
+  /** Returns the received part of the body. */
   body(): string;
 }
 
 interface Failed {
   error: Error;
-  /** What was asked, and the status of the answer. */
+  /** Request line and status of the answer. */
   status: string;
   answer: CheckedAnswer | undefined;
 }
@@ -38,7 +41,7 @@ export function checkedAnswer(response: IncomingMessage): CheckedAnswer {
   return { response, body: () => Buffer.concat(chunks).toString() };
 }
 
-/** @param request of the step, with its `capture` and `match` @returns undefined for another error than a failed check */
+/** @param request request of the step, with its `capture` and `match` @returns undefined for any error other than a failed check */
 export function failedCheck(
   request: { capture?: unknown; match?: unknown },
   { error, status, answer }: Failed,
@@ -47,7 +50,7 @@ export function failedCheck(
 ): FlowError | undefined {
   if (error.message !== FAILED_CHECK || !answer) return undefined;
   const { response } = answer;
-  // An error's body has other fields than the answer that the checks are for.
+  // The body of an error has different fields from the answer that the checks expect.
   if ((response.statusCode ?? 0) >= 400) return new FlowError('failed_request', status, { cause: error });
   const body = answer.body();
   const { headers } = response;
@@ -81,7 +84,7 @@ function placeOf({ json, header, cookie, ...others }: Check): string {
   return printable(JSON.stringify({ ...others, as: undefined, value: undefined }), MAX_TEXT_LENGTH);
 }
 
-/** @returns `the answer has: accessToken, user (id, name)` */
+/** Returns a text such as `the answer has: accessToken, user (id, name)`. */
 function namesIn(body: string): string {
   const value: unknown = attempt(() => JSON.parse(body));
   if (typeof value !== 'object' || value === null) return `the answer is ${body === '' ? 'empty' : 'no JSON object'}`;

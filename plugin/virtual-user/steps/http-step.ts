@@ -8,7 +8,7 @@ import { type Build, defineStep, type StepKind } from './step.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 
-/** All of its other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
+/** All other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
 const requestSchema = z
   .looseObject(
     {
@@ -29,10 +29,13 @@ function httpStep(method: string): StepKind {
   });
 }
 
-/** `get: {url: /login, capture: {json: $.token, as: token}}`, and the other methods: a request by Artillery's HTTP engine. */
+/**
+ * `get: {url: /login, capture: {json: $.token, as: token}}`, and the same for the other methods: sends a request with
+ * Artillery's HTTP engine.
+ */
 export const httpSteps = Object.fromEntries(METHODS.map((method) => [method, httpStep(method)]));
 
-/** `parallel: [requests]` sends HTTP requests at the same time, at most `limit`. */
+/** `parallel: [requests]`: sends HTTP requests concurrently, at most `limit` at a time. */
 export const parallel = defineStep({
   schema: z.strictObject({
     parallel: z
@@ -96,10 +99,10 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
     });
 }
 
-/** Beginning of a body that is read for its words. */
+/** Length of the beginning of a body that is searched for the server's message. */
 const MAX_BODY_LENGTH = 1000;
 
-/** Reads the body beside Artillery. @param onFound called with what the server says, each time that more of it has come */
+/** Reads the body in parallel with Artillery. @param onFound called with the server's message, each time that more of it has arrived */
 function onWords(response: IncomingMessage, onFound: (words: string) => void): void {
   const { 'retry-after': retryAfter, 'content-encoding': coding } = response.headers;
   let body = '';
@@ -117,13 +120,13 @@ function onWords(response: IncomingMessage, onFound: (words: string) => void): v
   });
 }
 
-/** Node's form. */
+/** The part of Node's response that is used. */
 interface Response {
   statusCode: number;
   req: { method: string; path: string };
 }
 
-/** @returns without the query, which may have a password */
+/** Returns the request line and status, without the query, which may contain a password. */
 function answerOf({ statusCode, req: { method, path } }: Response): string {
   return `${method} ${path.split('?')[0]} answered ${statusCode}`;
 }

@@ -6,7 +6,7 @@ import { FlowError } from '../flow-error.ts';
 import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
-/** Iterations before the loop yields: one of nothing but emits must not block the event loop. */
+/** Iterations before the loop yields: a loop that only emits must not block the event loop. */
 const ITERATIONS_PER_TURN = 16;
 
 const variableIn = (text: unknown) => /^\s*\{\{\s*([$\w.]+)\s*\}\}\s*$/.exec(String(text))?.[1];
@@ -15,7 +15,7 @@ const withoutBraces: Rewrite = (owner, key) => {
   return over === undefined ? undefined : { owner: { ...owner, over } };
 };
 
-/** A template of a list is no name of one: the loop would have no iteration. */
+/** Refuses a template where the name of a list is expected, because the loop would have no iterations. */
 const variableSchema = z.string().refine((name) => !isTemplate(name), {
   error: ({ input }) => `write the name of the variable alone: over: ${variableIn(input) ?? '<variable>'}`,
   params: { rewrite: withoutBraces },
@@ -74,7 +74,7 @@ export const loop = defineStep({
   },
 });
 
-/** @returns how many iterations it has; infinite if the script leaves it open */
+/** Returns the number of iterations; infinite if the script does not bound it. */
 function iterations({ count, over, whileTrue }: z.output<typeof schema>): number {
   if (whileTrue !== undefined) return Number.POSITIVE_INFINITY;
   if (over !== undefined) return Array.isArray(over) ? over.length : Number.POSITIVE_INFINITY;
@@ -83,7 +83,7 @@ function iterations({ count, over, whileTrue }: z.output<typeof schema>): number
   return Math.max(0, to - from);
 }
 
-/** `over` iterates over the whole list, and ignores a `count` beside it. */
+/** Returns the elements of `over`: always the whole list, even with a `count`. */
 function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   if (typeof over !== 'string') return over;
   let value: unknown = user.context.vars;
@@ -91,7 +91,7 @@ function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Called after each iteration, so that the steps run at least once. */
+/** Calls the function of `whileTrue`, after each iteration, so that the steps run at least once. */
 function continues(condition: While, user: VirtualUser): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const returned = condition(user.context, resolve);

@@ -8,35 +8,35 @@ import type { Shared } from '../shared.ts';
 import type { Template } from '../template.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 
-/** Available to a step while it is compiled, once per scenario. */
+/** Context in which a step is compiled, once per scenario. */
 export interface Build {
   shared: Shared;
   template(value: unknown): Template;
   /** Compiles the steps inside a step. */
   steps(specs: unknown[]): Step[];
-  /** @returns the namespace as the server knows it, after the path in the target */
+  /** Returns the namespace's full name, which includes the path in the target. */
   namespace(name: string): string;
   connectionChanges: ConnectionChanges;
-  /** @returns the virtual user's connection with the namespace up, which is opened if need be */
+  /** Returns the virtual user's connection with the namespace open; opens it if needed. */
   use(user: VirtualUser, namespace: string): Promise<FleetConnection>;
   requestHooks: RequestHooks;
   /** Facts that steps report while they are compiled. */
   uses: {
     /** Events to keep from the moment their namespace connects. */
     awaited: AwaitedEvent[];
-    /** Events of which each is handed over, from the moment their namespace connects. */
+    /** Events that are passed to a function one by one, from the moment their namespace connects. */
     watched: WatchedEvent[];
-    /** Artillery's HTTP engine, which prepares each virtual user for it. */
+    /** Whether a step uses Artillery's HTTP engine, which must prepare each virtual user. */
     http: boolean;
   };
 }
 
-/** A verb of a flow: its declaration, which is read before a run, and the code that runs it. */
+/** A verb of a flow: its declaration, which is read before a run, and its code. */
 export interface StepKind extends StepDeclaration {
   compile(spec: unknown, build: Build): Step;
 }
 
-/** Lets the schema parse the step before its code gets it, and infers the type of the result. */
+/** Defines a step. The schema parses it before its code gets it, and determines its type. */
 export function defineStep<S extends z.ZodType>(
   kind: StepDeclaration<z.output<S>> & { schema: S; compile(spec: z.output<S>, build: Build): Step },
 ): StepKind {

@@ -8,7 +8,7 @@ const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*
   error: 'expected milliseconds, or a share such as "20%"',
 });
 
-/** `think: 2` waits two seconds, `0.5` half of one, `500ms` the same; `jitter` is plus or minus, in ms or percent. */
+/** `think: 2`: waits two seconds; `0.5` waits half a second, as does `500ms`. `jitter` is plus or minus, in ms or percent. */
 export const think = defineStep({
   schema: z.strictObject({
     think: z
