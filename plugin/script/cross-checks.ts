@@ -9,7 +9,7 @@ import { hasSources } from './options/worker-sources.ts';
 import { STEPS_SECONDS } from './scenarios.ts';
 import { ENGINE, engineNameOf, PLUGIN, type Script } from './script.ts';
 
-/** Settings without mistakes of their own. */
+/** Settings that are valid by themselves. */
 interface ValidSettings {
   script: Script;
   /** Options with environment variables applied. */
@@ -38,7 +38,6 @@ const NO_STACK = `write config.plugins.${PLUGIN}.stack: {} to measure that`;
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
 const variable = (name: keyof Environment): Path => ['environment variable', name];
 
-/** Rules about the engine. */
 function engineRules({ script, variables, options, engine, otherEngines }: ValidSettings): Rule[] {
   const { TRANSPORTS, COMPRESSION } = variables;
   const { rooms, delivery, fault, overTime } = options;
@@ -105,7 +104,6 @@ function stackRules({ variables, options, hasStack }: ValidSettings): Rule[] {
   ];
 }
 
-/** Rules between options. */
 function optionRules({ script, options, engine, flows, hasStack }: ValidSettings): Rule[] {
   const { rooms, clients, counts, delivery, control, workers } = options;
   const named = script.scenarios?.some(
@@ -147,7 +145,6 @@ function optionRules({ script, options, engine, flows, hasStack }: ValidSettings
   ];
 }
 
-/** Rules about a planned fault. */
 function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
   const { fault, broadcasts, delivery, overTime } = options;
   if (!fault) return [];

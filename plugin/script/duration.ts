@@ -24,7 +24,7 @@ export const durationSchema = z
   .pipe(z.number({ error: 'expected seconds, or a duration such as "500ms"' }))
   .meta({ unit: 'duration' });
 
-/** From this number on, a time-out is assumed to be meant in milliseconds. */
+/** Smallest number that is taken for a time-out in milliseconds. */
 const MILLISECONDS_FROM = 1000;
 
 /** Rewrites a number as a duration in milliseconds. */

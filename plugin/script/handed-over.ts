@@ -48,7 +48,7 @@ export function variablesOfBefore(): Record<string, unknown> {
   return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
 }
 
-/** @param own package of this release, with which `name` should agree */
+/** @param own package of this release, whose version `name` should have */
 export function versionsDiffer(name: string, release: string, own: string): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',

@@ -62,7 +62,7 @@ export function measuringProblems(script: Script): Problem[] {
 const HTTP_STEPS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'parallel'];
 const STEPS_OF_BOTH = ['think', 'log', 'function', 'loop', 'count', 'over', 'whileTrue', 'loopValue', 'loopElement'];
 
-/** Returns whether the steps send HTTP requests and do nothing that only another engine does. */
+/** Returns whether the steps send HTTP requests, and none of them requires a different engine. */
 function sendsHttp(flow: unknown): boolean {
   const keys = [flow]
     .flat(2)

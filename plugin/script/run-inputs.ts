@@ -10,7 +10,7 @@ import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
 import { PLUGIN, type Script } from './script.ts';
 
-/** Readable name → digest. */
+/** Names of the inputs, with their digests. */
 export type Inputs = Record<string, string>;
 
 /** Options and variables that only the conductor uses, so that hosts need not have them. */
@@ -20,7 +20,7 @@ const CONDUCTOR_VARIABLE = /^(CAPACITY|REDIS)_/;
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';
 const TEMPLATE_VARIABLE = /\$(?:env|processEnvironment)\.(\w+)/g;
 const DIGEST_LENGTH = 16;
-/** Longer texts are not tried as file names. */
+/** Longest text that is tried as a file name. */
 const MAX_NAME_LENGTH = 255;
 
 /** @param script script as Artillery passes it to plugins, or as `readScenario` reads it */

@@ -12,7 +12,7 @@ export interface Script {
     engines?: Record<string, unknown>;
     plugins?: Record<string, unknown>;
     phases?: ScriptPhase[];
-    /** In the main thread a path, in a worker the module's functions by name. */
+    /** Path in the main thread; in a worker, the module's functions by name. */
     processor?: string | Record<string, unknown>;
     defaults?: { think?: { jitter?: number | string } };
     [key: string]: unknown;
@@ -32,7 +32,7 @@ type PhaseKey = 'duration' | 'pause' | 'arrivalRate' | 'rampTo' | 'arrivalCount'
 
 /** A phase as the user wrote it; in a worker, the worker's share of it. */
 export interface ScriptPhase extends Partial<Record<PhaseKey, number | string>> {
-  /** Set in a worker only. */
+  /** Number of workers; set in a worker only. */
   totalWorkers?: number;
   /** Number of the worker, from 1. */
   worker?: number;
@@ -51,12 +51,10 @@ export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number]
   socketio?: unknown;
 }
 
-/** Returns the engine that Artillery uses for the scenario. */
 export function engineNameOf(scenario: Scenario, { config }: Script): string {
   return scenario.engine ?? config.engine ?? 'http';
 }
 
-/** Returns whether the scenario runs on this engine. */
 export function usesOurEngine(scenario: Scenario, script: Script): boolean {
   return engineNameOf(scenario, script) === ENGINE;
 }

@@ -31,7 +31,10 @@ import { ENGINE, enginesOf, PLUGIN, type Script } from './script.ts';
 import { knowSecretsOf } from './secrets.ts';
 import { unfilledTemplates } from './unfilled-templates.ts';
 
-/** `artillery-engine-socketio-v3`. Artillery's own engine `socketio` is not supported: Artillery refuses the step `hold` for it. */
+/**
+ * The supported third-party engine, `artillery-engine-socketio-v3`. Artillery's own engine `socketio` is not supported,
+ * because Artillery refuses the step `hold` for it.
+ */
 const EXTERNAL_ENGINE = 'socketio-v3';
 
 /** Host of the bundled deployment. */
@@ -50,40 +53,43 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   workers: number | undefined;
   /** Sources of the workers' memory and CPU, if the workers do not report them. */
   workerSources: WorkerSources | undefined;
-  /** Whether the run looks where the workers allocate and use CPU. */
+  /** Whether the run reads where the workers allocate memory and use CPU. */
   places: boolean;
   target: string;
-  /** The bundled deployment uses TLS, with a self-signed certificate. */
+  /** Whether the bundled deployment uses TLS, with a self-signed certificate. */
   tls: boolean;
-  /** In seconds, at the rate of `RATE` if it is set. */
+  /** Phases with times in seconds, at the rate of `RATE` if it is set. */
   phases: Phase[];
   load: Load;
-  /** Replaces the contract's broadcasts; undefined if the run counts those, or none. */
+  /** Option that replaces the contract's broadcasts; undefined if the run counts those, or none. */
   delivery: Delivery | undefined;
   /** Connection options of the load, of the run's own receivers and of checks. */
   connection: ConnectionTarget;
   /** Access to the workers' control ports; undefined without them. */
   control: ControlSettings | undefined;
   redisUrl: string | undefined;
-  /** Nodes of the Redis that a stack starts. */
+  /** Number of nodes of the Redis that a stack starts. */
   redisNodes: number | undefined;
   /** Name of the Artillery engine that drives the load. */
   engine: string;
-  /** Undefined if a third-party engine drives the load. */
+  /** Options of this engine; undefined if a third-party engine drives the load. */
   engineOptions: EngineOptions | undefined;
   /** Other engines whose virtual users load the server beside the measured connections. */
   otherEngines: string[];
-  /** A third-party engine drives the load. */
+  /** Whether a third-party engine drives the load. */
   external: boolean;
   /** This host's share of the load; `phases` and `load` are already reduced to it. */
   share: Share;
-  /** All virtual users leave by themselves, so that the run measures while they come and go; false with the option `overTime`. */
+  /**
+   * Whether all virtual users leave by themselves, so that the run measures while they connect and disconnect; false with
+   * the option `overTime`.
+   */
   usersLeave: boolean;
-  /** If they do: seconds from the first arrival to the first broadcast of the run, when the first users may have left. */
+  /** Seconds from the first arrival to the first broadcast in a run whose users leave. By then, the first users may have left. */
   leadSeconds: number;
 }
 
-/** Readings of memory in a run whose users leave, while the load goes on. */
+/** Number of memory readings in a run whose users leave, during the load. */
 const READINGS = 40;
 const MIN_READING_SECONDS = 2;
 

@@ -7,7 +7,7 @@ import type { ConnectOptions } from '../options/connect-options.ts';
 
 /** Message that each connection of a flow sends periodically. */
 export interface Repeated {
-  /** Missing if the step names none. */
+  /** Namespace; missing if the step names none. */
   namespace?: string;
   event: string;
   seconds: number;
@@ -27,9 +27,9 @@ export interface StepDeclaration<Spec = unknown> {
    * @param childSeconds estimate for one iteration of the steps inside
    */
   staySeconds?(spec: Spec, childSeconds: number): number;
-  /** The step keeps the virtual user until the run releases it. */
+  /** Whether the step keeps the virtual user until the run releases it. */
   holds?: boolean;
-  /** The step only waits. If all steps of a flow do, its virtual users open a connection first. */
+  /** Whether the step only waits. If all steps of a flow do, its virtual users open a connection first. */
   waits?: boolean;
   /** Key of the list of steps inside. */
   childrenKey?: string;
@@ -41,22 +41,21 @@ export interface StepDeclaration<Spec = unknown> {
   repeated?(spec: Spec): Repeated;
   /** Returns the step's connection options, without templates. */
   connect?(spec: Spec): ConnectOptions;
-  /** The step sends HTTP requests. */
+  /** Whether the step sends HTTP requests. */
   http?: boolean;
 }
 
-/** Steps by verb. */
 export type StepTable = Record<string, StepDeclaration>;
 
 export interface Flow {
   /** Upper estimate of the time for which a virtual user keeps its connections; infinite if the script does not bound it. */
   staySeconds: number;
-  /** Virtual users keep their connections until the run releases them. */
+  /** Whether virtual users keep their connections until the run releases them. */
   holds: boolean;
   repeated: Repeated[];
   /** Connection options of the scenario, then of the first step that has any; later ones take precedence. */
   connect: ConnectOptions[];
-  /** The flow sends HTTP requests. */
+  /** Whether the flow sends HTTP requests. */
   http: boolean;
 }
 

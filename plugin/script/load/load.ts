@@ -8,9 +8,9 @@ export interface Load {
   connections: number;
   /** Concurrent connections; an upper estimate if virtual users leave by themselves. */
   connectionsAtOnce: number;
-  /** Every virtual user keeps its connections until the run releases it. */
+  /** Whether every virtual user keeps its connections until the run releases it. */
   stays: boolean;
-  /** Every virtual user leaves by itself. */
+  /** Whether every virtual user leaves by itself. */
   leaves: boolean;
   /** Upper estimate of the time for which a virtual user stays; infinite if the script does not bound it. */
   staySeconds: number;

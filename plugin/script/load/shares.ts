@@ -46,7 +46,6 @@ function shareOf(phase: Phase, share: Share): Phase | undefined {
     const rate = partOf(rampTo, share);
     return withShare(rate ? { arrivalRate: rate, rampTo: rate } : undefined);
   }
-  // `exactRamp` writes a constant fractional rate as a ramp that rises by at most one.
   if (Math.abs(rampTo - arrivalRate) <= 1) {
     const part = partOf(arrivals, share);
     return withShare(part ? exactRamp(part, part / (phase.duration ?? 1)) : undefined);

@@ -20,7 +20,7 @@ export function checkConfig<S extends z.ZodType>(
 
 /** Returns the options whose template had no value. */
 export function unfilledIn(value: unknown, at: Path): Problem[] {
-  // Inside a text, Artillery replaces such a template by the word `undefined`.
+  // Inside a text, Artillery replaces a template without a value by the word `undefined`.
   if (value === undefined || (typeof value === 'string' && /\bundefined\b/.test(value))) {
     return [{ path: formatPath(at), message: UNFILLED }];
   }

@@ -11,7 +11,7 @@ const jsonPath = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** `[event, ...arguments]` */
+/** Schema of `[event, ...arguments]`. */
 export const emissionSchema = z
   .array(z.unknown())
   .min(1)

@@ -91,7 +91,7 @@ export const optionsSchema = z.strictObject({
 /** Values of environment variables, which override the script's. */
 interface Overrides {
   target?: string | undefined;
-  /** The stack of the run uses TLS with a self-signed certificate, which is accepted. */
+  /** Whether the stack of the run uses TLS with a self-signed certificate, which is accepted. */
   selfSigned?: boolean;
   transports?: readonly Transport[] | undefined;
   compression?: boolean | undefined;

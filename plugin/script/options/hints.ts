@@ -75,7 +75,7 @@ const within = (key: string, hints: Record<string, Hint>) =>
 const withinAll = (keys: string[], hints: Record<string, Hint>): Record<string, Hint> =>
   Object.assign({}, ...keys.map((key) => within(key, hints)));
 
-/** Hints by name, or by the key that it is in and its name. The key is `step` for the verb of a step and what is beside it. */
+/** Hints by name, or by the key that contains it and the name. The key is `step` for the verb of a step and its neighbours. */
 const TABLE: Record<string, Hint> = {
   ...within('step', {
     ...all(WAIT, 'once', 'listen', 'listener', 'receive', 'expect', 'expectEvent', 'waitForEvent', 'waitUntil'),
@@ -230,7 +230,7 @@ const TABLE: Record<string, Hint> = {
   ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };
 
-/** `on: price`, which calls no function for each event. */
+/** Rewrites `on: price`, which calls no function for each event. */
 const waitWithoutFunction: Rewrite = (owner, key) =>
   Object(owner[key]).function === undefined ? WAIT.rewrite?.(owner, key) : undefined;
 

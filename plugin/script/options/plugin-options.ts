@@ -119,7 +119,7 @@ export const optionsSchema = z.strictObject({
     })
     .optional()
     .describe('measures the [bundled deployment](../guide/getting-started.md#the-stack), which the run starts'),
-  /** If set, the target is the user's own server. */
+  /** Server under test; if set, it is the user's own server. */
   control: z
     .strictObject({
       urls: z
@@ -198,7 +198,7 @@ export const environmentSchema = z.object({
   CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
 });
 
-/** Variables of a generator host. The others have no effect without the first. */
+/** Variables of a generator host. Without the first one, the rest have no effect. */
 export const hostSchema = z.object({
   CAPACITY_CONDUCTOR: z.string().describe('the join token that [`conduct`](../guide/several-hosts.md) prints'),
   CAPACITY_HOSTS: envInteger.positive().default(1).describe('number of hosts that share the load'),
@@ -234,7 +234,6 @@ export function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
 
-/** Applies the environment variables to the options. */
 export function withVariables({ live, ...options }: PluginOptions, variables: Environment) {
   const { overTime, broadcasts, rooms, control } = options;
   const { CAPACITY_CONTROL, CAPACITY_TOKEN, CAPACITY_LIVE } = variables;

@@ -4,7 +4,7 @@ import { ENGINE } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
 
 export interface Hint {
-  /** What to write. `<event>`, `<seconds>`, … stand for the user's own values. */
+  /** Text to write. `<event>`, `<seconds>`, … stand for the user's own values. */
   text: string;
   rewrite?: Rewrite;
 }
@@ -13,9 +13,9 @@ type Owner = Record<string, unknown>;
 type Change = (value: unknown) => unknown;
 
 export const ENGINE_PATH = ['config', 'engines', ENGINE];
-/** Longer values are not quoted. */
+/** Longest value that is quoted. */
 const MAX_VALUE_LENGTH = 60;
-/** From this number on, a time is in milliseconds. */
+/** Smallest number that is taken for milliseconds. */
 const MILLISECONDS_FROM = 1000;
 const PLACEHOLDER = /<(\w+)>/g;
 const same: Change = (value) => value;
@@ -36,7 +36,7 @@ export function renamed(to: string, hint: string, change = same): Hint {
   };
 }
 
-/** @param to returns the place, from the path of the map that has the key */
+/** @param to returns the new place, from the path of the map that has the key */
 export function movedTo(to: (owner: Path, key: string) => Path, change = same): Rewrite {
   return (owner, key) => ({ moveTo: (at) => to(at, key), value: change(owner[key]) });
 }
@@ -70,7 +70,7 @@ export function intoAnswer(name: string): Rewrite {
   };
 }
 
-/** Moves what is beside an `emit` into it. */
+/** Moves a key beside an `emit` into the `emit`. */
 export const asArgument: Rewrite = (owner, key) => {
   const { emit } = owner;
   if (key === 'channel' || (typeof emit !== 'string' && !Array.isArray(emit))) return undefined;
@@ -78,11 +78,11 @@ export const asArgument: Rewrite = (owner, key) => {
   return { owner: { ...without(owner, key), emit: [...[emit].flat(), ...args] } };
 };
 
-/** `emit: hello`. */
+/** Rewrites `emit: hello` as a list. */
 export const asList: Rewrite = (owner, key) =>
   typeof owner[key] === 'string' ? { owner: { ...owner, [key]: [owner[key]] } } : undefined;
 
-/** `socketio: {connect: …}`, `socket: true` or `namespace: /chat`. */
+/** Rewrites `socketio: {connect: …}`, `socket: true` or `namespace: /chat` as a `connect`. */
 export const connected: Rewrite = (owner, key) => {
   const value = owner[key];
   if ('connect' in owner) {
@@ -98,14 +98,14 @@ export const connected: Rewrite = (owner, key) => {
   return { owner: replacedKey(owner, key, { connect: inner ?? true }) };
 };
 
-/** `repeat: {count: 3, steps: […]}`. */
+/** Rewrites `repeat: {count: 3, steps: […]}` as a `loop`. */
 export const looped: Rewrite = (owner, key) => {
   const { count, times = count, flow, loop = flow, steps = loop } = Object(owner[key]) as Owner;
   if (!Array.isArray(steps) || times === undefined) return undefined;
   return { owner: replacedKey(owner, key, { loop: steps, count: times }) };
 };
 
-/** A template in place of one that nothing fills. */
+/** Replaces a template that has no value with this one. */
 export function filled(template: string): Hint {
   return { text: `write ${template}`, rewrite: (owner, key) => withTemplate(owner, key, template) };
 }
@@ -132,7 +132,7 @@ function withTemplate(owner: Owner, key: string, template: string): { owner: Own
   return { owner: { ...owner, [key]: template } };
 }
 
-/** A whole step, in place of a verb. @param more ends the hint */
+/** Replaces a verb with a whole step. @param more end of the hint */
 export function step(line: Owner, more = ''): Hint {
   const rewrite: Rewrite = (owner, key) => {
     const value = owner[key];
@@ -188,7 +188,7 @@ function valuesIn(value: unknown): Record<string, unknown> {
   };
 }
 
-/** Returns the hint with the event, the time, the data or the name in the user's own step, where it has them. */
+/** Returns the hint with the event, time, data or name of the user's own step, if it has them. */
 export function filledHint({ text: hint }: Hint, value: unknown): string {
   const values = valuesIn(value);
   return hint.replace(PLACEHOLDER, (placeholder, key: string) => {

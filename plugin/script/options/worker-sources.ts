@@ -41,7 +41,7 @@ const jsonPageSchema = z
   .refine(({ rss, heapUsed }) => rss ?? heapUsed, 'give `rss` or `heapUsed`');
 
 const pid = z.int().positive();
-/** Also accepts text, which a template produces from `PIDS=$(pgrep …)`. */
+/** Schema of process ids. Also accepts text, which a template produces from `PIDS=$(pgrep …)`. */
 const pidsSchema = z.union([
   z.array(pid).min(1),
   pid.transform((single) => [single]),
@@ -142,7 +142,6 @@ interface Sources {
   layers?: z.infer<typeof layersSchema> | undefined;
 }
 
-/** Returns the sources of memory and CPU of each layer. */
 export function sourcesByLayer({ workerSources, layers }: Sources): Record<string, ProcessSources> {
   return { ...layers, ...(workerSources && { worker: workerSources }) } as Record<string, ProcessSources>;
 }
