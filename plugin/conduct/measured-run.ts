@@ -43,7 +43,7 @@ interface MeasuredRunOptions {
   admit(): Promise<void>;
   /** Shuts the process down, which calls `report` and `close`; called at most once. */
   end(exitCode: number): Promise<void>;
-  /** Evaluates the thresholds of a completed run where Artillery does not. */
+  /** Evaluates the thresholds of a completed run, if Artillery does not. */
   evaluate?: ((result: Result) => Result['thresholds']) | undefined;
   /** Files that the caller writes into the run's folder. */
   files?: string[];
@@ -64,7 +64,7 @@ interface PreparedRun {
 
 export class MeasuredRun {
   readonly #options: MeasuredRunOptions;
-  /** Also filled from outside, with what only the caller observes. */
+  /** Measurements of the run; the caller adds facts that only it observes. */
   readonly measurements: Measurements;
   #ended: Ended = 'failed';
   readonly #folder: RunFolder;
@@ -92,22 +92,21 @@ export class MeasuredRun {
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
   }
 
-  /** Exit code; that of a failed run until `report` has written a result. */
+  /** Exit code of the run; that of a failed run until `report` has written a result. */
   get exitCode(): number {
     return exitCodeOf(this.#ended);
   }
 
-  /** Whether `report` has written a result. */
   get hasResult(): boolean {
     return typeof this.#ended === 'object';
   }
 
-  /** Writes into the run's own folder. */
+  /** Files in the run's own folder. */
   get files(): RunFiles {
     return this.#folder.files;
   }
 
-  /** The result as it is now; undefined before the target has answered. */
+  /** Current result; undefined before the target has answered. */
   get result(): Result | undefined {
     return this.#prepared && this.#result(this.#prepared);
   }
@@ -215,7 +214,7 @@ export class MeasuredRun {
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
-  /** @returns the names of the files */
+  /** Writes CPU profiles. @returns the names of the files */
   #writeProfiles(): string[] {
     const { heapProfiles, cpuProfiles = {} } = this.measurements;
     const { connect, copy } = cpuProfiles;
@@ -243,7 +242,7 @@ export class MeasuredRun {
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     this.measurements.aborted = failedEnd(this.#prepared?.conductor.stage, error);
-    // Not awaited: the shutdown waits for the queue that runs this call.
+    // The end is not awaited, because the shutdown waits for the queue that runs this call.
     void this.#options.end(exitCodeOf('failed'));
   }
 

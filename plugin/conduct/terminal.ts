@@ -15,7 +15,7 @@ export interface Terminal {
   beforeLine(listener: () => void): void;
 }
 
-/** Used in a pipe, where the width is undefined, and in a pseudo terminal without a size, where it is 0. */
+/** Width in a pipe, where it is undefined, and in a pseudo terminal without a size, where it is 0. */
 const DEFAULT_COLUMNS = 80;
 const PROGRESS_MS = 10_000;
 

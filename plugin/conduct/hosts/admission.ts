@@ -19,10 +19,10 @@ export interface Expected {
   arrivals: number[];
 }
 
-/** `endsRun`: the run needs this host, so it cannot go on without it. */
+/** `endsRun`: whether the run ends, because it needs this host. */
 type HostRefusal = Refusal & { endsRun: boolean };
 
-/** Checked by conductor and hosts. @throws CapacityError CONFIG_INVALID */
+/** Checks the engine, on conductor and hosts. @throws CapacityError CONFIG_INVALID */
 export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
   if (engine === ENGINE) return;
   const message = `engine ${engine} cannot be used on several hosts: it reports nothing to the run`;

@@ -42,7 +42,7 @@ interface ConductOptions {
   secret: string | undefined;
   /** Starts the hosts; undefined if they start by themselves. */
   launcher?: Launcher | undefined;
-  /** Orders for the hosts. */
+  /** Contents of the orders for the hosts. */
   inputs?: Omit<OrderInputs, 'path' | 'hosts'>;
   /** Aborted by Ctrl-C. */
   signal: AbortSignal;
@@ -144,7 +144,7 @@ async function measureThrough(
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
-  // Closed before the commands end: they may wait for their hosts, and these for their connections to close.
+  // Closed before the commands end: they may wait for their hosts, which wait for their connections to close.
   await listener.close();
   await launched?.end(signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;

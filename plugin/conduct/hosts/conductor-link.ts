@@ -102,7 +102,7 @@ export async function openConductorLink(options: LinkOptions) {
       while (stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
     },
 
-    /** Idempotent. */
+    /** Closes the connection. Idempotent. */
     close(): void {
       unfollow();
       clearTimeout(lostTimer);

@@ -99,7 +99,7 @@ export class Agent {
     await this.#link.flushed(stopped ? STOP_TIMEOUT_MS : this.#silentAfterMs);
   }
 
-  /** Idempotent. */
+  /** Closes the agent. Idempotent. */
   async close(): Promise<void> {
     this.#abort.abort();
     clearInterval(this.#timer);

@@ -25,7 +25,6 @@ const MAX_SHARE = 1e9;
 const printableName = name.min(1).transform((text) => printable(text, 200));
 
 const helloSchema = z.object({
-  /** Host name. */
   host: printableName,
   /** Random id of the agent's process; stays the same across reconnects. */
   instance: name.min(1),
@@ -33,11 +32,11 @@ const helloSchema = z.object({
   kernel: name,
   /** Version and build of the packages. */
   version: printableName,
-  /** `CAPACITY_HOSTS`. */
+  /** Value of `CAPACITY_HOSTS`. */
   hosts: index.positive(),
-  /** `CAPACITY_HOST`. */
+  /** Value of `CAPACITY_HOST`. */
   index: index.optional(),
-  /** Everything that the scenario reads. */
+  /** Digests of all inputs of the scenario. */
   inputs: byName(name),
   /** Arrivals of this host's share, by phase. */
   arrivals: z.array(z.int().nonnegative()).max(10_000),
@@ -71,7 +70,7 @@ const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pre
 const machineRowSchema = z.object({
   /** Time of the sample: after a break, the row is delivered late. */
   atUs: instant,
-  /** Mean of all cores; null where the kernel does not report it. */
+  /** Mean over all cores; null if the kernel does not report it. */
   cpuIdlePercent: count.nullable(),
   /** CPU use by program over the last seconds. */
   shares: sharesSchema.optional(),
@@ -83,7 +82,7 @@ const machineRowSchema = z.object({
 export type MachineRow = z.infer<typeof machineRowSchema>;
 
 export const agentMessageSchema = z.discriminatedUnion('type', [
-  /** Relayed from an engine of this host. */
+  /** Message relayed from an engine of this host. */
   z.object({ type: z.literal('engine'), message: engineMessageSchema }),
   /** The doctor has passed this host for its share, and the clock offset is known. */
   z.object({ type: z.literal('ready') }),
@@ -95,7 +94,7 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
     type: z.literal('bye'),
     stopped: z.boolean(),
     skippedUsers: count,
-    /** Artillery's own metrics; missing where Artillery was stopped. */
+    /** Artillery's own metrics; missing if Artillery was stopped. */
     totals: hostTotalsSchema.optional(),
   }),
 ]);

@@ -8,7 +8,7 @@ import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { byName, counts, name } from '../../../protocol/link/bounded-schemas.ts';
 import type { ArtilleryStats } from '../../result/artillery-stats.ts';
 
-/** A DDSketch has about 16 KB. */
+/** Length limit of a DDSketch, which has about 16 KB. */
 const MAX_SKETCH_LENGTH = 2 ** 17;
 const sketch = z.base64().max(MAX_SKETCH_LENGTH);
 

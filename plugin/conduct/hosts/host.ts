@@ -14,7 +14,7 @@ import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
 
 const AGENT_LOST = 'agent lost';
-/** Far above what hosts need: Artillery starts one engine for each core. */
+/** Limit far above the need of hosts: Artillery starts one engine for each core. */
 const MAX_ENGINES = 10_000;
 
 export class Host {
@@ -151,7 +151,7 @@ export class MachineWindows {
     return lowest;
   }
 
-  /** Shares of the stage of each window in which other programs took the most CPU. */
+  /** Shares of the stage in each window in which other programs took the most CPU. */
   get shares(): GeneratorHost['shares'] {
     const highest: GeneratorHost['shares'] = {};
     for (const { window, mean } of this.#shares.values()) {

@@ -133,7 +133,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     const { hello, run } = auth.data;
     socket.data = hello;
     const existing = this.#known.get(hello.instance);
-    // A host may also reconnect after its goodbye, to send it again if it was not acknowledged.
+    // A host may also reconnect after its goodbye, to send an unacknowledged goodbye again.
     if (existing && (existing.lostReason === undefined || existing.hasSaidGoodbye)) return undefined;
     const admitted = this.#all.filter(({ hasLeft }) => !hasLeft || this.#started);
     const isOld = run !== undefined && run !== this.#run;

@@ -7,7 +7,7 @@ import { networkInterfaces } from 'node:os';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { selfSigned } from '../../../server/stack/certificate.ts';
 
-/** Address of the conductor, and what authenticates both sides. */
+/** Address of the conductor, and the secrets that authenticate both sides. */
 export interface Join {
   host: string;
   port: number;
@@ -18,12 +18,12 @@ export interface Join {
 
 export interface Secret {
   token: string;
-  /** PEM. */
+  /** Certificate in PEM form. */
   certificate: string;
   key: string;
 }
 
-/** Has no dot, which separates it from the fingerprint. */
+/** Format of the token. It has no dot, because a dot separates it from the fingerprint. */
 export const TOKEN = /^[\w-]{16,}$/;
 const JOIN_TOKEN = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 

@@ -19,7 +19,7 @@ import { ORDER_PATH, type Order } from './order.ts';
 
 /** Detects an unresponsive host within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
-/** The largest messages carry histograms of many broadcasts. */
+/** Limit of a message; the largest carry histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
 const FAREWELL_TIMEOUT_MS = 2000;
 
@@ -31,7 +31,7 @@ export type Listener = Awaited<ReturnType<typeof openListener>>;
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openListener(host: string, port: number, { token, certificate, key }: Secret) {
-  /** Distinguishes this run from others with the same secret, whose hosts it refuses. */
+  /** Id of this run, which refuses hosts of other runs with the same secret. */
   const run = randomUUID();
   let orderOf: (host: string) => Order | undefined = () => undefined;
   const https = createServer({ cert: certificate, key }, (request, response) => {

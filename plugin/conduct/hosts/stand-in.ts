@@ -76,8 +76,8 @@ export class StandIn {
 }
 
 /**
- * Returns the last snapshot with all connections closed. The status is newer: connections that only it counts have been opened since
- * the snapshot, so they come off its pending ones; any beyond those count as asked for, too.
+ * Returns the last snapshot with all connections closed. The status is newer than the snapshot. Connections that only the
+ * status counts are taken from the pending ones; further ones are added to `asked`.
  */
 function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason: string): FleetSnapshot {
   const { accounts, disconnects } = snapshot;

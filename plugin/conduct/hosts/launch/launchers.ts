@@ -6,7 +6,7 @@ import type { Launcher } from './launch.ts';
 
 /** Destination as ssh accepts it; must not begin with a dash, which would make it an option. */
 const HOST_LINE = /^((?:[\w.-]+@)?[\w.][\w.-]*|(?:[\w.-]+@)?\[[\da-fA-F:]+\])(?::(\d{1,5}))?(?:\s+(\S.*))?$/;
-/** Detects a lost network; never asks for a password. */
+/** Options with which ssh detects a lost network and never asks for a password. */
 const SSH_OPTIONS = ['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=5', 'ServerAliveCountMax=6'];
 
 interface SshHost {
@@ -33,7 +33,7 @@ export function launcherOf(on: string, hosts: number): Launcher {
   );
 }
 
-/** One command that starts all hosts, with the join token in its environment. */
+/** Returns one command that starts all hosts, with the join token in its environment. */
 function commandLauncher(line: string): Launcher {
   return (joinToken, hosts) => {
     const env = { CAPACITY_CONDUCTOR: joinToken, CAPACITY_HOSTS: String(hosts) };
@@ -41,7 +41,7 @@ function commandLauncher(line: string): Launcher {
   };
 }
 
-/** One `ssh` for each host. The join token is sent by standard input, because all users can see command lines. */
+/** Returns one `ssh` command for each host. The join token is sent on standard input, because all users can see command lines. */
 function sshLauncher(list: SshHost[]): Launcher {
   return (joinToken) =>
     list.map(({ destination, port, folder }, index) => ({
