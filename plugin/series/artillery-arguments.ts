@@ -35,7 +35,7 @@ interface PrivateStart {
   /** Variables besides those of this process. */
   env: Record<string, string>;
   signal: AbortSignal;
-  /** Sent to the program when the signal aborts. */
+  /** Signal for the program when `signal` aborts. */
   stopSignal?: NodeJS.Signals;
 }
 

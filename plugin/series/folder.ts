@@ -99,7 +99,7 @@ function makeInnerFolders(folder: string): void {
   for (const inner of ['runs', 'logs']) makeFolder(join(folder, inner));
 }
 
-/** @returns false if another lock exists */
+/** Creates the lock file. Returns false if another lock exists. */
 function lock(path: string): boolean {
   try {
     writeFileSync(path, JSON.stringify(processRef(process.pid)), { flag: 'wx' });

@@ -12,7 +12,6 @@ import { listens } from '../../server/stack/ports.ts';
 import { childrenOf, processRef, terminate } from '../../server/stack/state/stack-processes.ts';
 
 export interface ServerCommand extends StudyServer {
-  /** Working directory. */
   cwd: string;
 }
 

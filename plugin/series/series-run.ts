@@ -23,14 +23,14 @@ export interface RunCommand {
   overrides: { config?: { plugins?: Record<string, object> } };
   /** Environment variables besides those of this process. */
   env: Record<string, string>;
-  /** Started before the run, measured by it, and stopped after it. */
+  /** Server that is started before the run, measured by it, and stopped after it. */
   server?: ServerCommand;
 }
 
 export interface Surroundings {
   /** Path of Artillery's command. */
   artillery: string;
-  /** Command line that conducts a run over several hosts, in place of Artillery. */
+  /** Command line that conducts a run over several hosts, instead of Artillery. */
   conduct?: string[] | undefined;
   /** Folder of the series: results go to `runs/`, output to `logs/`. No other run may write there meanwhile. */
   folder: string;
@@ -127,7 +127,7 @@ async function start(
   }
 }
 
-/** Adds the processes whose memory and CPU the run measures. */
+/** Returns the overrides with the processes whose memory and CPU the run measures. */
 function withPids({ config }: RunCommand['overrides'], pids: number[]): RunCommand['overrides'] {
   const plugin = { ...config?.plugins?.[PLUGIN], workers: { pids } };
   return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN]: plugin } } };
@@ -151,7 +151,7 @@ async function runArtillery(
   return [exitCode, resultsIn(folder).find((path) => !earlierResults.includes(path))];
 }
 
-/** Stands for the exit code of a child killed by a signal, which has none. */
+/** Exit code of a child killed by a signal, which has no exit code of its own. */
 const KILLED = 128;
 
 /** Returns the result files of all runs. `latest` is a link to one of them. */

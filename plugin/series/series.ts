@@ -1,7 +1,7 @@
 /**
- * Runs a series. The command decides on the next run from those so far. The runner makes it, records how it ended, and rewrites the
- * documents after each, so that the same command resumes a stopped series. A complete series is moved aside first, so that a
- * command never presents old figures as new ones.
+ * Runs a series. The command decides on the next run from the runs so far. The runner makes the run, records how it ended,
+ * and rewrites the documents after each run, so the same command resumes a stopped series. A complete series is moved
+ * aside first, so a command never presents old figures as new ones.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,9 +29,9 @@ export interface MadeRun<Key> {
 export type Next<Key, End> =
   | {
       key: Key;
-      /** Shown in the progress. */
+      /** Name of the run in the progress. */
       label: string;
-      /** Remaining runs at most, this one included; undefined if unknown. */
+      /** Upper bound of remaining runs, including this one; undefined if unknown. */
       left: number | undefined;
       /** Minimum time between the end of the last run and this one. */
       restSeconds?: number;
@@ -45,7 +45,7 @@ interface SeriesDocument<Key> {
 
 /** The series of one command. */
 export interface Series<Key, End, Document extends SeriesDocument<Key>> {
-  /** Its documents are `<kind>.json`, `.md` and `.html`. */
+  /** Name of the series' documents: `<kind>.json`, `.md` and `.html`. */
   kind: string;
   folder: string;
   schema: z.ZodType<Document>;

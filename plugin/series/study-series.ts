@@ -31,7 +31,7 @@ export interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 's
 
 export type StudySeries = Series<PlannedRun, 'done', Study>;
 
-/** Most measured runs per planned run. Bounded, because other programs may always disturb a machine. */
+/** Limit of measured runs per planned run, because other programs may always disturb a machine. */
 const MAX_ATTEMPTS = 2;
 
 /** Returns the series of a study. It repeats runs that failed in an earlier start, and repeats disturbed runs at once. */
@@ -102,7 +102,7 @@ function isMeasured({ run }: MadeRun<PlannedRun>): boolean {
   return endingOf(run.exitCode) === 'measured';
 }
 
-/** Returns the exit code of the worst run; if all runs are VALID, that of the comparisons, of which `worse` takes precedence. */
+/** Returns the exit code of the worst run. If all runs are VALID, returns that of the comparisons; `worse` takes precedence. */
 export function exitCodeOfStudy(plan: Plan, runs: MadeRun<PlannedRun>[]): number {
   const worstRun = worstExitCode(decidingRuns(runs).map(({ run }) => run.exitCode));
   if (worstRun !== 0) return worstRun;
@@ -138,7 +138,7 @@ function measuredInLatestBlock(runs: MadeRun<PlannedRun>[]): number {
   return new Set(measured.map(({ run }) => labelOf(run.levels))).size;
 }
 
-/** Returns the runs whose exit codes decide. For each planned run: those that count or, if none was measured, the latest. */
+/** Returns the runs whose exit codes decide: for each planned run, the counted attempts or, if none was measured, the latest. */
 function decidingRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter(({ run }, index) => {
