@@ -1,4 +1,4 @@
-/** `adopt`: writes a scenario that is measured, from one for another Socket.IO engine. */
+/** `adopt`: writes a measured scenario from a scenario for another Socket.IO engine. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** The file of baselines, such as `capacity-baseline.json`: results that later ones are compared with, for CI. */
+/** The file of baselines, such as `capacity-baseline.json`: results with which later ones are compared, in CI. */
 import { existsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { formatProblems, problemsOf } from '../../protocol/base/problems.ts';
@@ -29,8 +29,8 @@ export function readBaseline(path: string, name: string): RunSet {
 }
 
 /**
- * Leaves the other baselines in the file unchanged.
- * @param sets exactly one, whose runs have all left figures
+ * Saves a baseline; the other baselines in the file are unchanged.
+ * @param sets exactly one set, whose runs all have figures
  * @throws CapacityError CONFIG_INVALID, BASELINE_INVALID, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export function saveBaseline(path: string, name: string, sets: RunSet[]) {
@@ -51,7 +51,7 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
   return { file: path, name, runs: results.length, doubts: [...new Set(results.flatMap(doubtOf))] };
 }
 
-/** @returns `SUSPECT: passed, but … (GENERATOR_LATE: …)`; empty for a run that passed and is VALID */
+/** Returns a text such as `SUSPECT: passed, but … (GENERATOR_LATE: …)`; empty for a run that passed and is VALID. */
 function doubtOf(result: Result): string[] {
   if (result.verdict.status === 'VALID' && result.outcome.status === 'PASSED') return [];
   const causes = decisiveFindings(result.findings).map(({ code, message }) => `${code}: ${message}`);
@@ -72,14 +72,14 @@ function readFile(path: string): BaselineFile {
   throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }
 
-/** `capacity-baseline.json`: results that later ones are compared with. Meant to be kept under version control. */
+/** Schema of `capacity-baseline.json`: results with which later ones are compared. The file is meant to be kept under version control. */
 const baselineFileSchema = z.strictObject({
   schemaVersion: z.literal(1),
   /** Baselines by name, such as `main`. */
   baselines: byName(
     z.strictObject({
       savedAt: z.string(),
-      /** A result or several repeats, abridged. */
+      /** One result or several repeats, abridged. */
       results: z.array(resultSchema).min(1),
     }),
   ),

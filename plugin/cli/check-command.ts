@@ -1,4 +1,4 @@
-/** `check <run> [conditions...]`: whether a result meets thresholds, without Artillery's `ensure`. */
+/** `check <run> [conditions...]`: checks whether a result meets thresholds, without Artillery's `ensure`. */
 import type { Command } from 'commander';
 import { harmless } from '../../protocol/base/printable.ts';
 import { formatProblems } from '../../protocol/base/problems.ts';
@@ -55,7 +55,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   console.log(harmless(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
 }
 
-/** The outcome with its root cause, as at the end of the run. */
+/** Returns the outcome with its root cause, as at the end of the run. */
 function headline(result: Result): string {
   const { title, cause } = result.answer;
   const isGood = exitCodeOfResult(result) === 0;

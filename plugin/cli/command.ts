@@ -8,7 +8,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
-  /** Command lines without `npx socketio-capacity`, and the purpose of each. */
+  /** Command lines without `npx socketio-capacity`, with the purpose of each. */
   examples: Record<string, string>;
   exitCodes: Record<number, string>;
 }
@@ -21,12 +21,12 @@ export const shareSchema = z.string().transform((text, context): number => {
   return z.NEVER;
 });
 
-/** The text before the name of a command. */
+/** Text before the name of a command. */
 export const LINE = 'npx socketio-capacity';
 
 const HELP = new WeakMap<Command, HelpText>();
 
-/** @returns what `addHelp` was given, for the reference */
+/** Returns the texts given to `addHelp`, for the reference. */
 export function helpOf(command: Command): HelpText {
   return HELP.get(command) ?? { examples: {}, exitCodes: {} };
 }
@@ -49,9 +49,9 @@ export function withJson(command: Command): Command {
 }
 
 /**
- * @param command that they were given to: `stack up`
- * @param further mistakes that the schema does not see
- * @throws CapacityError CONFIG_INVALID with all mistakes
+ * @param command command with the options, such as `stack up`
+ * @param further problems that the schema cannot find
+ * @throws CapacityError CONFIG_INVALID with all problems
  */
 export function parseOptions<T>(schema: z.ZodType<T>, given: unknown, command: string, further: Problem[] = []): T {
   const { data, error } = schema.safeParse(given);
@@ -61,17 +61,17 @@ export function parseOptions<T>(schema: z.ZodType<T>, given: unknown, command: s
   return data as T;
 }
 
-/** @returns `--redis-nodes` of `redisNodes` */
+/** Returns the option's name, such as `--redis-nodes` for `redisNodes`. */
 function optionOf(path: string): string {
   return `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** @param command whose help shows what is right */
+/** @param command command whose help describes the option */
 export function badOption(message: string, command: string): CapacityError {
   return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
 }
 
-/** @throws CapacityError FILE_UNWRITABLE where `write` throws */
+/** @throws CapacityError FILE_UNWRITABLE if `write` throws */
 export function writing(path: string, fix: string, write: () => void): void {
   try {
     write();
@@ -80,12 +80,15 @@ export function writing(path: string, fix: string, write: () => void): void {
   }
 }
 
-/** @returns a path as a shell takes it */
+/** Returns the path, quoted for a shell if needed. */
 export function typed(path: string): string {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Escaped as JSON allows, it commands neither a terminal nor a CI system: `##vso[` counts anywhere in a line. */
+/**
+ * Prints JSON with escaped control characters and `##vso[`, so that it cannot command a terminal or a CI system, which
+ * reads commands anywhere in a line.
+ */
 export function printJson(value: unknown): void {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   console.log(

@@ -1,6 +1,6 @@
 /**
- * `compare A B [...]`: which figures are better or worse beyond the noise, also than in a file of saved results. A side is a result.json,
- * the folder of a run, or a series.
+ * `compare A B [...]`: finds figures that are better or worse beyond the margin of error, also against saved results. A
+ * side is a result.json, the folder of a run, or a series.
  */
 
 import { existsSync } from 'node:fs';
@@ -101,7 +101,7 @@ function requireSameConditions({ mismatches }: Comparison): void {
   );
 }
 
-/** Earlier versions wrote some studies as `repeat.json`. */
+/** Documents of a series. Earlier versions wrote some studies as `repeat.json`. */
 const DOCUMENTS = ['study.json', 'repeat.json'];
 
 /**

@@ -1,4 +1,7 @@
-/** `doctor`: whether this machine and stack can hold the connections of a scenario; with `--target`, whether the target can be measured. */
+/**
+ * `doctor`: checks whether this machine and stack can hold the connections of a scenario; with `--target`, whether the
+ * target can be measured.
+ */
 import type { Command } from 'commander';
 import { harmless } from '../../protocol/base/printable.ts';
 import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
@@ -59,7 +62,7 @@ async function examine(path: string | undefined, options: Options): Promise<void
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
 }
 
-/** A burst, and no load. */
+/** Largest burst: enough for a burst without being a load. */
 const MAX_BURST = 1000;
 
 function parseBurst(text: string): number {
@@ -93,8 +96,8 @@ async function tryTarget(where: string, path: string | undefined, options: Optio
 }
 
 /**
- * @param where a URL, or the path of a scenario
- * @param path of the scenario, if `where` is a URL in place of its target
+ * @param where URL, or path of a scenario
+ * @param path path of the scenario, if `where` is a URL that replaces its target
  */
 async function scenarioFor(where: string, path: string | undefined, environment: string | undefined) {
   const isUrl = /^(https?|wss?):\/\//.test(where);
@@ -105,14 +108,14 @@ async function scenarioFor(where: string, path: string | undefined, environment:
   return { settings: settingsOf(script, env), script };
 }
 
-/** The engine alone has no figures. */
+/** Warning for a scenario with the engine but without the plugin: a run has no figures. */
 const UNMEASURED: Warning = {
   name: 'unmeasured',
   message: 'the scenario has no plugin socketio-capacity: Artillery makes the load, and nothing measures the server',
   raise: 'config.plugins: { socketio-capacity: {} }',
 };
 
-/** A single connection that stays. */
+/** Returns a scenario with a single connection that stays. */
 function nothingElse(): Script {
   return {
     config: { engines: { [ENGINE]: {} }, plugins: { [PLUGIN]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] },

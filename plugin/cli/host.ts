@@ -54,7 +54,7 @@ async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: b
   });
 }
 
-/** Plays one run. @returns the exit code of Artillery */
+/** Plays one run. @returns Artillery's exit code */
 async function play(join: Join, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {
   const { args, env } = await fetchOrder(join, instance, signal);
   const own = Object.fromEntries(Object.entries(variables).filter(([, value]) => value));

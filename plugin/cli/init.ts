@@ -1,4 +1,4 @@
-/** `init`: writes a first scenario for the user's own server, from options or by asking, and from what the server sends. */
+/** `init`: writes a first scenario for the user's own server, from options or questions, and from the events that the server sends. */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -78,7 +78,7 @@ export function addInit(program: Command): void {
   });
 }
 
-/** Collects an option that is given more than once. */
+/** Joins the values of an option that is given more than once. */
 function joined(value: string, before?: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
@@ -118,12 +118,12 @@ async function init({ har, out, force, json, ...options }: Options): Promise<voi
 interface Examination {
   say(text: string | undefined): void;
   isInteractive: boolean;
-  /** Whether a scenario that measures connections only is a failure. */
+  /** Whether a scenario without an event to count is a failure. */
   needsEvent: boolean;
   recording: Recording | undefined;
 }
 
-/** Takes the first of the events to publish that comes back. */
+/** Examines the proposed events to publish, and takes the first one that the server delivers. */
 async function examineAny(given: Answers, publishes: string[], context: Examination) {
   let first: Awaited<ReturnType<typeof examine>> | undefined;
   for (const publish of publishes.slice(0, MAX_PUBLISHES)) {
@@ -134,7 +134,7 @@ async function examineAny(given: Answers, publishes: string[], context: Examinat
   return first ?? examine(given, context);
 }
 
-/** @returns what the scenario will be, and the environment variables that it needs */
+/** Returns the values of the new scenario, and the environment variables that it needs. */
 async function examine(answers: Answers, { say, isInteractive, needsEvent, recording }: Examination) {
   const { listen: seconds, ...starter } = starterOf(answers);
   const { publish } = starter;
@@ -155,7 +155,10 @@ async function examine(answers: Answers, { say, isInteractive, needsEvent, recor
   return { starter: starter as Starter, variables };
 }
 
-/** Tries the options that a failure suggests. @returns what `lookAt` does, and the options that are not the defaults */
+/**
+ * Looks at the server; after a failure, tries the options that the failure suggests.
+ * @returns the result of `lookAt`, and the options that differ from the defaults
+ */
 async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awaited<ReturnType<typeof lookAt>>> {
   try {
     return await lookAt(starter, seconds);
@@ -166,10 +169,10 @@ async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awai
     const [given, needed] = transports
       ? ['WebSocket alone', `transports: [${transports.join(', ')}]`]
       : ['a slash at the end of the path', `addTrailingSlash: ${addTrailingSlash}`];
-    // Transports are tried last, so that they are tried once.
+    // Transports are tried last, so they are tried once.
     const again = transports ? lookAt : lookByAnyOptions;
     const found = await again({ ...starter, ...options }, seconds).catch((next: unknown) => {
-      // For a server without WebSocket, only the second attempt shows what it requires.
+      // A server without WebSocket shows its requirements only in the second attempt.
       const isSame =
         transports?.includes('websocket') === false ||
         !(next instanceof CapacityError) ||
@@ -199,7 +202,7 @@ function starterOf(answers: Answers): Starter & { listen: number } {
   };
 }
 
-/** @throws CapacityError EVENT_NOT_FOUND where nothing but connections could be measured, and nobody asked for that */
+/** @throws CapacityError EVENT_NOT_FOUND if only connections could be measured, and the user did not ask for that */
 function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): void {
   if (publish || withoutId.length > 0 || flow.some((step) => 'emit' in step)) return;
   const fix = [

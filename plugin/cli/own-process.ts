@@ -1,7 +1,4 @@
-/**
- * Exit codes of endings that no command foresees: an uncaught error, a command that nothing can complete any more, and output that
- * cannot be written.
- */
+/** Exit codes for unexpected endings: an uncaught error, a wait that can never end, and unwritable output. */
 
 import { unwritable } from '../../protocol/base/unwritable.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
@@ -10,8 +7,8 @@ import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 let waiting: CapacityError | undefined;
 
 /**
- * Names what the command waits for, such as an answer of the user, whose input can end.
- * @param error reported if it never comes
+ * Declares what the command waits for, such as an answer of the user, whose input can end.
+ * @param error error to report if the wait can never end
  */
 export async function waitingFor<T>(error: CapacityError, wait: () => Promise<T>): Promise<T> {
   waiting = error;
@@ -20,17 +17,17 @@ export async function waitingFor<T>(error: CapacityError, wait: () => Promise<T>
   return result;
 }
 
-/** Runs a command as the only work of this process, which sets its own exit code. */
+/** Runs a command as the only work of this process, and handles unexpected endings. */
 export async function runAsProcess(command: () => Promise<void>): Promise<void> {
   let isDone = false;
-  // Node's own exit code of an uncaught error is 1, which is that of a missed threshold.
+  // Node exits with code 1 after an uncaught error, but 1 means a missed threshold here.
   process.on('uncaughtException', (error) => {
     console.error(error);
     process.exit(exitCodeOf('failed'));
   });
   for (const name of ['stdout', 'stderr'] as const)
     process[name].on('error', (error: NodeJS.ErrnoException) => {
-      // A reader such as `| head` has closed the pipe. The command completes as usual, with the exit code it would have had.
+      // A reader such as `| head` has closed the pipe. The command completes with its usual exit code.
       if (error.code === 'EPIPE') return;
       const message = `cannot write to ${name}: ${error.code}`;
       if (name === 'stdout') console.error(describeError(unwritable('.', error, 'send the output elsewhere', message)));

@@ -1,4 +1,4 @@
-/** Reads conditions on a result, as they are typed. */
+/** Parses conditions on a result, as typed by a user. */
 
 import { didYouMean, type Problem } from '../../protocol/base/problems.ts';
 import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search-schema.ts';
@@ -13,8 +13,8 @@ export function conjuncts(texts: string[]): string[] {
 }
 
 /**
- * @param option what stands before the condition in the path of a problem: `--until `
- * @returns the conditions that are right, and the problems of the others
+ * @param option text before the condition in the path of a problem: `--until `
+ * @returns the valid conditions, and the problems of the invalid ones
  */
 export function parseConditions(texts: string[], option = ''): { conditions: Condition[]; problems: Problem[] } {
   const keys = numericKeys();
@@ -38,13 +38,13 @@ export function parseConditions(texts: string[], option = ''): { conditions: Con
   return { conditions, problems };
 }
 
-/** Returns the key of a metric that conditions of `ensure` name, such as `connections.connect_time.p99`; else the name itself. */
+/** Returns the key of a metric in the conditions of `ensure`, such as `connections.connect_time.p99`; otherwise the name itself. */
 function pathOf(name: string): string {
   const metric = runMetrics().find((one) => `${name}.`.startsWith(`${one.name}.`));
   return metric ? metric.path + name.slice(metric.name.length) : name;
 }
 
-/** Some leave out the section: `coverage`. */
+/** Suggests full keys for a key without its section, such as `coverage`. */
 function hint(key: string, keys: string[]): string {
   const ending = keys.find((known) => known.endsWith(`.${key}`));
   return ending === undefined ? didYouMean(key, keys) : `, did you mean "${ending}"?`;

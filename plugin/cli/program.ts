@@ -17,7 +17,7 @@ import { addSearch } from './search.ts';
 import { addStack } from './stack-command.ts';
 import { addStudy } from './study.ts';
 
-/** Commands of earlier versions, and how their work is done now. */
+/** Commands of earlier versions, with their replacements. */
 const REPLACED: Record<string, string> = {
   repeat: `\`${LINE} study <scenario> --times <n>\``,
   baseline: `\`${LINE} compare <result> --save <file>\` and \`--against <file>\``,
@@ -25,7 +25,7 @@ const REPLACED: Record<string, string> = {
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 
-/** A program that throws where commander would end the process. */
+/** Creates the program. It throws instead of ending the process as commander does. */
 export function createProgram(): Command {
   const program = new Command(LINE)
     .description(
@@ -60,7 +60,7 @@ export function createProgram(): Command {
 
 /**
  * Runs a command line, prints its errors, and sets the process's exit code.
- * @param args without `npx socketio-capacity`; by default those of this process
+ * @param args arguments without `npx socketio-capacity`; default: those of this process
  */
 export async function runProgram(program: Command, args?: string[]): Promise<void> {
   const [first = ''] = args ?? process.argv.slice(2);
@@ -83,7 +83,7 @@ export async function runProgram(program: Command, args?: string[]): Promise<voi
   }
 }
 
-/** After a mistake, each command names its own help. */
+/** Makes each command mention its own help after a wrong usage. */
 function nameHelp(command: Command, line: string): void {
   command.showHelpAfterError(`(see ${line} --help)`);
   for (const inner of command.commands) nameHelp(inner, `${line} ${inner.name()}`);

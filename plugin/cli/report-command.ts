@@ -1,4 +1,4 @@
-/** `report <run>`: writes the files beside result.json again. */
+/** `report <run>`: rewrites the report files beside result.json. */
 import { statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Command } from 'commander';

@@ -1,4 +1,4 @@
-/** Reads a scenario, and other YAML, as `artillery run` would, without running it. */
+/** Reads scenarios and other YAML as `artillery run` does, without a run. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -26,7 +26,7 @@ interface Flags {
   environment: string | undefined;
 }
 
-/** Reads a scenario's text like Artillery. @throws if it is not YAML; CapacityError NOT_INSTALLED */
+/** Parses YAML like Artillery. @throws if it is not YAML; CapacityError NOT_INSTALLED */
 export async function parseYaml(text: string): Promise<unknown> {
   return (await artilleryUtil()).parseScript(text).catch((error) => {
     throw withoutLines(error);
@@ -53,12 +53,12 @@ export async function parseScenario(
   const util = await artilleryUtil();
   const flags = { environment };
   const checked = await util.checkConfig(await parsed(text, util), path, flags);
-  // Merged where Artillery merges them: after the environment, before templates.
+  // Merged as in Artillery: after the environment, before templates.
   const script = merged(checked, JSON.parse(overrides)) as Script;
   return { ...(await util.resolveConfigTemplates(script, flags, path, path)), _scriptPath: resolve(path) };
 }
 
-/** Later code walks over the whole script. */
+/** Parses the text and checks its bounds, because later code walks through the whole script. */
 async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
   const script = await util.parseScript(text);
   if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
@@ -66,7 +66,10 @@ async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
   return script;
 }
 
-/** Accepts mistakes that Artillery would accept, for commands that do not run the scenario. @throws CapacityError as `readSettings` */
+/**
+ * Reads the settings for a command. Also refuses mistakes that Artillery itself would not report.
+ * @throws CapacityError like `readSettings`
+ */
 export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
   const metrics = [...runMetrics(), ...Object.values(METRICS)];
   const mistakes = [...measuringProblems(script), ...unknownMetrics(script, metrics)];
@@ -74,8 +77,8 @@ export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * For series: in their runs, aliases of aliases would keep Artillery busy before it loads our plugin, which refuses them.
- * @returns SHA-256 of the texts of the scenarios
+ * Returns the SHA-256 of the texts of the scenarios. Checks their bounds for a series: in its runs, aliases of aliases
+ * would keep Artillery busy before it loads the plugin, which refuses them.
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
  */
 export async function scenarioHash(...paths: string[]): Promise<string> {
@@ -90,13 +93,13 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-/** js-yaml quotes the lines around a mistake, which can have a password. */
+/** Removes quoted lines from an error of js-yaml, because they may contain a password. */
 function withoutLines(error: unknown): unknown {
   const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
   return mark ? new Error(`line ${mark.line + 1}, column ${mark.column + 1}: ${reason}`) : error;
 }
 
-/** @throws CapacityError FILE_UNREADABLE where `read` throws another error */
+/** @throws CapacityError FILE_UNREADABLE if `read` throws any other error */
 export async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -109,12 +112,12 @@ export async function reading<T>(path: string, read: () => Promise<T>): Promise<
 }
 
 async function artilleryUtil(): Promise<ArtilleryUtil> {
-  // Artillery's templates read the run's id from it.
+  // Artillery's templates read the run's id from this global.
   Object.assign(globalThis, { artillery: { testRunId: 'doctor', runtimeOptions: {} } });
   return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
 }
 
-/** Merges like Artillery: objects key by key, everything else as a whole. */
+/** Merges values as Artillery does: objects key by key, anything else as a whole. */
 export function merged(into: unknown, from: unknown): unknown {
   if (!isObject(into) || !isObject(from)) return from;
   const entries = Object.entries(from).map(([key, value]) => [
@@ -124,9 +127,9 @@ export function merged(into: unknown, from: unknown): unknown {
   return { ...into, ...Object.fromEntries(entries) };
 }
 
-/** @returns the value below these keys */
+/** Returns nested objects with the value below these keys. */
 export function nested(keys: string[], value: unknown): object {
-  // Avoids assignment, by which a key such as `__proto__` would change other objects.
+  // No assignment, because with a key such as `__proto__` it would change other objects.
   return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;
 }
 

@@ -1,4 +1,4 @@
-/** `search <scenario>`: the highest level that a deployment holds. */
+/** `search <scenario>`: finds the highest level that a deployment holds. */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
@@ -12,7 +12,7 @@ import type { SearchOptions } from './search/runs.ts';
 
 const ownSchema = z.looseObject({ ...hostsShape, results: z.string(), json: z.boolean().optional() });
 
-/** With several hosts, this machine generates no load: each host checks its own limits. */
+/** Diagnosis with several hosts: this machine generates no load, and each host checks its own limits. */
 const noLimits = async () => ({ fits: true, highest: null, limits: [] });
 
 export function addSearch(program: Command): void {

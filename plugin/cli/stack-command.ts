@@ -1,4 +1,4 @@
-/** `stack up | status | down`: the deployment under test, without a run. `npm run stack:up` calls this as well. */
+/** `stack up | status | down`: manages the deployment under test, without a run. `npm run stack:up` calls this, too. */
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -133,7 +133,7 @@ function describe(state: StackState): string {
   ].join('\n');
 }
 
-/** Without the control token and the password of Redis. */
+/** Returns the state without the control token and the password of Redis. */
 function publicState({ token: _token, redisUrl, ...state }: StackState) {
   if (!redisUrl) return { ...state, redisUrl: undefined };
   const { protocol, host } = new URL(redisUrl);

@@ -1,4 +1,4 @@
-/** `study <file>`: every combination of levels several times, to see what changes, or how much runs vary. */
+/** `study <file>`: runs every combination of levels several times, to show their effects, or how much runs vary. */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { harmless } from '../../protocol/base/printable.ts';
@@ -77,7 +77,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   // Loaded on demand, because it imports the charts and the server's settings, which load slowly.
   const { readStudy, seriesOf } = await import('./study/read-study.ts');
   const { typedLevel } = await import('./study/levels.ts');
-  // After `--`, the first argument begins with a dash: Artillery's only one without a dash is the scenario.
+  // After `--`, the first argument begins with a dash: Artillery's only argument without a dash is the scenario.
   const isOption = other?.startsWith('-') ?? false;
   if (conduct && (isOption || rest.length > 0)) throw badOption('--hosts: takes no arguments for Artillery', 'study');
   const asked = await readStudy(path, {
@@ -96,7 +96,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfStudy(document.plan, runs);
   if (json) return printJson(document);
   const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);
-  // Several settings make too many tables for a terminal.
+  // For several settings, the tables would be too many for a terminal.
   const sections = ['missing', 'doubts', 'spread', ...(questions.length === 1 ? ['question-1'] : [])];
   console.log(endText(series, renderSummary(series.reportOf(document, runs), sections, screen())));
 }

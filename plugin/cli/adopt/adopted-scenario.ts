@@ -1,4 +1,4 @@
-/** Turns a scenario of another Socket.IO engine into one that is measured. */
+/** Converts a scenario of another Socket.IO engine to one that is measured. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -20,7 +20,7 @@ const MAX_ROUNDS = 200;
 const CONNECTING = ['name', 'engine', 'weight', 'socketio'];
 const MAX_SHOWN_LENGTH = 80;
 
-/** Patterns of names that only functions of other engines use. */
+/** Features of other engines that functions use, with the replacement for each. */
 const IN_PROCESSORS: [RegExp, string][] = [
   [
     /\bcontext\.sockets\b/,
@@ -34,16 +34,16 @@ const IN_PROCESSORS: [RegExp, string][] = [
 
 export interface Adopted extends Pick<Draft, 'changes' | 'undecided' | 'variables'> {
   text: string;
-  /** Problems for which a run refuses the scenario. */
+  /** Problems for which a run still refuses the scenario. */
   problems: Problem[];
   holds: boolean;
 }
 
 /**
- * @param text of the file
- * @param path of the file that it becomes, for the paths in it
- * @param holds whether the virtual users stay; undefined: whichever measures more, without many times the load
- * @throws what `parseScenario` throws; Error if it is not YAML
+ * @param text text of the scenario
+ * @param path path of the new file, to which its paths are relative
+ * @param holds whether the virtual users stay; undefined keeps them connected unless that multiplies the load
+ * @throws errors of `parseScenario`; Error if it is not YAML
  */
 export async function adopted(text: string, path: string, holds: boolean | undefined): Promise<Adopted> {
   const draft = new Draft(text, path);
@@ -65,7 +65,7 @@ function quote(draft: Draft): void {
     draft.changes.push({ line, before, after, why });
 }
 
-/** Rewrites what the refusals know, and leaves out the rest of what no engine reads. */
+/** Applies the rewrites of known problems, and removes the remaining parts that no engine reads. */
 async function solve(draft: Draft): Promise<void> {
   readProcessor(draft);
   for (const [index, scenario] of draft.scenario().scenarios.entries()) {
@@ -85,7 +85,7 @@ async function solve(draft: Draft): Promise<void> {
   }
 }
 
-/** Looks for what functions of other engines do, and none here can. */
+/** Finds functions that use features of other engines which this engine lacks. */
 function readProcessor(draft: Draft): void {
   const processor = draft.document.valueAt(['config', 'processor']);
   const file = typeof processor === 'string' ? resolve(dirname(draft.path), processor) : undefined;
@@ -100,14 +100,14 @@ function isSolvable(draft: Draft, { at = [], isUnknownKey, rewrite, unfilled }: 
   return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || isOfScenario;
 }
 
-/** Keeps what a template without a value did: it sent nothing. */
+/** Declares a variable for a template without a value. Its value is empty, because the template sent nothing before. */
 function declare(draft: Draft, name: string, at: Path): void {
   const why = `nothing sets ${name}, so it stays empty, as before: write its values into config.variables`;
   draft.undecided.push({ line: draft.document.lineOf(at), why });
   draft.document.set(['config', 'variables', name], [''], `${TO_DECIDE}${why}`);
 }
 
-/** @param at of a key or a value; in a flow, an invalid step is left out as a whole */
+/** Removes a part that has no equivalent. @param at path of a key or a value; in a flow, an invalid step is removed as a whole */
 function leaveOut(draft: Draft, at: Path, message: string): void {
   const line = draft.document.lineOf(at);
   const owner = draft.document.valueAt(at.slice(0, -1));
@@ -122,7 +122,7 @@ function leaveOut(draft: Draft, at: Path, message: string): void {
   draft.document.remove(path, `${TO_DECIDE}left out ${shown}: ${message}`);
 }
 
-/** Returns the settings of a run, or what it would refuse. */
+/** Returns the settings of a run, or the problems for which it would be refused. */
 async function examine(draft: Draft): Promise<{ settings?: Settings; problems: Problem[] }> {
   try {
     return { settings: settingsOf(await resolved(draft), environmentOf(draft)), problems: [] };
@@ -133,7 +133,7 @@ async function examine(draft: Draft): Promise<{ settings?: Settings; problems: P
   }
 }
 
-/** With values for variables of the environment that are not set here. */
+/** Returns the script, with placeholder values for environment variables that are not set. */
 async function resolved(draft: Draft): Promise<Script> {
   const missing = draft.variables.filter((name) => process.env[name] === undefined);
   Object.assign(process.env, Object.fromEntries(missing.map((name) => [name, environmentOf(draft)[name]])));
@@ -157,7 +157,7 @@ function flowDepth(path: Path): number {
   return path.reduce<number>((depth, _, index) => (path[0] === 'scenarios' && isStep(index) ? index + 1 : depth), 0);
 }
 
-/** Returns why a name was changed; where another one replaces it, the change itself is the rest of the message. */
+/** Returns why a name was changed. If another name replaces it, the change itself shows the rest of the message. */
 function reasonOf({ message, at = [], isUnknownKey }: Problem, { after }: Change): string {
   return isUnknownKey && Object.keys(after).length > 0 ? `nothing reads ${at.at(-1)}` : message;
 }

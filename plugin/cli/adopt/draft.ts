@@ -1,4 +1,4 @@
-/** A scenario that is being changed into one that is measured: its document, what was changed, and what is left to the user. */
+/** A scenario that is being converted to a measured one: its document, its changes, and the decisions left to the user. */
 import type { Path } from '../../../protocol/base/problems.ts';
 import type { Scenario, Script } from '../../script/script.ts';
 import { parseScenario } from '../scenario-argument.ts';
@@ -6,10 +6,10 @@ import { type Change, ScenarioDocument } from './scenario-document.ts';
 
 export class Draft {
   readonly document: ScenarioDocument;
-  /** Of the file that it becomes, for the paths in it. */
+  /** Path of the new file, to which its paths are relative. */
   readonly path: string;
   readonly changes: (Change & { why: string })[] = [];
-  /** What was left out, and what the user has to decide. */
+  /** Removed parts, and decisions left to the user. */
   readonly undecided: { line: number | undefined; why: string }[] = [];
 
   /** @throws Error if the text is not YAML */
@@ -24,7 +24,7 @@ export class Draft {
     return [...new Set([...names].map(([, name = '']) => name))];
   }
 
-  /** @throws as `parseScenario` */
+  /** @throws errors of `parseScenario` */
   read(): Promise<Script> {
     return parseScenario(this.document.toString(), this.path);
   }
@@ -37,13 +37,12 @@ export class Draft {
     this.document.set(path, value);
   }
 
-  /** Removes a step. */
   remove(path: Path, why: string): void {
     this.note(path, this.document.valueAt(path) as Change['before'], {}, why);
     this.document.remove(path);
   }
 
-  /** Records a change. @param at its place; undefined for what is new */
+  /** Records a change. @param at place of the change; undefined for an addition */
   note(at: Path | undefined, before: Change['before'], after: Change['after'], why: string): void {
     this.changes.push({ line: at && this.document.lineOf(at), before, after, why });
   }

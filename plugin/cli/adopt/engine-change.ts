@@ -1,4 +1,4 @@
-/** Gives the scenarios of other Socket.IO engines this engine, with the options by which their clients connected. */
+/** Moves the scenarios of other Socket.IO engines to this engine, with the same connection options. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Path } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -10,9 +10,9 @@ import { readFrames } from './websocket-frames.ts';
 
 /** Artillery's own engine, and `artillery-engine-socketio-v3`. */
 const OTHER_ENGINES = ['socketio', 'socketio-v3'];
-/** A template of a variable, unlike one of the environment. */
+/** Matches a template of a variable, but not of an environment variable. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
-/** From this number on, a time is in milliseconds. */
+/** Smallest number that is taken for milliseconds. */
 const MILLISECONDS_FROM = 1000;
 
 /** @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
@@ -43,7 +43,7 @@ export function changeEngine(draft: Draft): void {
   const known = { ...Object(config.socketio), ...options };
   if (places.length > spoken.length && !('transports' in known || 'upgrade' in known))
     options.transports = ['polling', 'websocket'];
-  // In the options of `socket.io-client`, it is the time to connect.
+  // In the options of `socket.io-client`, `timeout` is the time to connect.
   if (typeof known.timeout === 'number' && known.timeout >= MILLISECONDS_FROM) {
     options.connectTimeout = `${known.timeout}ms`;
     delete options.timeout;
@@ -70,7 +70,7 @@ export function changeEngine(draft: Draft): void {
   }
 }
 
-/** Options that differ between users belong to the scenario: Artillery fills those of `config` before there is a user. */
+/** Moves options that differ between users to the scenarios: Artillery fills templates in `config` before there are users. */
 function perUser(draft: Draft, place: Path, options: unknown): void {
   const given = Object(options) as Record<string, unknown>;
   const own = Object.keys(given).filter(

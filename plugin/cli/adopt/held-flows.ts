@@ -1,21 +1,21 @@
-/** Lets the users of a scenario stay, so that memory is read while as many are connected. */
+/** Keeps the users of a scenario connected, so that memory is read while their number is constant. */
 import type { Path } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Draft } from './draft.ts';
 
-/** More connections at once than a scenario had are held by default up to here. */
+/** Up to this number, all users are held by default, even if fewer were connected at once before. */
 const MAX_HELD = 10_000;
 const MANY_TIMES = 3;
 const PAUSE_SECONDS = 4;
 const MAX_PHASES = 10;
 
-/** @returns whether all users together are not many times the load */
+/** Returns whether holding all users does not multiply the load. */
 export function isHoldable({ load: { connections, connectionsAtOnce } }: Settings): boolean {
   return connections <= MAX_HELD || connections <= MANY_TIMES * connectionsAtOnce;
 }
 
-/** Ends each flow by `hold`, and gives each level of connections a pause. */
+/** Ends each flow with `hold`, and adds a pause after each phase. */
 export function holdFlows(draft: Draft): void {
   const { config, scenarios } = draft.scenario();
   for (const [index, scenario] of scenarios.entries()) {
@@ -28,7 +28,7 @@ export function holdFlows(draft: Draft): void {
       continue;
     }
     let length = flow.length;
-    // Staying replaces what comes after the last message.
+    // `hold` replaces the waits and disconnects after the last message.
     for (; length > 0 && isEnd(flow[length - 1]); length--) draft.remove([...at, length - 1], 'the users stay instead');
     draft.document.append(at, { hold: true });
     draft.note(undefined, {}, { hold: true }, 'stays until all is measured; --leave keeps the users coming and going');

@@ -1,4 +1,4 @@
-/** A scenario as its author wrote it: changes keep the comments, the order and the style of everything else. */
+/** A scenario as its author wrote it. Changes keep the comments, the order and the style of everything else. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Document,
@@ -21,20 +21,19 @@ import { formatPath, type Path, type Problem } from '../../../protocol/base/prob
 
 type Owner = Record<string, unknown>;
 
-/** As Artillery reads YAML. */
+/** Options with which Artillery reads YAML. */
 const READING = { merge: true, logLevel: 'error' } as const;
 
-/** A line that was changed. */
 export interface Change {
-  /** In the author's file; undefined for what was added. */
+  /** Line in the author's file; undefined for an addition. */
   line: number | undefined;
   before: Owner;
   after: Owner;
 }
 
-/** A list that is not indented below its key. */
+/** Matches a list that is not indented below its key. */
 const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
-/** Begins comments about what was left out. */
+/** Beginning of comments about removed parts. */
 export const TO_DECIDE = ' To decide: ';
 
 export class ScenarioDocument {
@@ -42,7 +41,7 @@ export class ScenarioDocument {
   readonly #lines = new LineCounter();
   readonly #text: string;
 
-  /** @throws if the text is not one YAML document with a map */
+  /** @throws if the text is not a single YAML document with a map */
   constructor(text: string) {
     this.#text = text;
     this.#document = parseDocument(text, { ...READING, lineCounter: this.#lines });
@@ -51,7 +50,7 @@ export class ScenarioDocument {
     if (!isMap(this.#document.contents)) throw new Error('it is not a scenario');
   }
 
-  /** Quotes templates without quotes, which YAML takes for maps. */
+  /** Adds quotes to unquoted templates, which YAML parses as maps. */
   quoteTemplates(): Change[] {
     const changes: Change[] = [];
     visit(this.#document, {
@@ -72,7 +71,7 @@ export class ScenarioDocument {
   }
 
   toString(): string {
-    // JSON is YAML, and has no comments.
+    // JSON is valid YAML, but has no comments.
     if (this.#text.trimStart().startsWith('{')) return `${JSON.stringify(this.#document.toJS(), null, 2)}\n`;
     const text = this.#document.toString({ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text) });
     const restored = withLinesOf(this.#text, text);
@@ -106,7 +105,7 @@ export class ScenarioDocument {
     const to = found.moveTo(at.slice(0, -1));
     const current = this.valueAt(to);
     const merged = isPlain(current) && isPlain(found.value) ? { ...found.value, ...current } : (current ?? found.value);
-    // A different value is there already.
+    // The place already has a different value.
     if (!isDeepStrictEqual(merged, isPlain(merged) ? { ...merged, ...Object(found.value) } : found.value))
       return undefined;
     this.#remove(owner, key);
@@ -114,7 +113,7 @@ export class ScenarioDocument {
     return { line, before: { [key]: before[key] }, after: { [formatPath(to)]: merged } };
   }
 
-  /** Sets a value, with the maps that lead to it. */
+  /** Sets a value, and creates missing maps on its path. */
   set(path: Path, value: unknown, comment?: string): void {
     const name = String(path.at(-1));
     const owner = this.#mapAt(path.slice(0, -1));
@@ -128,14 +127,14 @@ export class ScenarioDocument {
     owner.add(added);
   }
 
-  /** Renames a key in its place. */
+  /** Renames a key without moving it. */
   rename(path: Path, to: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
     const pair = isMap(owner) ? pairOf(owner, String(path.at(-1))) : undefined;
     if (pair && isScalar(pair.key)) pair.key.value = to;
   }
 
-  /** Removes a key or a list item, and an item of which nothing is left; a comment takes its place. */
+  /** Removes a key or a list item, and a list item that becomes empty. A comment replaces it. */
   remove(path: Path, comment?: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
     if (!isCollection(owner)) return;
@@ -154,13 +153,13 @@ export class ScenarioDocument {
     else owner.comment = joined(owner.comment, ...kept);
   }
 
-  /** Adds an item to a list. @param style of the item: on one line, or as the list's other items */
+  /** Adds an item to a list, in the style of the list's other items: on one line or on several. */
   append(path: Path, value: unknown, at?: number): void {
     const list = this.#nodeAt(path);
     if (!isSeq(list)) return;
     const flow = list.items.some((item) => isCollection(item) && item.flow === true);
     const node = this.#document.createNode(value, { flow });
-    // What was left out at the end of the list stays before the new item.
+    // Comments on removed parts at the end of the list stay before the new item.
     if (at === undefined && list.comment) {
       node.commentBefore = list.comment;
       list.comment = null;
@@ -173,7 +172,7 @@ export class ScenarioDocument {
     else owner.items = owner.items.filter((pair) => nameOf(pair) !== key);
   }
 
-  /** Keeps the pairs whose value stays, under their new key. */
+  /** Replaces the keys of a map. A pair whose value is unchanged is kept under its new key, with its comments. */
   #replace(owner: YAMLMap | YAMLSeq, after: Owner): Pick<Change, 'before' | 'after'> {
     if (!isMap(owner)) {
       const values = Object.values(after);
@@ -202,7 +201,7 @@ export class ScenarioDocument {
 
   #node(value: unknown): Node {
     const node = this.#document.createNode(value) as Node;
-    // Short lists are on one line.
+    // Writes short lists on one line.
     visit(node, {
       Seq(_, list) {
         list.flow = list.items.every((item) => isScalar(item));
@@ -242,7 +241,7 @@ export class ScenarioDocument {
   }
 }
 
-/** Returns the text with the author's spaces in lines that have not changed. */
+/** Returns the text, with the author's spacing in unchanged lines. */
 function withLinesOf(original: string, text: string): string {
   const keyOf = (line: string) => `${/^ */.exec(line)} ${line.replace(/\s/g, '')}`;
   const lines = Map.groupBy(original.split('\n'), keyOf);

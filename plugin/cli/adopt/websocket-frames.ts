@@ -1,4 +1,4 @@
-/** Scenarios of Artillery's WebSocket engine that speak Socket.IO's protocol by hand: `send: '42["join", "news"]'`. */
+/** Converts scenarios of Artillery's WebSocket engine that write Socket.IO packets by hand: `send: '42["join", "news"]'`. */
 import { isDeepStrictEqual } from 'node:util';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import type { Path, Problem } from '../../../protocol/base/problems.ts';
@@ -9,17 +9,17 @@ import type { Draft } from './draft.ts';
 
 type Step = Record<string, unknown>;
 
-/** Type of the packet, namespace, id of the acknowledgement, and JSON. */
+/** Packet type, namespace, acknowledgement id, and JSON. */
 const PACKET = /^4([012])(?:(\/[^,[{]*),?)?(\d*)([[{].*)?$/s;
-/** Engine.IO's own packets: pings, upgrades. */
+/** Engine.IO's own packets: pings and upgrades. */
 const ENGINE_PACKET = /^[1-6](probe)?$/;
-/** A template as a whole argument or value. */
+/** Matches a template that is a whole argument or value. */
 const UNQUOTED = /(?<=[[,:]\s*)(\{\{[^{}]*\}\})(?=\s*[\],}])/g;
 const OPENS = '0';
 const CLOSES = '1';
 const SPEAKS = 'the engine speaks the protocol of Socket.IO';
 
-/** Rewrites frames as steps. @returns indexes of the scenarios that have some @throws CapacityError for Socket.IO 2 */
+/** Rewrites frames as steps. @returns indexes of the scenarios with frames @throws CapacityError for Socket.IO 2 */
 export function readFrames(draft: Draft): number[] {
   const { config, scenarios } = draft.scenario();
   const spoken = [...scenarios.entries()].flatMap(([index, { engine = config.engine ?? 'ws', flow }]) =>
@@ -46,7 +46,7 @@ function frameOf(step: unknown): string | undefined {
   return ['string', 'number'].includes(typeof sent) ? String(sent) : undefined;
 }
 
-/** Returns the options that stand in a URL or a path of a WebSocket; without an origin if it is a template. */
+/** Returns the connection options in a WebSocket's URL or path; without an origin if that is a template. */
 function optionsOf(text: string, base: string) {
   const url = attempt(() => new URL(text, base || undefined));
   if (!url) return { origin: '' };
@@ -95,12 +95,12 @@ function rewriteSteps(draft: Draft, at: Path, origin: string): void {
   for (const index of [...become.keys()].reverse()) if (!become[index]) draft.remove([...at, index], SPEAKS);
 }
 
-/** Returns the options of `connect` for a URL of a WebSocket. */
+/** Returns the `connect` options for a WebSocket's URL. */
 function handshakeOf(value: unknown, origin: string): unknown {
   const { target, url = target, ...others } = typeof value === 'string' ? { url: value } : Object(value);
   if (typeof url !== 'string') return value;
   const { origin: own, ...found } = optionsOf(url, origin);
-  // Another server: the refusal says what to write.
+  // The URL is of a different server: the refusal suggests a fix.
   if (own !== '' && own !== origin) return value;
   const options = { ...others, ...found };
   return Object.keys(options).length > 0 ? options : true;

@@ -1,4 +1,4 @@
-/** Credentials in what `init` is given: the scenario names environment variables for them, and has none of their values. */
+/** Replaces credentials in the input of `init` by environment variables, so the scenario does not contain their values. */
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
 import { isSecretName } from '../../../protocol/base/secrets/secret-text.ts';
@@ -39,7 +39,7 @@ export function hasCredentials(text: string, secrets: ReadonlySet<string> = new 
 
 /**
  * Asks for unset variables on a terminal, without showing the input.
- * @throws CapacityError CONFIG_INVALID for missing ones without a terminal
+ * @throws CapacityError CONFIG_INVALID for missing variables without a terminal
  */
 export async function readVariables(flow: Flow, variables: string[], isInteractive: boolean): Promise<void> {
   const missing = variables.filter((name) => !process.env[name]);
@@ -49,12 +49,12 @@ export async function readVariables(flow: Flow, variables: string[], isInteracti
   for (const name of missing) asked.add(name);
   for (const name of missing) process.env[name] = await askHidden(`${name} (is not shown, and not written)`);
   const { credentials, values } = secretsIn({ flow }, process.env);
-  // The file shows the other values as they were given, such as the name of a room.
+  // The file shows the other values unchanged, such as the name of a room.
   const text = JSON.stringify(flow);
   knowSecrets({ credentials, values: [...values].filter((value) => !text.includes(value)) });
 }
 
-/** @returns how to set a variable whose value has a scheme of HTTP authentication in front, in a shell; empty for any other */
+/** Returns shell commands that set a variable whose value begins with a scheme of HTTP authentication; empty for any other variable. */
 export function formOf(variable: string): string[] {
   const [, scheme] = /^(Basic|Bearer) /i.exec(process.env[variable] ?? '') ?? [];
   if (scheme === undefined) return [];
@@ -62,10 +62,10 @@ export function formOf(variable: string): string[] {
   return [`  export ${variable}="${scheme} ${value}"`];
 }
 
-/** Variables that a person has typed. */
+/** Variables that the user has typed. */
 const asked = new Set<string>();
 
-/** Lets `readVariables` ask for them again. */
+/** Makes `readVariables` ask for these variables again. */
 export function forgetAsked(): void {
   for (const name of asked) delete process.env[name];
 }
@@ -76,7 +76,7 @@ async function askHidden(message: string): Promise<string> {
   return input({ message, required: true, transformer: (text) => '*'.repeat(text.length) });
 }
 
-/** @param replace gets each literal credential with its key */
+/** @param replace called with each literal credential and its key */
 function mapped(
   value: unknown,
   key: string,
@@ -98,15 +98,18 @@ function mapped(
   );
 }
 
-/** A parameter of a URL's query, such as in the `url` of a login. */
+/** Matches a parameter of a URL's query, such as in the `url` of a login. */
 const SECRET_QUERY = /([?&])([\w.-]+)=([^&\s"'<>#]+)/g;
 
-/** A bare `key` names many other things. */
+/** Returns whether a field is a literal credential. The name `key` alone is not enough, because it has many other meanings. */
 function isCredential(key: string, value: string): boolean {
   return key !== 'key' && isSecretName(key) && value !== '' && !value.startsWith('$') && !isTemplate(value);
 }
 
-/** @returns `ACCESS_TOKEN` for `accessToken`; with a number where another value has that name */
+/**
+ * Returns the variable for a field, such as `ACCESS_TOKEN` for `accessToken`; numbered if the name is already used for a
+ * different value.
+ */
 function nameFor(key: string, value: string, values: Map<string, string>): string {
   const base = key
     .replace(/([a-z\d])([A-Z])/g, '$1_$2')

@@ -1,4 +1,4 @@
-/** Connects two clients, and a publisher if there is one, by the flow of the scenario to be, and keeps what the server sends. */
+/** Plays the flow of the new scenario with two clients, and a publisher if there is one, and records the events of the server. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 import { formatProblems, type Problem } from '../../../protocol/base/problems.ts';
@@ -20,12 +20,12 @@ import { type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
 import { APART, ASKED, type Closed, closedError, FAILED_STEP, MISSED, NotAdmitted } from './refusals.ts';
 import { engineOptionsOf, type Starter } from './starter-scenario.ts';
 
-/** Enough to see that ids differ. */
+/** Smallest number of published events, enough to see that ids differ. */
 const PUBLISHED = 4;
 const MAX_WORDS_LENGTH = 1000;
 const MAX_EXAMPLE_LENGTH = 200;
 
-/** The connections play the flow, and a further one emits `publish` a few times. */
+/** Plays the flow with two connections; a third one emits `publish` a few times. */
 export async function listen({ url, flow, publish, ...starter }: Starter, seconds: number) {
   const problems: Problem[] = [];
   const engines = { [ENGINE]: engineOptionsOf(starter) };
@@ -84,7 +84,7 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   };
   try {
     const one = await open();
-    // A client that is refused now used the same login as the first one.
+    // A client refused from here on used the same login as the first one.
     wanted = APART;
     const other = await open();
     const heard: Heard = [one.messages, other.messages];
@@ -135,7 +135,7 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   }
 }
 
-/** @throws Unsupported if no login, and nothing else that a client sends, makes the server one that can be measured */
+/** @throws Unsupported if the server speaks a protocol that cannot be measured, whatever login or data a client sends */
 export async function requireSupported(url: string, path: string | undefined): Promise<void> {
   const { origin } = new URL(url);
   const engines = { [ENGINE]: engineOptionsOf(path === undefined ? {} : { path }) };
@@ -143,7 +143,7 @@ export async function requireSupported(url: string, path: string | undefined): P
   if (options && (await speaksSocketIo2(connectionTargetOf(options)))) throw new Unsupported(origin);
 }
 
-/** They come by the flow of the scenario to be. */
+/** Returns clients that play the flow of the new scenario when they connect. */
 function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promise<RunClients> {
   const { url: target } = engineOptions.connection;
   const connection = connectionTargetOf(engineOptions);
@@ -153,7 +153,7 @@ function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promi
   return RunClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ engine: ENGINE, flow }] });
 }
 
-/** Events that the flow emits, with the first answer to each. */
+/** Returns the events that the flow emits, each with its first answer. */
 function emittedOf(flow: Starter['flow'], answers: Message[]): Emitted[] {
   return flow.flatMap((step) => {
     const event = eventOf(step);
@@ -166,7 +166,6 @@ export function said(values: unknown[]): string {
   return printable(JSON.stringify(values), MAX_EXAMPLE_LENGTH);
 }
 
-/** That the flow opens. */
 function namespaceOf(flow: Starter['flow']): string | undefined {
   const { connect } = flow.find((step) => 'connect' in step) ?? {};
   return (connect as { namespace?: string } | undefined)?.namespace;

@@ -1,4 +1,4 @@
-/** `init` looks at what a server sends to connections that do what those of the scenario will do. */
+/** Looks at a server for `init`: examines the events that it sends to connections with the new scenario's flow. */
 
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
@@ -11,20 +11,21 @@ import { eventOf, listen, said } from './listen.ts';
 import { drawnIn, ownRoom } from './own-room.ts';
 import type { Starter } from './starter-scenario.ts';
 
-/** A template that draws a value. */
+/** Matches a template that draws a random value. */
 const DRAWS = /\{\{\s*\$random/;
 const MAX_FINDING_LENGTH = 1000;
 
 /**
- * A name that the server made never becomes a template: Artillery has no escape for one.
- * @returns the event to count, if there is one, and what arrived, in words
+ * Plays the flow and finds the event to count. Names chosen by the server never become templates, because Artillery has no
+ * escape for templates.
+ * @returns the event to count, if there is one, and a description of the received events
  * @throws CapacityError TARGET_UNREACHABLE
  */
 export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
   const { heard, acknowledged, published, publisher, toPublisher, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
-  // The second client does not receive messages to the first one's room.
+  // The second client does not receive messages for the first one's room.
   const ids = new Set(published?.keys());
   const shared = findPaths([usable, told ? usable : others], published && ids);
   const partly = shared || told ? undefined : partlyReached([usable, others], toPublisher, ids);
@@ -65,7 +66,8 @@ export async function lookAt(starter: Starter, seconds: number) {
   const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing, ownAnswers.length > 0)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
-  // A handler that calls back without being asked for it throws; of one that does not, an acknowledgement never comes.
+  // The flow requests acknowledgements only from handlers that answered: a handler that always calls back throws without a
+  // request, and a handler that never does would block the flow.
   const answering = new Set(acknowledged.map(({ event }) => event));
   const { place, step: learning } = own ?? {};
   const asking = flow.map((step) => ({
@@ -87,7 +89,7 @@ interface Repeated {
   count: number;
 }
 
-/** @returns events that both connections received at least twice */
+/** Returns events that both connections received at least twice. */
 function repeatedIn([first, second]: Heard): Repeated[] {
   const countOf = (messages: Message[], name: string) => messages.filter(({ event }) => event === name).length;
   return [...new Set(first.map(({ event }) => event))]
@@ -101,11 +103,11 @@ function withoutIdText({ event, count }: Repeated): string {
   return `${name} came ${count} times without an id: nothing in it is new each time and the same for both connections. How many copies each connection gets is counted; to see which are missing, let the server put one into it, as in io.emit(${name}, {...message, id}).`;
 }
 
-/** @param isAnswered the server sent events to the publisher alone */
+/** @param isAnswered whether the server sent events to the publisher only */
 function findingOf(messages: Message[], delivery: Paths | undefined, missing: string, isAnswered: boolean): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
-    // An event that came once can be the answer to a login.
+    // An event received once can be the answer to a login.
     const once = others.length === 0 && first ? ` ${said(first.args)}` : '';
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
@@ -124,7 +126,7 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
   return `${told} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
 }
 
-/** An event with a published id that did not reach both clients: it is the one to count, and a run of it shows what is missing. */
+/** An event with a published id that did not reach both clients. It is the event to count, and a run with it shows the missing copies. */
 interface PartlyReached {
   paths: Paths;
   /** Connections that received it, the likely causes and their fixes. */
@@ -135,8 +137,8 @@ const CAUSES =
   'If the server runs in several processes, no adapter connects them: give it one, such as Redis or the cluster adapter. Otherwise, clients must do something to get it, such as join a room. A run fails until then, because the scenario counts the event.';
 
 /**
- * @param ids the published ones
- * @returns the event that one connection received, or each of the two without the other, or only the publisher
+ * @param ids published ids
+ * @returns the event that reached one connection, different copies at each of the two, or the publisher only
  */
 function partlyReached(
   [first, second]: Heard,
@@ -156,7 +158,7 @@ function partlyReached(
   return { paths, text: `${JSON.stringify(paths.event)} ${reached}. ${CAUSES}` };
 }
 
-/** @returns none if the text is cut */
+/** Returns the event as a message; an empty list if its text is truncated. */
 function messageOf({ event, text }: ReceivedByPublisher): Message[] {
   const args: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
   return args ? [{ event, args, receivedAtUs: 0 }] : [];

@@ -1,4 +1,4 @@
-/** Options of `init`, and the flow that they stand for. */
+/** Options of `init`, and the flow that they describe. */
 import { z } from 'zod';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
@@ -9,7 +9,7 @@ import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { ROOM, type Starter } from './starter-scenario.ts';
 
-/** JSON: one value, or several with commas between them. */
+/** Schema of JSON: one value, or several separated by commas. */
 const jsonList = (example: string) =>
   z.string().transform((text, context): unknown[] => {
     const list: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
@@ -30,7 +30,7 @@ const step = z
     (one) => readScenarios({ config: {}, scenarios: [{ engine: ENGINE, flow: [one] }] }, STEPS).problems.length === 0,
     `expected a step: ${LOGIN}`,
   );
-/** An event and its arguments, or a whole step. */
+/** Schema of an event with its arguments, or of a whole step. */
 const emissionStep = z.unknown().transform((value, context): Record<string, unknown> => {
   const { data, error } = Array.isArray(value) ? emission.safeParse(value) : step.safeParse(value);
   if (error)
@@ -68,7 +68,10 @@ export const optionsSchema = z.object({
 
 export type Answers = Partial<Record<keyof z.infer<typeof optionsSchema>, unknown>>;
 
-/** Paths of HTTP steps follow the target, so that a path in the URL, which is a namespace, moves to where the client connects. */
+/**
+ * Returns the flow that the options describe. Paths of HTTP steps are relative to the target, so a path in the URL, which
+ * is a namespace, moves to the `connect` step.
+ */
 export function flowOf({
   url,
   instrumented,
@@ -90,7 +93,8 @@ export function flowOf({
     'emit' in step && namespace ? { ...step, namespace: step.namespace ?? namespace } : step,
   );
   // Only a step that needs a connection opens one, and `hold` does not. An emit opens its namespace on the connection of a
-  // login by emit, as `socket.io-client` does; with a `connect`, each user would have two, or lose that of its login.
+  // login by emit, as `socket.io-client` does. With a `connect`, each user would have a second connection, or lose the
+  // connection of its login.
   const isConnected = login.some((step) => 'emit' in step);
   const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
   const opens = !isConnected && !emits.some((step) => 'emit' in step || 'waitFor' in step) && { connect: true };

@@ -1,6 +1,6 @@
 /**
- * Finds where a client's room is named: in the event by which it joins, such as a document, in the answer to that, in a variable of its
- * login, or in an event that contains its own id. Each candidate is tested by sending to it.
+ * Finds the place of a client's room: the event with which it joins, the answer to that, a variable of its login, or an
+ * event that contains its own id. Each candidate is tested by publishing to it.
  */
 import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/base/json-path.ts';
 import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/broadcasts/find-paths.ts';
@@ -9,13 +9,16 @@ import { isTemplate } from '../../script/is-template.ts';
 /** A candidate for a room, and its entries in the scenario. */
 export interface Told {
   room: string;
-  /** Becomes `delivery.audience.client`. */
+  /** Value of `delivery.audience.client`. */
   client: string;
-  /** Event by which a client joins it. */
+  /** Event with which a client joins the room. */
   join?: string;
-  /** Step by which a virtual user captures its own room. */
+  /** Step with which a virtual user captures its own room. */
   step?: Record<string, unknown>;
-  /** Place in an unacknowledged emit, for a variable: only the variable shows which room the client has joined. */
+  /**
+   * Place of the room in an unacknowledged emit. A variable replaces it, because only the variable shows which room the
+   * client has joined.
+   */
   place?: Place;
 }
 
@@ -29,7 +32,7 @@ interface Place {
 export interface Emitted {
   event: string;
   args: unknown[];
-  /** Undefined where none came. */
+  /** Arguments of the acknowledgement; undefined if none arrived. */
   answer: unknown[] | undefined;
 }
 
@@ -41,12 +44,12 @@ export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
 type Variables = Record<string, unknown>;
 
 export const ROOM_VARIABLE = 'room';
-/** Each costs a broadcast. */
+/** Largest number of candidates; each costs a broadcast. */
 const MAX_TOLD = 10;
-/** A key that the flow's JSONPath takes as it is. */
+/** Matches a key that the flow's JSONPath accepts without quotes. */
 const PLAIN_KEY = /^[\w-]+$/;
 
-/** @param learned variables of each client that its flow has set @returns what may be the room of the first of two */
+/** @param learned variables of each client, set by its flow @returns candidates for the room of the first of two clients */
 export function toldTo(
   heard: Heard,
   emitted: Emitted[],
@@ -59,7 +62,7 @@ export function toldTo(
     .slice(0, MAX_TOLD);
 }
 
-/** A run looks for a room in the answer where the arguments have none. */
+/** Returns the values of a join that can be rooms. A run reads the room from the answer if the arguments have none. */
 function joinedBy({ event: join, args, answer }: Emitted): Told[] {
   if (!answer) return unanswered(join, args);
   const places = [...leavesOf(args), ...leavesOf(answer)].map((path) => ({
@@ -87,11 +90,11 @@ function inVariables([one, other]: readonly [Variables, Variables]): Told[] {
   });
 }
 
-/** @returns what one was told, and the other was not */
+/** Returns values in events to the first client that the second client did not receive. */
 function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
   const others = firsts(other);
   return [...firsts(one).values()].flatMap(({ event, args }) => {
-    // In the flow, `$.0` would be its first entry.
+    // In the flow, `$.0` would select its first entry.
     if (isTemplate(event) || (args.length === 1 && Array.isArray(args[0]))) return [];
     return leavesOf(args).flatMap((path) => {
       const room = idAt(args, path);
@@ -105,8 +108,8 @@ function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
 }
 
 /**
- * @param messages of the event to count, that the first client got
- * @param published the room that each id was sent to
+ * @param messages messages with the event to count, received by the first client
+ * @param published room to which each id was sent
  * @returns undefined if none arrived
  */
 export function ownRoom(
@@ -130,14 +133,14 @@ export function ownRoom(
   return undefined;
 }
 
-/** First messages by event, in the order of arrival. */
+/** Returns the first message of each event, in the order of arrival. */
 function firsts(messages: Message[]): Map<string, Message> {
   const first = new Map<string, Message>();
   for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);
   return first;
 }
 
-/** @returns the step, with the variable where the room stood */
+/** Returns the step with the variable in place of the room. */
 export function drawnIn(step: Record<string, unknown>, { event, path }: Place): Record<string, unknown> {
   const { emit } = step;
   if (!Array.isArray(emit) || String(emit[0]) !== event) return step;

@@ -1,4 +1,4 @@
-/** The questions of `init` on a terminal. All answers are kept: after a failure, only those that it concerns are asked for again. */
+/** Questions of `init` on a terminal. All answers are kept: after a failure, only the related questions are asked again. */
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import { Unsupported } from '../../run/receivers/explain-failure.ts';
 import { badOption } from '../command.ts';
@@ -11,7 +11,7 @@ import { NotAdmitted } from './refusals.ts';
 
 const LOGINS = ['none', 'token', 'jwt', 'cookie', 'event', 'query', 'header'] as const;
 
-/** Where the handshake carries the token of a login. */
+/** Place of a login's token in the handshake. */
 const PLACES = ['auth', 'header', 'query'] as const;
 
 type Name =
@@ -45,7 +45,7 @@ const isLogin =
   ({ login = 'none' }: Texts) =>
     kinds.includes(login);
 
-/** After the URL, the connections and whether the server is instrumented. */
+/** Questions after the URL, the connections and whether the server is instrumented. */
 const QUESTIONS: Question[] = [
   {
     name: 'login',
@@ -113,12 +113,12 @@ export class Interview {
   readonly #texts: Texts = {};
   #isInstrumented: boolean | undefined;
   #needsEvent = true;
-  /** Asked for at the next round; the answers before are the defaults. */
+  /** Questions of the next round; earlier answers are the defaults. */
   #open: Set<Name>;
 
   /**
    * @param given options, which are not asked for
-   * @param unsure answers to confirm; with them, nothing else is asked for
+   * @param unsure answers to confirm; if given, no other question is asked
    */
   constructor(given: Answers, unsure?: Texts) {
     this.#given = given;
@@ -126,7 +126,7 @@ export class Interview {
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
     if (unsure) Object.assign(this.#texts, unsure);
     const all = unsure ? (Object.keys(unsure) as Name[]) : [...FIRST, ...QUESTIONS].map(({ name }) => name);
-    // Most servers have the usual path, and take a token in `auth`: these are asked for where that fails.
+    // Most servers use the usual path, and a token in `auth`. These are only asked for after a failure.
     this.#open = new Set(
       all.filter(
         (name) =>
@@ -138,8 +138,8 @@ export class Interview {
   }
 
   /**
-   * Asks, and asks again for what `use` finds wrong.
-   * @throws CapacityError CONFIG_INVALID if the questions are not answered, because of Ctrl-C or Ctrl-D; what no answer can change
+   * Asks the questions, and repeats those whose answers `use` rejects.
+   * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions; errors that no answer can fix
    */
   async until<T>(use: (answers: Answers, needsEvent: boolean) => Promise<T>): Promise<T> {
     const askable = new Set(this.#open);
@@ -191,7 +191,7 @@ export class Interview {
     const message = textOf(text) ?? '';
     const answer = (await input({ message, validate, ...(standard !== undefined && { default: standard }) })).trim();
     this.#texts[name] = answer === '' ? undefined : answer;
-    // Another way to log in has other defaults.
+    // A different kind of login has different defaults.
     if (name === 'login' && answer !== standard) for (const other of LOGIN_NAMES.slice(1)) delete this.#texts[other];
     if (name === 'url' && answer !== '') await this.#look(answer, this.#path);
   }
@@ -200,13 +200,12 @@ export class Interview {
     return this.#given.path ?? this.#texts.path;
   }
 
-  /** @throws Unsupported before a question about a login that would not help */
+  /** @throws Unsupported before the question about a login, which would not help */
   async #look(url: string, path: unknown): Promise<void> {
     if (Number(this.#given.listen) === 0 || !URL.canParse(url)) return;
     await requireSupported(url, path as string | undefined);
   }
 
-  /** @returns the options that the answers stand for */
   #options(): Answers {
     const {
       login,
@@ -252,7 +251,7 @@ function withQuery(url: string, values = '{}'): string {
   return full.href;
 }
 
-/** @returns the questions whose answers can be the cause of a failure */
+/** Returns the questions whose answers can be the cause of a failure. */
 function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
   if (!(error instanceof CapacityError) || error instanceof Unsupported) return [];
   if (error.code === 'EVENT_NOT_FOUND') return ['emit', 'publish'];
@@ -265,7 +264,7 @@ function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
   return error.code === 'TARGET_UNREACHABLE' ? ['url', 'path'] : [];
 }
 
-/** @throws CapacityError CONFIG_INVALID where Ctrl-C or Ctrl-D ends the questions */
+/** @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions */
 export async function answering<T>(ask: () => Promise<T>): Promise<T> {
   const unanswered = badOption('the questions were not answered: answer all of them, or give options', 'init');
   try {

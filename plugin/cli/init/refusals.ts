@@ -1,4 +1,4 @@
-/** What to give `init` if the server refuses its clients, or closes their connections. */
+/** Suggestions for `init` if the server refuses its clients, or closes their connections. */
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Ending } from '../../run/measurements/end-words.ts';
 
@@ -9,15 +9,15 @@ export const ASKED = [
   '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
   UNSEEN,
 ].join('\n  ');
-/** For a step whose answer is not what the options say. */
+/** Suggestion for a step whose answer differs from the options. */
 export const FAILED_STEP = `correct that step in --login or --emit; ${UNSEEN}`;
 export const APART = `the client before it was accepted: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
 export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
-/** The server let no client in, or closed its connection: something that the client sends is wrong or missing. */
+/** The server refused a client, or closed its connection: a value that the client sends is wrong or missing. */
 export class NotAdmitted extends CapacityError {
-  /** Failure code of a step, if that failed. */
+  /** Failure code of the failed step, if a step failed. */
   readonly step: string | undefined;
 
   constructor(message: string, fix: string, step?: string) {

@@ -13,40 +13,40 @@ import { typed } from '../command.ts';
 import { type OwnRoom, ROOM_VARIABLE } from './own-room.ts';
 
 export interface Starter {
-  /** Without a path, which would be in front of the paths of HTTP steps: a namespace is an option of `connect`. */
+  /** Origin without a path, which would be put before the paths of HTTP steps. A namespace is an option of `connect`. */
   url: string;
-  /** Engine.IO's path. */
+  /** Path of Engine.IO. */
   path?: string;
-  /** Set if the server expects the path without a slash at its end. */
+  /** Set if the server expects the path without a trailing slash. */
   addTrailingSlash?: false;
   /** Set if the server does not accept the default, WebSocket. */
   transports?: Transport[];
   connections: number;
-  /** Steps by which a virtual user logs in, connects and joins. */
+  /** Steps with which a virtual user logs in, connects and joins. */
   flow: Record<string, unknown>[];
-  /** First process of a server that calls `instrument(io)`; undefined for any other server. */
+  /** Control port of the first process of a server that calls `instrument(io)`; undefined for any other server. */
   controlUrl: string | undefined;
-  /** Event that makes the server broadcast; undefined if it sends by itself. */
+  /** Event that makes the server broadcast; undefined if the server sends by itself. */
   publish: Emission | undefined;
-  /** The event to count, if one was found. No name in it is a template. */
+  /** Event to count, if one was found. Its names contain no templates. */
   delivery: Paths | undefined;
-  /** If it goes to rooms: whose. */
+  /** Rooms of the event, if it goes to rooms. */
   rooms?: OwnRoom['delivery'] | undefined;
-  /** That the flow has a variable for. */
+  /** Value of the room that the flow has a variable for. */
   room?: unknown;
-  /** Events that the server sent, on one line; undefined without a look. */
+  /** Description of the events that the server sent, on one line; undefined without a look. */
   finding: string | undefined;
-  /** What a browser's recording gave, a paragraph each. */
+  /** Findings in a browser's recording, one paragraph each. */
   recorded?: string[];
-  /** Variables of the environment that the flow reads, and how to set them. */
+  /** Environment variables of the flow, and how to set them. */
   environment?: string[];
-  /** Events that came repeatedly, without an id: only how many copies each connection gets can be counted. */
+  /** Events that were received repeatedly without an id: only the number of copies per connection can be counted. */
   withoutId?: string[];
-  /** The server's, if it runs on this machine. */
+  /** Processes of the server, if it runs on this machine. */
   processes: ListeningProcesses | undefined;
 }
 
-/** @returns options of the engine, in the scenario and of the clients that look at the server */
+/** Returns the engine's options, for the scenario and for the clients that look at the server. */
 export function engineOptionsOf({
   path,
   addTrailingSlash,
@@ -59,23 +59,23 @@ export function engineOptionsOf({
   };
 }
 
-/** That the flow joins where the server calls `instrument(io)`. */
+/** Room that the flow joins if the server calls `instrument(io)`. */
 export const ROOM = 'capacity';
 
 const COMMENT_WIDTH = 120;
-/** With four, the interval of a line through them is 1.6 times as wide. */
+/** Number of plateaus; with four, the interval of their slope would be 1.6 times as wide. */
 const PLATEAUS = 6;
 const PAUSE_SECONDS = 4;
 const MAX_RATE_PER_SEC = 500;
-/** Within a single second, Artillery spaces arrivals by 1 ms. */
+/** Shortest ramp; within a single second, Artillery spaces arrivals by 1 ms. */
 const MIN_RAMP_SECONDS = 2;
 
-/** Characters that a terminal or an editor would interpret, or not show. */
+/** Matches characters that a terminal or an editor would interpret or hide. */
 const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * @param file that it will be, for its comments
- * @returns YAML in which names that a server or a person chose are quoted text, harmful characters escaped
+ * @param file name of the new file, for its comments
+ * @returns YAML in which names chosen by a server or a user are quoted, and harmful characters escaped
  */
 export function starterScenario(starter: Starter, file: string): string {
   const { url, controlUrl, connections, flow, room } = starter;
@@ -116,25 +116,25 @@ export function starterScenario(starter: Starter, file: string): string {
   return lines.join('\n').replace(HARMFUL, escaped);
 }
 
-/** YAML takes JSON as it is: all text is quoted, so nothing in it means anything. */
+/** Returns the value as JSON, which is valid YAML. All text is quoted, so YAML does not interpret it. */
 function json(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** @returns a key per line */
+/** Returns the step with one line per key. */
 function stepLines(step: object): string[] {
   return Object.entries(step).map(
     ([key, value], index) => `${index === 0 ? '      - ' : '        '}${key}: ${json(value)}`,
   );
 }
 
-/** @returns `{ pause: 4 }` */
+/** Returns a map on one line, such as `{ pause: 4 }`. */
 function onOneLine(options: object): string {
   const all = Object.entries(options).map(([key, value]) => `${key}: ${json(value)}`);
   return all.length === 0 ? '{}' : `{ ${all.join(', ')} }`;
 }
 
-/** YAML's escape in quotes; in a comment it has no meaning. */
+/** Returns YAML's escape for use inside quotes; in a comment it has no meaning. */
 function escaped(character: string): string {
   const code = (character.codePointAt(0) as number).toString(16);
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
@@ -152,7 +152,7 @@ function rampsTo(connections: number): object[] {
   ]);
 }
 
-/** At the same rate in each second, unless that takes much longer. */
+/** Returns a ramp with the same rate in each second, unless that takes much longer. */
 function rampOf(arrivals: number): ReturnType<typeof exactRamp> {
   const shortest = Math.max(MIN_RAMP_SECONDS, Math.ceil(arrivals / MAX_RATE_PER_SEC));
   const durations = Array.from({ length: shortest + 3 }, (_, longer) => shortest + longer);
@@ -183,7 +183,7 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
     ];
   }
   const { hostname } = new URL(controlUrl);
-  // Without it, the port listens on loopback only.
+  // Without `controlHost`, the port listens on loopback only.
   const host = isLoopback(hostname) ? '' : ` controlHost: ${json(hostname)},`;
   return [
     `${size}, with all figures.`,
@@ -200,7 +200,7 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
   ];
 }
 
-/** Options of the plugin, for a server that calls instrument(io). */
+/** Returns the plugin's options for a server that calls instrument(io). */
 function instrumented(controlUrl: string): string[] {
   return [
     '# The room that the flow below joins. Nobody else may be in it.',
@@ -215,7 +215,7 @@ function instrumented(controlUrl: string): string[] {
   ];
 }
 
-/** Explains the option `inspect`. */
+/** Text that explains the option `inspect`. */
 export const INSPECTION = [
   '`inspect` collects the garbage before each reading of memory. In Node, SIGUSR1 opens the inspector for that, on 127.0.0.1, where',
   'any user of this machine can attach to it: remove it to read memory with its garbage. `profile: true` beside it (Node) shows',
@@ -224,7 +224,7 @@ export const INSPECTION = [
 
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
-/** Options of the plugin, for any other server; and what else it could measure of it. */
+/** Returns the plugin's options for any other server, and suggestions for further measurements. */
 function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }: Starter): string[] {
   const workers = processes
     ? [

@@ -1,4 +1,4 @@
-/** The runs of a search: one level after the other, until the answer is known. */
+/** Runs of a search: tries levels until the answer is known. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -41,14 +41,14 @@ const optionsSchema = z.strictObject({
   headroom: percent.default(0.3),
 });
 
-/** As typed. */
+/** Options as typed. */
 export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
 type Tried = Pick<SearchRun, 'level' | 'purpose'>;
 
 interface End {
   end: SearchEnd;
-  /** The limit that ended it before a run. */
+  /** Limit of the machine that ended the search before a run. */
   limit: Search['limit'];
 }
 
@@ -61,10 +61,10 @@ const WHY: Record<SearchRun['purpose'], string> = {
 };
 
 /**
- * @param path of the scenario
- * @param results where the search has its folder
- * @param diagnosed the limits of this machine for a run with these settings
- * @throws CapacityError CONFIG_INVALID, and what readScenario and settingsOf throw
+ * @param path path of the scenario
+ * @param results folder that contains the folder of the search
+ * @param diagnosed returns the limits of this machine for a run with these settings
+ * @throws CapacityError CONFIG_INVALID, errors of readScenario and settingsOf
  */
 export async function searchSeries(
   path: string,
@@ -101,12 +101,12 @@ export async function searchSeries(
     kind: 'search',
     folder: join(results, `search-${scenarioName(path)}-${vary}`),
     schema: searchSchema,
-    // The other rules can change, and the same runs answer to them.
+    // The other rules can change between starts: the same runs are then judged again.
     identityOf: ({ plan: { scenario, scenarioHash, environment, target, vary } }) => {
       return { scenario, 'the text of the scenario': scenarioHash.slice(0, 8), environment, target, vary };
     },
 
-    /** At most as high as the machine allows. */
+    /** Returns the next run, whose level is within the limits of the machine. */
     next: async (runs, earlier): Promise<Next<Tried, End>> => {
       const tried = runs.map((made) => judged(made).run);
       const fresh = tried.length - earlier;
@@ -142,7 +142,7 @@ export async function searchSeries(
       const runs = made.map(judged);
       const { end = null, limit = null } = ended ?? {};
       const answer = answerOf(plan, runs, end, limit);
-      // The latest one: a server that has warmed up is what will be in service.
+      // The latest run: a deployment in service has warmed up, too.
       const held = runs.findLast(({ run }) => run.level === answer.held && run.outcome === 'holds')?.result;
       return {
         schemaVersion: 3,
@@ -159,7 +159,7 @@ export async function searchSeries(
   };
 }
 
-/** Judged again at each start, since the conditions can be others then. */
+/** Returns the run with its outcome, which is judged again at each start because the conditions may have changed. */
 function judgedRun({ run, result }: MadeRun<Tried>, plan: SearchPlan): SearchedRun {
   const text = `${run.problem}; see logs/${run.number}.log`;
   const judgement =

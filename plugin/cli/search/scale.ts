@@ -1,4 +1,4 @@
-/** A scenario at any level of what a search varies: which levels are possible, and how to tell a run. */
+/** Scales a scenario to any level of a search: the possible levels, and the variables and overrides of each. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Varied } from '../../../protocol/documents/search-schema.ts';
@@ -10,27 +10,27 @@ import type { Settings } from '../../script/settings.ts';
 import { merged } from '../scenario-argument.ts';
 
 interface Scale {
-  /** The scenario's own level. */
+  /** Level of the scenario itself. */
   own: number;
-  /** @returns the possible level that is nearest below, or the lowest one */
+  /** Returns the next possible level at or below this one, or the lowest one. */
   snap(level: number): number;
-  /** Environment variables of a run: empty if they would change values that the overrides set. */
+  /** Environment variables of a run, set to '' if they would change values of the overrides. */
   env: Record<string, string>;
-  /** @returns what Artillery's `--overrides` merges into the scenario for a possible level */
+  /** Returns Artillery's `--overrides` for a possible level. */
   overrides(level: number): { config: object };
 }
 
-/** Artillery spaces the arrivals of a ramp of fewer by 1 ms. */
+/** Smallest ramp; with fewer arrivals, Artillery spaces them by 1 ms. */
 const MIN_ARRIVALS = 2;
 
-/** @throws CapacityError CONFIG_INVALID if the scenario has nothing of the kind to vary */
+/** @throws CapacityError CONFIG_INVALID if the scenario lacks the value to vary */
 export function scaleOf(settings: Settings, vary: Varied): Scale {
   const scale = SCALES[vary](settings);
   const window = windowOf(settings);
   return { ...scale, overrides: (level) => merged(window, scale.overrides(level)) as { config: object } };
 }
 
-/** @returns what makes broadcasts and messages last long enough to show whether the deployment keeps up */
+/** Returns overrides that make broadcasts and messages last long enough to show whether the deployment keeps up. */
 function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
   const longer = (every: number, count: number, wrap: (count: object) => object) => {
     const least = Math.max(LEAST_BROADCASTS, Math.ceil(LEAST_WINDOW_SECONDS / every));
@@ -73,7 +73,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
     };
   },
 
-  // A level is the rate of the fastest phase: each lasts whole seconds, so few have exactly the rate that is asked for.
+  // A level is the rate of the fastest phase. Each phase lasts whole seconds, so only some rates are possible.
   rate: ({ phases }) => {
     const arriving = phases.map(arrivalsOf);
     const scaled = (level: number) => phasesOf(phases, arriving, level);
@@ -99,7 +99,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
       env: { BROADCASTS: '' },
       snap: (level) => Math.max(0.001, Math.round(level * 1000) / 1000),
       overrides: (level) => {
-        // For as long as in the scenario, and no fewer: percentiles need their number.
+        // The broadcasts last as long as in the scenario, with at least as many of them, because percentiles need a number of values.
         const count = Math.max(publishing.count, LEAST_BROADCASTS, Math.round(seconds * level));
         return delivery
           ? withOptions({ delivery: { publish: { every: 1 / level, count } } })
@@ -124,7 +124,10 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
   },
 };
 
-/** Connections to the same server that are no virtual users': they take places, too. A stack that the run starts has enough. */
+/**
+ * Returns the number of the run's own connections to the server, which also use its capacity. A stack started by the run
+ * has room for them.
+ */
 function clientsOfRun({ control, delivery }: Settings): number {
   const receivers = control ? (delivery ? 1 : 2) : 0;
   return receivers + (delivery?.publish?.users ?? 0);
@@ -134,14 +137,14 @@ function withOptions(options: object): { config: object } {
   return { config: { plugins: { [PLUGIN]: options } } };
 }
 
-/** @returns the share of the arrivals up to and with each phase */
+/** Returns, for each phase, the share of the arrivals up to its end. */
 function sharesOf(phases: Phase[]): number[] {
   const arriving = phases.map(arrivalsOf);
   const all = sum(arriving);
   return arriving.map((_, index) => sum(arriving.slice(0, index + 1)) / all);
 }
 
-/** @returns arrivals of each phase, in the proportions of the scenario; their sum is `total` unless that is too low */
+/** Returns the arrivals of each phase, in the scenario's proportions. Their sum is `total`, unless that is too low. */
 function divide(total: number, shares: number[]): number[] {
   let before = 0;
   return shares.map((share, index) => {
@@ -152,7 +155,7 @@ function divide(total: number, shares: number[]): number[] {
   });
 }
 
-/** Phases at a given rate, or each at its own. Names, which may contain the scenario's numbers, and `maxVusers` are left out. */
+/** Returns the phases at the given rate, or each at its own. Omits names, which may contain the scenario's numbers, and `maxVusers`. */
 function phasesOf(phases: Phase[], arriving: number[], ratePerSec?: number): Phase[] {
   return phases.map((phase, index) => {
     const arrivals = arriving[index] ?? 0;

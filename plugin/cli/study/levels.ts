@@ -1,5 +1,6 @@
 /**
- * Settings that a study can vary: environment variables of a run and of its stack, options of the plugin and of the engine, and the server.
+ * Settings that a study can vary: environment variables of a run and of its stack, options of the plugin and of the
+ * engine, and the server.
  */
 import type { z } from 'zod';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -14,9 +15,9 @@ import { merged, nested } from '../scenario-argument.ts';
 
 /** Settings that the study itself sets. */
 const TAKEN = ['CAPACITY_RESULTS', 'results'];
-/** Names one of the study's `servers`. */
+/** Setting whose levels are names of the study's `servers`. */
 export const SERVER = 'server';
-/** Names a file in place of the study's scenario. */
+/** Setting whose levels are scenario files, which replace the study's scenario. */
 export const SCENARIO = 'scenario';
 const OF_ENGINE = 'engine.';
 const VARIABLES = { ...SERVER_VARIABLES, ...environmentSchema.shape, ...stackSchema.shape };
@@ -29,8 +30,8 @@ const KNOWN = [
 ].filter((name) => !TAKEN.includes(name));
 
 /**
- * @param scenario its text, which can read further variables; its processor can read any
- * @param servers of the study; they can read any variable
+ * @param scenario text of the scenario, which can read further variables; its processor can read any
+ * @param servers servers of the study; they can read any variable
  * @returns the problems of a name and its levels, with their places in the study's file
  */
 export function levelProblems(name: string, levels: Level[], scenario: string, servers: Plan['servers']): Problem[] {
@@ -41,7 +42,7 @@ export function levelProblems(name: string, levels: Level[], scenario: string, s
   return optionProblems(name, levels);
 }
 
-/** @returns how to tell a run its levels; those of `server` and `scenario` are the study's own affair */
+/** Returns the variables and overrides of a run at these levels. The study itself applies the levels of `server` and `scenario`. */
 export function settingsOf(levels: Levels): { env: Record<string, string>; overrides: object } {
   const entries = Object.entries(levels).filter(([name]) => name !== SERVER && name !== SCENARIO);
   const variables = entries.filter(([name]) => isVariable(name));
@@ -59,12 +60,12 @@ function isVariable(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name);
 }
 
-/** Returns a level that was typed: variables are text, and options can be numbers, too. */
+/** Parses a typed level: variables are text, options can also be numbers. */
 export function typedLevel(name: string, text: string): Level {
   return (isVariable(name) ? undefined : attempt(() => levelSchema.parse(JSON.parse(text)))) ?? text;
 }
 
-/** @returns whose option it is, and its keys, which have dots between them in the name */
+/** Returns the owner of an option, and its keys, which dots separate in the name. */
 function optionOf(name: string) {
   return name.startsWith(OF_ENGINE)
     ? {

@@ -1,4 +1,4 @@
-/** Reads a study from its file or from the command line, and says how to make its runs. */
+/** Reads a study from its file or from the command line, and returns the commands of its runs. */
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -12,20 +12,19 @@ import { isObject, parseYaml, scenarioHash } from '../scenario-argument.ts';
 import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
 
 export interface Asked {
-  /** A second scenario, whose runs take turns with those of the first one. */
+  /** Second scenario, whose runs alternate with those of the first one. */
   other?: string;
   vary?: Plan['vary'];
   times?: number;
-  /** Share of the reference. */
+  /** Smallest change to detect, as a share of the reference. */
   detect?: number;
-  /** Number of hosts that generate the load. */
   hosts?: number | undefined;
   /** Further arguments of `artillery run`. */
   args?: string[];
 }
 
 export interface AskedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
-  /** Folder to which the paths of scenarios are relative, and in which servers are started. */
+  /** Folder to which the paths of scenarios are relative; servers start in it. */
   cwd: string;
 }
 
@@ -34,9 +33,9 @@ const TIMES = 5;
 export const MOST_TIMES = 20;
 
 /**
- * @param path of a study's file, or of a scenario that takes its whole plan from the options
+ * @param path path of a study's file, or of a scenario whose whole plan is given by options
  * @param asked options, which replace those of the file
- * @throws CapacityError CONFIG_INVALID that lists every problem with its place in the YAML; NOT_INSTALLED
+ * @throws CapacityError CONFIG_INVALID with every problem and its place in the YAML; NOT_INSTALLED
  */
 export async function readStudy(path: string, asked: Asked = {}): Promise<AskedStudy> {
   const { other, vary = {}, hosts, detect, times = detect === undefined ? undefined : MOST_TIMES, args = [] } = asked;
@@ -83,7 +82,7 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
 }
 
 /**
- * @param scenario its text; undefined if there is no such file
+ * @param scenario text of the scenario; undefined if the file does not exist
  * @returns the plan, unless there are problems
  */
 export function parsePlan(
@@ -123,7 +122,7 @@ export function parsePlan(
   return { data: problems.length === 0 ? data : undefined, problems };
 }
 
-/** @param results where the study has its folder */
+/** @param results folder that contains the folder of the study */
 export function seriesOf(study: AskedStudy, results: string): StudySeries {
   const { plan, cwd } = study;
   return studySeries({

@@ -1,4 +1,7 @@
-/** Finds what a client sent and the server sent on, such as a chat message: with an id in its place, each of its copies can be counted. */
+/**
+ * Finds values that a client sent and the server forwarded, such as chat messages. With an id in the value's place, each
+ * copy of the event can be counted.
+ */
 import { type JsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
 import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../../script/is-template.ts';
@@ -8,25 +11,25 @@ import { isOpaque } from './recorded-values.ts';
 export interface Echo {
   /** Event that the client sent. */
   sent: string;
-  /** First packet with it. */
+  /** First packet with the event. */
   packet: RecordedPacket;
-  /** Its event and arguments, with `$id` in place of what came back. */
+  /** Event and arguments, with `$id` in place of the forwarded value. */
   args: unknown[];
-  /** Event that the server sent on. */
+  /** Event in which the server forwarded the value. */
   event: string;
-  /** Path of what came back. */
+  /** Path of the forwarded value. */
   id: JsonPath;
 }
 
 const WITHIN_MS = 10_000;
 const MAX_COMPARED = 2000;
-/** The server's answers to these repeat what the client said, such as a room. */
+/** Events that are no messages. The server's answers to them repeat the client's values, such as a room. */
 const NO_MESSAGE = /join|enter|subscri|login|log_in|auth|regist|init|hello|leave|typing|status|presence|ready|room/i;
 const ID = /id$|uuid|nonce/i;
-/** Repetitions that outweigh the name of an event. */
+/** Number of echoes from which an event counts as a message, whatever its name. */
 const TRUSTED = 3;
 
-/** @returns the likeliest first */
+/** Returns the echoes, most likely first. */
 export function echoesIn(packets: RecordedPacket[]): Echo[] {
   const events = packets.filter(({ kind, data }) => kind === 'event' && Array.isArray(data)).slice(0, MAX_COMPARED);
   const received = events.filter(({ isSent }) => !isSent).map((packet) => ({ packet, texts: textsIn(packet) }));
@@ -36,7 +39,7 @@ export function echoesIn(packets: RecordedPacket[]): Echo[] {
     const [sent, ...args] = packet.data as [string, ...unknown[]];
     const texts = textsIn(packet);
     for (const [path, text] of texts) {
-      // A value that was sent or received before is no id of a message.
+      // A value that was sent or received before cannot be the id of a message.
       if (text.length < 2 || earlier.has(text) || text.startsWith('$')) continue;
       const answer = received.find(
         ({ packet: { atMs }, texts: all }) =>

@@ -1,4 +1,7 @@
-/** What `init` needs, from a browser's session: logins, connection options, joins, and the event that a client makes the server send. */
+/**
+ * Reads the input of `init` from a browser's session: logins, connection options, joins, and the event with which a client
+ * makes the server broadcast.
+ */
 import { basename } from 'node:path';
 import { formatJsonPath } from '../../../../protocol/base/json-path.ts';
 import { printable } from '../../../../protocol/base/printable.ts';
@@ -24,29 +27,29 @@ import {
 import { isOpaque, RecordedValues } from './recorded-values.ts';
 
 export interface Recording {
-  /** As the options of `init`. Literal secrets are in it. */
+  /** Options of `init`. They contain literal secrets. */
   answers: Answers;
-  /** Options of `publish`, the likeliest first. */
+  /** Options of `publish`, most likely first. */
   publishes: string[];
-  /** The event that each of them made the server send. */
+  /** Event that the server sent in response to each of them. */
   deliveries: Paths[];
-  /** The event with an id that the server sent by itself. */
+  /** Event with an id that the server sent by itself. */
   sentByItself: Paths | undefined;
   engine: Pick<Starter, 'transports' | 'addTrailingSlash'>;
-  /** Values that no file may have. */
+  /** Values that must not be written to any file. */
   secrets: Set<string>;
-  /** What was found, and what could not be. */
+  /** Notes on what was found or missing. */
   notes: string[];
 }
 
-/** Events that are sent more often are no joins. */
+/** Largest number of times that a join is sent; events sent more often are no joins. */
 const MAX_REPEATED = 10;
 const MAX_STEPS = 30;
 const MAX_NOTE_LENGTH = 500;
 const JWT = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]*$/;
 
 /**
- * @param given options, of which `url` and `namespace` choose the connection
+ * @param given options; `url` and `namespace` choose the connection
  * @throws CapacityError FILE_UNREADABLE; Unsupported for Socket.IO 2
  */
 export function readRecording(path: string, given: Answers): Recording {
@@ -154,7 +157,10 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
   };
 }
 
-/** Only two connections would show that an id is the same for both: a look at the server does. */
+/**
+ * Returns the event with an id that the server sent by itself. The recording has one connection; a look at the server
+ * checks that the id is the same for two.
+ */
 function byItself(events: RecordedPacket[]): Paths | undefined {
   const messages = events.map(({ data, atMs }) => {
     const [event, ...args] = data as [string, ...unknown[]];
@@ -164,13 +170,13 @@ function byItself(events: RecordedPacket[]): Paths | undefined {
   return paths && !isTemplate([paths.event, paths.id]) ? { ...paths, sentAt: undefined } : undefined;
 }
 
-/** Returns the namespace in which the client sent or received most. */
+/** Returns the namespace with the most packets. */
 function namespaceOf(packets: RecordedPacket[]): string {
   const counts = [...Map.groupBy(packets, ({ namespace }) => namespace)];
   return counts.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? '/';
 }
 
-/** Returns the events that a client sends before the one that is published: each once, and none that it repeats. */
+/** Returns the events that a client sends before the published one: each once, and no repeated ones. */
 function emitsBefore(echo: Echo | undefined, packets: RecordedPacket[], notes: string[]): RecordedPacket[] {
   const sent = packets.filter((packet) => packet.isSent && packet.kind === 'event');
   const seen = new Set<string>();
@@ -218,7 +224,7 @@ function waitFor(packet: RecordedPacket, values: RecordedValues): Record<string,
   return { waitFor: { event: literal(event), ...namespace, capture: values.capturesOf(packet) } };
 }
 
-/** YAML has no bytes. */
+/** Returns whether the step contains bytes, which YAML cannot express. */
 function isUnwritable(step: Record<string, unknown>, notes: string[]): boolean {
   const [event] = (step.emit ?? []) as unknown[];
   if (event === undefined || !hasBytes(step)) return false;
@@ -231,7 +237,7 @@ function hasBytes(value: unknown): boolean {
   return ArrayBuffer.isView(value) || Object.values(value).some(hasBytes);
 }
 
-/** Returns the texts that may be secret, and that no template replaces. */
+/** Returns literal texts that may be secret. */
 function literalsIn(value: unknown, isSecretPlace = false, key = ''): string[] {
   if (typeof value === 'string') {
     const isSecret = JWT.test(value) || ((isSecretPlace || isSecretName(key)) && isOpaque(value, key));

@@ -1,4 +1,4 @@
-/** Reads a HAR file as browsers save it. Parts that are malformed or too large are left out; nothing in it is trusted. */
+/** Reads a HAR file as browsers save it. Malformed or oversized parts are left out; nothing in it is trusted. */
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { attempt } from '../../../../protocol/base/attempt.ts';
@@ -10,13 +10,13 @@ const MAX_PAIRS = 500;
 const MAX_FRAMES = 50_000;
 const MAX_FRAME_LENGTH = 2 ** 20;
 const MAX_BODY_LENGTH = 4 * 2 ** 20;
-/** Chromium's times of frames are in seconds, those of others in milliseconds. */
+/** Smallest number that is taken for milliseconds. Chromium writes the times of frames in seconds, other browsers in milliseconds. */
 const MILLISECONDS_FROM = 1e11;
 
 export type Pair = z.output<typeof pairSchema>;
 export type HarEntry = z.output<typeof entrySchema>;
 
-/** Parses a list, without its malformed items. */
+/** Parses a list, and skips its malformed items. */
 const listOf = <S extends z.ZodType>(item: S, max: number) =>
   z
     .array(z.unknown())
@@ -102,7 +102,7 @@ export function readHar(path: string): HarEntry[] {
   } catch (cause) {
     throw refused('', cause);
   }
-  // The parser's message quotes the text, which can have a password.
+  // The parser's own message is not printed, because it quotes the text, which may contain a password.
   const { data } = harSchema.safeParse(attempt(() => JSON.parse(text.replace(/^\uFEFF/, ''))));
   if (!data) throw refused(': it has no `log.entries`');
   return listOf(entrySchema, MAX_ENTRIES)
@@ -115,7 +115,10 @@ export function headerOf(headers: Pair[], name: string): string | undefined {
   return headers.find((header) => header.name.toLowerCase() === name)?.value;
 }
 
-/** Artillery has no escape: what a page or a server made must not become a template, such as of the environment. */
+/**
+ * Returns the text with `{{` split by a space. Artillery has no escape for templates, and text of a page or a server must
+ * not become one, such as a template of an environment variable.
+ */
 export function literal(text: string): string {
   return text.replace(/\{(?=\{)/g, '{ ');
 }

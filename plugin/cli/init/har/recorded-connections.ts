@@ -1,4 +1,4 @@
-/** The Socket.IO connections of a HAR file: requests of one Engine.IO session, and the packets in them. */
+/** Socket.IO connections of a HAR file: the requests of one Engine.IO session, and their packets. */
 import { Decoder, type Packet, PacketType } from 'socket.io-parser';
 import type { Transport } from '../../../../protocol/wire/connection.ts';
 import { Unsupported } from '../../../run/receivers/explain-failure.ts';
@@ -9,9 +9,9 @@ export interface RecordedPacket {
   isSent: boolean;
   kind: 'connect' | 'event' | 'ack';
   namespace: string;
-  /** Number by which an acknowledgement refers to its event. */
+  /** Number that pairs an acknowledgement with its event. */
   id: number | undefined;
-  /** Of an event: its name and arguments; of an acknowledgement: its arguments; of a connect: the client's `auth`. */
+  /** Name and arguments of an event, arguments of an acknowledgement, or the client's `auth` of a connect. */
   data: unknown;
 }
 
@@ -19,22 +19,22 @@ export interface RecordedConnection {
   /** Origin with the protocol http or https. */
   origin: string;
   path: string;
-  /** Query of the handshake, without Engine.IO's own. */
+  /** Query of the handshake, without Engine.IO's own parameters. */
   query: Record<string, string>;
   handshake: HarEntry;
   transports: Transport[];
-  /** In the order in which they were sent or received. */
+  /** Packets in the order in which they were sent or received. */
   packets: RecordedPacket[];
-  /** The file has a WebSocket, but none of its messages. */
+  /** Whether the file has a WebSocket without its messages. */
   lacksFrames: boolean;
-  /** Messages that are no packets of Socket.IO's own parser. */
+  /** Number of messages that Socket.IO's own parser cannot read. */
   undecodable: number;
 }
 
 export const DEFAULT_PATH = '/socket.io/';
 export const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
 const MESSAGE = '4';
-/** Answer to a poll when the client changes to the WebSocket. */
+/** Answer to a poll when the client upgrades to WebSocket. */
 const UPGRADING = '6';
 const SEPARATOR = '\x1e';
 const KINDS: Partial<Record<PacketType, RecordedPacket['kind']>> = {
@@ -47,7 +47,7 @@ export function isEngineRequest({ url, method }: HarEntry): boolean {
   return method !== 'OPTIONS' && url.searchParams.has('EIO') && url.searchParams.has('transport');
 }
 
-/** @returns those with most packets first @throws Unsupported for Socket.IO 2 */
+/** Returns the connections, most packets first. @throws Unsupported for Socket.IO 2 */
 export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
   const own = entries.filter(isEngineRequest);
   if (own.length > 0 && own.every(({ url }) => url.searchParams.get('EIO') === '3')) {
@@ -58,7 +58,10 @@ export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
     .sort((a, b) => b.packets.length - a.packets.length);
 }
 
-/** A handshake over polling is named by the answer to it; a WebSocket without a session id is a session of its own. */
+/**
+ * Returns the session of a request. The answer to a polling handshake contains the session id. A WebSocket without a
+ * session id is a session of its own.
+ */
 function sessionOf({ url, response }: HarEntry): unknown {
   const [, opened] = /^0\{"sid":"([^"]+)"/.exec(response.text) ?? [];
   return url.searchParams.get('sid') ?? opened ?? Symbol();
@@ -73,7 +76,7 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
   const query = [...handshake.url.searchParams].filter(([name]) => !ENGINE_QUERY.has(name));
   const used = new Set(entries.map(({ url }) => url.searchParams.get('transport') as Transport));
   const sockets = entries.filter(({ url }) => url.searchParams.get('transport') === 'websocket');
-  // Safari's files have no WebSockets.
+  // Safari's files contain no WebSockets.
   const lacksSocket = sockets.length === 0 && entries.some(({ response }) => response.text === UPGRADING);
   if (lacksSocket) used.add('websocket');
   const decoded = { packets: [] as RecordedPacket[], undecodable: 0 };
@@ -90,7 +93,7 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
   };
 }
 
-/** Decodes what one side sent: attachments follow their packet. */
+/** Decodes the messages of one side; attachments follow their packet. */
 function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedPacket[]; undecodable: number }): void {
   let atMs = 0;
   let decoder = newDecoder();
@@ -113,7 +116,7 @@ function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedP
   }
 }
 
-/** Returns the content of Engine.IO's messages, without pings and the like. */
+/** Returns the contents of Engine.IO's message packets, without pings and other packets. */
 function messagesOf(
   { url, method, startedAtMs, endedAtMs, postData, response, frames }: HarEntry,
   isSent: boolean,
@@ -123,7 +126,7 @@ function messagesOf(
     return own.flatMap(({ atMs, data }) => contentOf(data).map((content) => ({ atMs, data: content })));
   }
   const text = isSent ? (method === 'POST' ? (postData?.text ?? '') : '') : method === 'GET' ? response.text : '';
-  // Times of requests are cut to milliseconds.
+  // Request times are truncated to milliseconds.
   const atMs = isSent ? startedAtMs + 1 : endedAtMs;
   return text.split(SEPARATOR).flatMap((data) => contentOf(data).map((content) => ({ atMs, data: content })));
 }

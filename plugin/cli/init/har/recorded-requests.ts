@@ -1,4 +1,4 @@
-/** HTTP requests of a HAR file as steps of a flow: logins, and whatever gave the client a cookie or a value that it sent again. */
+/** Converts HTTP requests of a HAR file to steps of a flow: logins, and requests whose cookies or values the client sent again. */
 import { attempt } from '../../../../protocol/base/attempt.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
 import { type HarEntry, headerOf, type Pair } from './har-file.ts';
@@ -9,20 +9,20 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const LOGIN_PATH = /log-?in|sign-?in|auth|session|token/i;
 const NO_LOGIN_PATH = /log-?out|sign-?out/i;
 const MAX_REQUESTS = 20;
-/** Resolution of the times of requests. */
+/** Resolution of request times. */
 export const CLOCK_MS = 1;
-/** Headers by which servers decide, unlike those that every browser sends. */
+/** Matches headers that affect the server's answer, but not headers that every browser sends. */
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
-/** A user's name is no secret, and helps to find a field. */
+/** Matches fields of a login that are not secret. A user's name is shown, because it helps to identify the field. */
 const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
-/** An address, or the text of a GraphQL query. */
+/** Matches a value that is not secret: an e-mail address, or the text of a GraphQL query. */
 const SHOWN_VALUE = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{/;
 /** Headers that older versions of Firefox write before a form. */
 const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
-/** Cookies of load balancers and of analytics. */
+/** Matches cookies of load balancers and of analytics. */
 const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
 
-/** Returns requests that could be steps: no scripts, images, preflights or failures. */
+/** Returns requests that could be steps, without scripts, images, preflights and failures. */
 export function requestsIn(entries: HarEntry[]): HarEntry[] {
   return entries.filter(
     (entry) =>
@@ -44,7 +44,7 @@ export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnect
   );
 }
 
-/** Returns the requests whose cookies the connection sends, and the cookies that no answer in the file has set. */
+/** Returns the requests whose cookies the connection sends, and the cookies that no response in the file has set. */
 export function cookieOrigins(
   requests: HarEntry[],
   { handshake }: RecordedConnection,
@@ -78,7 +78,7 @@ function cookieIn(text: string): Pair[] {
   return name === undefined ? [] : [{ name, value: value ?? '' }];
 }
 
-/** Returns the headers that are not every browser's. */
+/** Returns the headers that not every browser sends. */
 export function ownHeaders({ headers }: HarEntry): Record<string, string> {
   const own = headers.filter(
     ({ name, value }) => OWN_HEADER.test(name.toLowerCase()) && !/cookie/i.test(name) && value,
@@ -86,7 +86,7 @@ export function ownHeaders({ headers }: HarEntry): Record<string, string> {
   const accept = headerOf(headers, 'accept') ?? '';
   return Object.fromEntries([
     ...own.map(({ name, value }) => [name.toLowerCase(), value]),
-    // Some frameworks answer a login with a page otherwise.
+    // Without this header, some frameworks answer a login with a page.
     ...(/^application\/json/.test(accept) ? [['accept', 'application/json']] : []),
   ]);
 }
@@ -109,7 +109,10 @@ function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
     : undefined;
 }
 
-/** Adds requests until each has what it sends itself. @returns in the order of their start */
+/**
+ * Adds the requests from which the values in the given requests originate, repeatedly.
+ * @returns the requests in the order of their start
+ */
 export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedValues, target: string): HarEntry[] {
   const all = new Set(needed);
   for (let before = -1; before < all.size && all.size < MAX_REQUESTS; ) {
@@ -146,7 +149,7 @@ export function stepOf(entry: HarEntry, values: RecordedValues, target: string):
   };
 }
 
-/** Returns the literal values of a login that may be secret: those of fields that are not known to name a user or an option. */
+/** Returns literal values of a login that may be secret: all fields except known names of users and options. */
 export function secretsOfLogin(entry: HarEntry): string[] {
   return textsIn(fieldsOf(entry)).flatMap(([name, value]) =>
     value !== '' && (isSecretName(name) || !(SHOWN_FIELD.test(name) || SHOWN_VALUE.test(value))) ? [value] : [],

@@ -1,4 +1,7 @@
-/** Values that a server made, such as tokens, and where the client sent them again: these become captures and templates. */
+/**
+ * Finds values that a server created, such as tokens, and the places where the client sent them again. They become
+ * captures and templates.
+ */
 import { attempt } from '../../../../protocol/base/attempt.ts';
 import { formatJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
@@ -10,30 +13,30 @@ import type { RecordedPacket } from './recorded-connections.ts';
 interface Origin {
   atMs: number;
   value: string;
-  /** Name of the variable, if it is free. */
+  /** Name of the variable, if it is not used yet. */
   name: string;
-  /** What it came with. */
+  /** Response or packet that contained the value. */
   from: HarEntry | RecordedPacket;
-  /** The entry of `capture`, without `as`. */
+  /** Entry of `capture`, without `as`. */
   capture: object;
 }
 
 interface Sent {
   atMs: number;
-  /** The request whose own answer does not count. */
+  /** Request whose own response is ignored. */
   by?: HarEntry;
   isEvent?: boolean;
 }
 
-/** Long enough, and unlike words. */
+/** Matches values that are long enough and do not look like words. */
 const OPAQUE = /^(?=.*\d)[\w.:+/=~-]{8,}$/;
 const MIN_OPAQUE_LENGTH = 20;
 const MIN_SECRET_LENGTH = 4;
 const MAX_LENGTH = 10_000;
-/** A shorter value can be part of a longer one by chance. */
+/** Shortest value that is searched for inside longer texts; shorter ones can match by chance. */
 const MIN_PART_LENGTH = 12;
 const MAX_ORIGINS = 20_000;
-/** A key that JSONPath takes as it is. */
+/** Matches a key that JSONPath accepts without quotes. */
 const PLAIN_KEY = /^[\w-]+$/;
 const FIELD = /<(input|meta)\b[^>]*>/gi;
 const ATTRIBUTE = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
@@ -47,7 +50,7 @@ export function isOpaque(value: string, key = ''): boolean {
   );
 }
 
-/** Stands for a template, until the rest of a text is literal. */
+/** Placeholder for a template, until the rest of a text is escaped. */
 const PLACE = '\u{e000}';
 
 export class RecordedValues {
@@ -55,24 +58,23 @@ export class RecordedValues {
   readonly #login: HarEntry | undefined;
   readonly #used = new Map<Origin, string>();
 
-  /** @param received answers by HTTP, and packets from the server with arguments */
+  /** @param received HTTP responses, and packets from the server with arguments */
   constructor(received: (HarEntry | RecordedPacket)[], login: HarEntry | undefined) {
     this.#login = login;
     const origins = received.flatMap((from) => ('kind' in from ? inPacket(from) : inAnswer(from)));
     this.#origins = origins.sort((a, b) => a.atMs - b.atMs).slice(-MAX_ORIGINS);
   }
 
-  /** Returns what the client has received and sent again. */
+  /** Returns the responses and packets whose values the client sent again. */
   get used(): Set<Origin['from']> {
     return new Set([...this.#used.keys()].map(({ from }) => from));
   }
 
-  /** Returns the captures of an answer or an event. */
   capturesOf(from: Origin['from']): object[] {
     return [...this.#used].flatMap(([origin, as]) => (origin.from === from ? [{ ...origin.capture, as }] : []));
   }
 
-  /** Returns the value with templates in place of what the server had sent before the time at which the client sent it. */
+  /** Returns the value with templates instead of values that the server had sent before the client sent it. */
   filled<T>(value: T, sent: Sent): T {
     if (typeof value === 'string') return this.#filledText(value, sent) as T;
     if (Array.isArray(value)) return value.map((one) => this.filled(one, sent)) as T;
@@ -94,10 +96,10 @@ export class RecordedValues {
     return literal(text.replaceAll(found.value, PLACE)).replaceAll(PLACE, `{{ ${this.#variableFor(found)} }}`);
   }
 
-  /** Returns whether each user would make something of its own by that request, such as a room in which it would be alone. */
+  /** Returns whether the request creates an object of the user's own, such as a room in which each user would be alone. */
   #isMade({ from, name }: Origin): boolean {
     if (!('method' in from) || from.method === 'GET' || from === this.#login) return false;
-    // What the handshake needs is a login, too.
+    // A request whose value the handshake needs is a login, too.
     return !isSecretName(name) && !this.used.has(from);
   }
 
@@ -116,7 +118,7 @@ export class RecordedValues {
 
 function inPacket(from: RecordedPacket): Origin[] {
   const args = (from.kind === 'event' ? (from.data as unknown[]).slice(1) : from.data) as unknown[];
-  // In a flow, `$.0` would be its first entry.
+  // In a flow, `$.0` would select its first entry.
   if (!Array.isArray(args) || (args.length === 1 && Array.isArray(args[0]))) return [];
   return inJson(args).map((found) => ({ ...found, atMs: from.atMs, from }));
 }
@@ -146,7 +148,7 @@ function inJson(body: object): Found[] {
   });
 }
 
-/** Finds hidden fields, such as tokens against forged requests. */
+/** Finds values of hidden fields, such as CSRF tokens. */
 function inHtml(text: string): Found[] {
   return [...text.matchAll(FIELD)].slice(0, MAX_FIELDS).flatMap(([tag, element = '']) => {
     const attributes = new Map(
