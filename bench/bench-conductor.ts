@@ -22,12 +22,12 @@ const HOSTS = (process.env.HOSTS ?? '10,100,1000').split(',').map(Number);
 const MEMBERS = 10_000;
 const BROADCASTS = 20;
 const WINDOW_MS = 10_000;
-/** As engines and agents report. */
+/** Intervals at which engines report their status, and agents their machine's load. */
 const STATUS_MS = 250;
 const ROW_MS = 1000;
 const NEVER = new AbortController().signal;
 
-/** Joins and answers as so many hosts, ten at a time. */
+/** Simulates hosts: joins the run ten at a time, and answers the conductor. */
 async function simulateHosts(join: Join, hosts: number): Promise<void> {
   const latenciesUs = Array.from({ length: MEMBERS }, (_, member) => 500 + member * 3);
   const rows = Array.from({ length: BROADCASTS }, (_, index) => frozenBroadcast(index + 1, latenciesUs));

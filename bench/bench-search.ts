@@ -93,7 +93,7 @@ const SEARCHES = 2000;
 interface SearchOutcome {
   runs: number;
   minutes: number;
-  /** Undefined if the search ends without an answer. */
+  /** Whether the answer is right; undefined if the search ends without an answer. */
   isRight: boolean | undefined;
 }
 

@@ -21,7 +21,6 @@ export interface Column<M> {
 export interface Rounds<M> {
   /** Name of the bench, and of its section in `docs/benchmarks.md`. */
   name: string;
-  /** Explanation for the page. */
   text: string[];
   variants: string[];
   columns: Column<M>[];
@@ -45,7 +44,7 @@ interface Options {
   check?: boolean;
 }
 
-/** Larger increases over the published table fail `--check`. */
+/** Largest allowed ratio to the published figure in `--check`. */
 const MAX_INCREASE = 1.1;
 const PAGE = join('docs', 'benchmarks.md');
 

@@ -34,7 +34,7 @@ export interface Worker {
    * @throws Error if fewer than `connections` have joined the room
    */
   publish(plan: BroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
-  /** Idempotent. */
+  /** Closes the worker. Idempotent. */
   close(): Promise<void>;
 }
 

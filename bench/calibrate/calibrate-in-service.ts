@@ -14,7 +14,7 @@ type Memory = Result['memory'];
 
 const CONNECTIONS = 1000;
 const PLATEAUS = 5;
-/** Wide, because page granularity and the allocator's reserve add noise. */
+/** Allowed error; large, because page granularity and the allocator's reserve add noise. */
 const BOUND = { share: 0.1 };
 
 /** Keeps enough per connection for a reliable slope at rest, without which no capacity is computed. */
@@ -23,11 +23,11 @@ const LEAN: ServerPlan = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
 const GARBAGE_TWIN: ServerPlan = { keep: { kind: 'heap', bytes: 1024 } };
 const GARBAGE_BYTES = 8 * 1024;
 const COPY_BYTES = 48 * 1024;
-/** Longer than the sampler's interval, so that a sample sees the buffers. */
+/** Time for which copies are kept: longer than the sampler's interval, so that a sample includes the buffers. */
 const COPY_MS = 2500;
 /** Prevents collections, so that garbage stays until a forced one. */
 const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
-/** RSS, because PSS changes whenever another Node process on the machine starts or ends. */
+/** Figure to compare: RSS, because PSS changes whenever another Node process on the machine starts or ends. */
 const LAYER = 'workerRss';
 
 export async function inService(): Promise<Section> {

@@ -128,7 +128,7 @@ async function eachPlateau({ fleet }: Setup, connections: number, plateaus: numb
   }
 }
 
-/** @returns the workers' memory with its interval, and the slope that V8 counts */
+/** Returns the workers' memory with its interval, and the slope that V8 counts. */
 export function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) {
   measurements.peakConnections = peak;
   const memory = memoryFigures(measurements, sampler);

@@ -4,9 +4,9 @@ import { decimals, integer } from '../../report/text/format.ts';
 
 /** Allowed error of a measurement: the larger of `absolute` and `share`. */
 export interface Bound {
-  /** In the row's unit. */
+  /** Error in the row's unit. */
   absolute?: number;
-  /** Share of the true value. */
+  /** Error as a share of the true value. */
   share?: number;
 }
 
@@ -56,7 +56,7 @@ export function interval(what: string, truth: number, low: number, high: number)
   return { what, unit: 'bytes', truth, measured, bound: `± ${inUnit((high - low) / 2, 'bytes')}`, ok };
 }
 
-/** Returns `Infinity` for a missing value, so that it violates every bound. */
+/** Returns the value, or `Infinity` if it is missing, which violates every bound. */
 export function known(value: number | null | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }

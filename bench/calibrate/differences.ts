@@ -26,7 +26,7 @@ const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
 /** Comparisons have a confidence of 95 %. */
 const MAX_FALSE_SHARE = 0.05;
 
-/** Takes 70 seconds for each of 3 × `RUNS` + 1 runs. */
+/** Measures the differences. Takes 70 seconds for each of 3 × `RUNS` + 1 runs. */
 export async function differences(): Promise<Section> {
   const pilot = await artilleryRun(SIZE, REFERENCE);
   const changed = changedBy(pilot);
@@ -114,7 +114,7 @@ function isDifferent(answer: string | undefined): boolean {
 }
 
 interface ArtilleryRunSize {
-  /** Opened in four equal ramps. */
+  /** Number of connections, opened in four equal ramps. */
   connections: number;
   broadcasts: number;
   broadcastSeconds: number;

@@ -40,7 +40,7 @@ export interface KnownProcess<Started, Truth> {
   started: Started;
   /** Returns the true values since the last request. */
   truth(): Promise<Truth>;
-  /** Idempotent. */
+  /** Closes the server. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -20,7 +20,6 @@ import { differences } from './differences.ts';
 import { hogs } from './hogs.ts';
 import { studyDifferences } from './study-differences.ts';
 
-/** Allowed errors. */
 const TIME_BOUND = { absolute: 1, share: 0.01 };
 const MEMORY_BOUND = { share: 0.02 };
 
@@ -67,7 +66,7 @@ const PART_NAMES = Object.keys(PARTS) as Part[];
 
 /** Parts are retried, because other load on the machine affects every measured time. */
 const MAX_ATTEMPTS = 3;
-/** Never retried: these parts measure the rate of false alarms, which retries would hide. */
+/** Parts that are never retried: they measure the rate of false alarms, which retries would hide. */
 const NEVER_RETRIED: Part[] = ['differences', 'study-differences'];
 
 const USAGE = `usage: npm run calibrate -- [options]

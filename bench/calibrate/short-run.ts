@@ -22,7 +22,7 @@ import {
 } from './calibration-setup.ts';
 
 interface ShortRunSize {
-  /** Opened in equal ramps between the plateaus. */
+  /** Number of connections, opened in equal ramps between the plateaus. */
   connections: number;
   plateaus: number;
   warmUps: number;

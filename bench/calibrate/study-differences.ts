@@ -12,7 +12,7 @@ const STORED = join('docs', 'studies', 'transports', 'runs', '1.json');
 const NOISE = 0.03;
 const NOISIER = 3;
 const SLOWER = 0.25;
-/** Share of runs that lose copies, in designs with such runs. */
+/** Share of runs that lose copies, in designs with faulty runs. */
 const FAULTY = 0.1;
 const P99 = 'latency.oneWayMs.p99';
 
@@ -41,7 +41,11 @@ const EQUAL: Design[] = [
 const MAX_FALSE_PERCENT = 5;
 const MAX_MISSED_PERCENT = 20;
 
-/** Takes about a second per study. @param studies number of studies of each design @param uniform random numbers above 0 and below 1 */
+/**
+ * Simulates the studies; takes about a second per study.
+ * @param studies number of studies of each design
+ * @param uniform random numbers above 0 and below 1
+ */
 export function studyDifferences(studies: number, uniform?: () => number): Section {
   const base = readResult(STORED);
   const percent = (design: Design, isCount: (found: Found) => boolean) =>

@@ -14,7 +14,10 @@ export interface GeneratorAndFloor {
 
 type Figure = (measured: Measured) => number;
 
-/** Leaves out the multiple of memory without TLS: the floor's 24 bytes per connection are within the rounding of memory readings. */
+/**
+ * Returns the columns. Omits the multiple of memory without TLS: the floor's 24 bytes per connection are within the
+ * rounding of memory readings.
+ */
 export function columns(tls: boolean): Column<GeneratorAndFloor>[] {
   const memory: Figure = ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes;
   return [
@@ -37,7 +40,7 @@ function withMultiple(title: string, of: Figure, text: (value: number) => string
   return [figure(title, of, text), { title: '× floor', cell: (rounds, variant) => multiple(rounds, variant, of) }];
 }
 
-/** The floor's cell includes all of its measurements, also those made for other generators. */
+/** Returns a column for a figure. The floor's cell includes all of its measurements, also those made for other generators. */
 function figure(title: string, of: Figure, text: (value: number) => string): Column<GeneratorAndFloor> {
   const floors = (rounds: Round<GeneratorAndFloor>[]) =>
     new Set(rounds.flatMap((round) => Object.values(round)).flatMap(({ floor }) => floor ?? []));

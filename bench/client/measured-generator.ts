@@ -53,7 +53,7 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #lines: string[] = [];
-  /** Emits `change` when a line arrives or the process ends. */
+  /** Emitter of `change`, when a line arrives or the process ends. */
   readonly #events = new EventEmitter();
 
   constructor(command: string, args: string[], env: NodeJS.ProcessEnv = process.env, cwd?: string) {

@@ -26,7 +26,7 @@ const READY_MS = 1000;
 const JOIN_MS = 500;
 const SETTLE_MS = 2000;
 const TIMEOUT_MS = 60_000;
-/** Several, because a collection can leave work for the next one, such as releasing emptied pages. */
+/** Number of collections, because one can leave work for the next, such as releasing emptied pages. */
 const COLLECTIONS = 3;
 
 export async function measure(setting: Setting, connections: number, plan: BroadcastPlan, signal: AbortSignal) {

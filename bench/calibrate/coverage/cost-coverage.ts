@@ -32,7 +32,7 @@ const SERVER: ServerPlan = {
   idleCpuUsPerSec: IDLE_CPU_US_PER_SEC,
   copyCpuUs: COPY_CPU_US,
 };
-/** Wide, because other load on the machine makes the same work take more CPU time. */
+/** Allowed error; large, because other load on the machine makes the same work take more CPU time. */
 const CPU_BOUND = { share: 0.1 };
 const RUN = {
   connections: 400,

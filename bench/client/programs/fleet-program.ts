@@ -1,6 +1,6 @@
 /**
- * Our fleet without Artillery: light clients in a fleet process, with ledger. An argument selects how the messages are counted as those of
- * the user's own event.
+ * Fleet without Artillery: light clients in a fleet process, with ledger. An argument selects the shape in which the
+ * messages are counted as the user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';

@@ -1,6 +1,6 @@
 /**
- * The same flow for k6 (https://k6.io), whose runtime is not Node: connect, join the room, answer pings, count. k6 creates all virtual
- * users before it runs the first one: `start` is printed before, `ready` after their creation.
+ * The bench's flow for k6 (https://k6.io), whose runtime is not Node: connect, join the room, answer pings, count. k6
+ * creates all virtual users before it runs the first one: `start` is printed before, `ready` after their creation.
  */
 import { Counter } from 'k6/metrics';
 import { WebSocket } from 'k6/websockets';

@@ -15,7 +15,7 @@ export interface Load {
 
 export interface Counts {
   joined: number;
-  /** Undefined if the program does not count messages. */
+  /** Received messages; undefined if the program does not count them. */
   received?: number;
 }
 

@@ -1,4 +1,4 @@
-"""The same flow for Locust (https://locust.io), with its user class for Socket.IO. Uses the protocol of load-program.ts."""
+"""The flow of the bench for Locust (https://locust.io), with its user class for Socket.IO. Uses the protocol of load-program.ts."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-/** Preloaded into the worker: puts the id of its broadcasts where the bench tells it to. */
+/** Module preloaded into the worker: puts the id of its broadcasts at the place that the bench requests. */
 import { Adapter } from 'socket.io-adapter';
 
 interface Message {

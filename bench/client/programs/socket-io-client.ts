@@ -1,4 +1,4 @@
-/** The same flow with the official client, each connection on its own transport. */
+/** The bench's flow with the official client, each connection on its own transport. */
 import { io, type Socket } from 'socket.io-client';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 
