@@ -107,7 +107,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
     recoverySeconds: env.CAPACITY_RECOVERY_SECONDS,
     transports: env.CAPACITY_TRANSPORTS,
-    /** The configured tunings; `tuningsInForce` removes those that the WebSocket server does not support. */
+    /** The configured tunings; `tuningsInForce` removes tunings that the WebSocket server does not support. */
     tunings: Object.fromEntries(
       tuningEntries().map(([name, { variable }]) => [name, tunings.data[variable]]),
     ) as Tunings,

@@ -8,7 +8,7 @@ import type { PROFILE_LIMITS, Profile, ProfileKind } from './profile-schema.ts';
 interface Session {
   connect(): void;
   disconnect(): void;
-  // biome-ignore lint/suspicious/noExplicitAny: V8's answers, of which the result is parsed
+  // biome-ignore lint/suspicious/noExplicitAny: a schema parses the result of V8's answer
   post(method: string, params?: object, callback?: (error: Error | null, answer: any) => void): void;
 }
 

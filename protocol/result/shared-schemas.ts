@@ -18,7 +18,7 @@ export const summarySchema = object({
   min: z.number().describe('smallest'),
   mean: z.number().describe('mean'),
   p50: z.number().describe('median'),
-  // With few broadcasts, a high percentile is just the slowest one.
+  // A high percentile of few broadcasts is just the slowest one.
   p90: z.number().nullable().describe('percentiles; null if too few values distinguish them from the largest'),
   p95: z.number().nullable().describe('95 %'),
   p99: z.number().nullable().describe('99 %'),

@@ -80,7 +80,7 @@ export function invalidationsOf(result: Result, figure: Figure): string[] {
 
 function measuredValue(result: Result, { path, quantity }: Figure): number | null {
   const found = valueAt(result, path);
-  // By cause.
+  // A count per cause.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;
   return isCounts ? total(found as Record<string, number>) : knownAt(result, path);
 }

@@ -30,7 +30,7 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   const { what, of } = TIMES[window];
   const times = of(result);
   if (!times || stallMs <= MIN_MS) return undefined;
-  // With a single value, there is no median to compare with.
+  // A single value has no median to compare it with.
   const usualMs = times.count > 1 ? times.p50 : 0;
   const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;

@@ -117,7 +117,7 @@ function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
 
 /**
  * Sends Engine.IO's pings from one timer, which visits all connections once per interval and keeps nothing per connection.
- * @param clients in order of arrival; those that connect during a round are included in it
+ * @param clients in order of arrival; a round includes clients that connect during it
  * @returns a function that stops the timer
  */
 function pingInTurn(clients: Set<WebSocket>, intervalMs: number): () => void {

@@ -46,8 +46,8 @@ type FoundStack =
 /**
  * Starts a stack and waits until every part answers. Cleans up a stale stack in the same folder first.
  * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`, `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the
- * signal's reason, with the stack's processes ended; those that could not be ended are listed in the message, or in `STACK_STUCK` if
- * nothing else failed
+ * signal's reason, with the stack's processes ended. Its message lists processes that could not be ended; if nothing else failed, that
+ * is `STACK_STUCK`
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await clearStateDir(options.stateDir);
@@ -149,7 +149,7 @@ export class Stack {
   }
 
   /**
-   * Returns the running processes of `PM2`, and of `nginx` with its workers except those that are retiring, as pids with start times. A
+   * Returns the running processes of `PM2`, and of `nginx` with its workers except retiring ones, as pids with start times. A
    * restart or reload changes the text; it is empty for a part that has ended.
    */
   identities(): Record<string, string> {

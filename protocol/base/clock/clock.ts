@@ -23,7 +23,7 @@ function measureOffsetUs(): number {
   return best.offsetUs;
 }
 
-/** A reading of another clock: how far it is ahead of ours, and the largest possible error. */
+/** A reading of another clock: how far it is ahead of this process, and the largest possible error. */
 export interface ClockReading {
   /** Time of the reading on our clock: the middle of the round trip. */
   atUs: number;

@@ -76,7 +76,7 @@ export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Prom
   return running;
 }
 
-/** Sends SIGTERM, and SIGKILL to processes that have not ended after `graceMs`. @returns those that are still running */
+/** Sends SIGTERM, and SIGKILL to processes that have not ended after `graceMs`. @returns processes that are still running */
 export async function terminate(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
   for (const ref of refs) signal(ref, 'SIGTERM');
   const remaining = await waitUntilGone(refs, graceMs);

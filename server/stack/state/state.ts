@@ -118,7 +118,7 @@ export function recordProcess(state: StackState, ref: ProcessRef | undefined): n
   return ref?.pid;
 }
 
-/** Records nginx's workers, including those that survived a killed master and still hold the port. @returns whether they have changed */
+/** Records nginx's workers, including workers that survived a killed master and still hold the port. @returns whether they have changed */
 export function recordNginxWorkers(state: StackState): boolean {
   const previousPids = state.nginxWorkerPids;
   const orphans = refsOf(state, previousPids).filter(isAlive);

@@ -53,7 +53,9 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     const growth = (await collected()) - before;
     assert.ok(Math.abs(growth - KEPT_BYTES) < 0.2 * KEPT_BYTES, `${growth} bytes`);
     assert.deepEqual([inspectors.runtime, inspectors.size], ['jvm', 1]);
-    assert.deepEqual(await inspectors.stats(), [{ worker: `process ${keeper.pid}`, collections: 2 }]);
+    assert.deepEqual(await inspectors.stats(), [
+      { worker: `process ${keeper.pid}`, collections: 2, failure: undefined },
+    ]);
     await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled: that takes Node or Deno/);
   });
 
