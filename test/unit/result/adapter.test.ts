@@ -84,19 +84,19 @@ describe('connections that start to receive after their join', () => {
     },
   });
 
-  it('are reported as late joins, which explain their earlier losses', () => {
+  it('connections that start to receive after their join are late joins, which explain their earlier losses', () => {
     const { findings, codes } = judged(rising, 1, started([12_000_000, 12_010_000], [11_000_000, 9_000_000]));
     assert.deepEqual(codes, ['JOINS_LATE']);
     assertNames(findings[0]?.message, ['2 of 5 connections', '12.0 s after', 'their join is late; 2 others']);
     assertNames(findings[0]?.fix, ['delivery.join']);
   });
 
-  it('are not reported if one that received nothing had waited for longer', () => {
+  it('reports no late joins if a connection that received nothing had waited for longer', () => {
     const { codes } = judged(rising, 1, started([2_000_000, 2_010_000], [11_000_000, 9_000_000]));
     assert.ok(!codes.includes('JOINS_LATE'), codes.join());
   });
 
-  it('are not reported if all started at once', () => {
+  it('reports no late joins if all connections started to receive at once', () => {
     const { codes } = judged([part(3, 3), part(3, 3), part(3, 3)], 1, started([2_000_000, 2_010_000], []));
     assert.ok(!codes.includes('JOINS_LATE'), codes.join());
   });
@@ -105,20 +105,20 @@ describe('connections that start to receive after their join', () => {
 describe('ids that the server changes', () => {
   const rows = [{ ...part(5, 1), duplicates: 4 }, part(5, 1), part(1, 2), part(5, 1), part(0, 0)];
 
-  it('are the only cause of missing, duplicate and unknown copies', () => {
+  it('ids that the server changes are the only cause of missing, duplicate and unknown copies', () => {
     const { findings, codes } = judged(rows, 1, { receipts: { received: 25, neverOrdered: 5 } });
     assert.deepEqual(codes, ['IDS_CHANGED']);
     assertNames(findings[0]?.message, ['9 copies are missing', '(4 + 5 = 9)']);
   });
 
-  it('are not the cause if the numbers differ', () => {
+  it('changed ids are not the cause of missing copies if the numbers of missing and unknown copies differ', () => {
     const { codes } = judged(rows, 1, { receipts: { received: 24, neverOrdered: 4 } });
     assert.deepEqual(codes, ['COPIES_LOST', 'COPIES_DUPLICATED']);
   });
 });
 
 describe('broadcasts that reach separate groups of connections', () => {
-  it('point to two processes without an adapter, which explains the lost copies', () => {
+  it('broadcasts that reach one of two processes point to a missing adapter, which explains the lost copies', () => {
     const { findings, codes, status } = judged(BOTH, 2);
     assert.deepEqual(codes, ['ADAPTER_MISSING']);
     assertNames(findings[0]?.message, ['each message reaches only the process of its sender', '(3, 2)']);
@@ -126,13 +126,13 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.notEqual(status, 'INVALID');
   });
 
-  it('point to two adapters with different settings if Redis has subscribers', () => {
+  it('broadcasts that reach one of two processes point to different adapter settings if Redis has subscribers', () => {
     const { findings } = judged(BOTH, 2, { subscribed: { channels: 4, patterns: 2 } });
     assertNames(findings[0]?.message, ['Redis has 4 channels and 2 patterns with subscribers']);
     assertNames(findings[0]?.fix, ['if each has one, let all use the same Redis, the same key or prefix']);
   });
 
-  it("are recognised by the connections of the only publisher's process", () => {
+  it("recognises a missing adapter by the connections of the only publisher's process", () => {
     const { findings, codes } = judged(ONE, 0, { held: [1 + 3, 2] });
     assert.deepEqual(codes, ['ADAPTER_MISSING']);
     assertNames(findings[0]?.message, [
@@ -143,14 +143,14 @@ describe('broadcasts that reach separate groups of connections', () => {
     assertNames(findings[0]?.fix, ['give the 2 processes an adapter']);
   });
 
-  it('are recognised by the share of a process where the connections of each are unknown', () => {
+  it("recognises a missing adapter by a process's share of the connections if their workers are unknown", () => {
     const [pair, five] = [part(2, 77), { ...part(1, 77), expected: 5, lostConnected: 4 }];
     assert.deepEqual(judged([five, five, five], 5).codes, ['ADAPTER_MISSING']);
     assert.deepEqual(judged([pair, pair, pair], 2).codes, ['ADAPTER_MISSING']);
     assert.deepEqual(judged([pair, pair, pair], 4).codes, ['AUDIENCE_DIFFERS']);
   });
 
-  it('are explained by the end of Redis, as are its other consequences', () => {
+  it('the end of Redis explains broadcasts that reach one process only, and its other consequences', () => {
     const halves = [part(5, 55), part(3, 77), part(3, 77), part(3, 77)];
     const { findings, codes, outcome } = judged(halves, 2, {
       losses: spread(2, 0, [3, 3]),
@@ -168,16 +168,16 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.equal(outcome.status, 'FAILED');
   });
 
-  it('point to an interrupted adapter if earlier broadcasts reached every connection', () => {
+  it('points to an interrupted adapter if earlier broadcasts reached every connection', () => {
     const all = part(5, 99);
     for (const [name, rows, servers, expected] of [
-      ['incomplete until the end', [all, all, ...ONE], 2, 'ADAPTER_INTERRUPTED'],
-      ['incomplete for a time', [all, ...ONE, all], 2, 'ADAPTER_INTERRUPTED'],
-      ['incomplete with publishers at both processes', [all, all, ...BOTH], 2, 'ADAPTER_INTERRUPTED'],
-      ['incomplete with an unknown number of processes', [all, ...ONE], 0, 'ADAPTER_INTERRUPTED'],
-      ['incomplete with one process, which needs no adapter', [all, ...ONE], 1, 'COPIES_LOST'],
-      ['incomplete from the start, when joins may be pending', [...ONE, all], 2, 'COPIES_LOST'],
-      ['incomplete alternately', [all, ...ONE, all, ...ONE, all], 2, 'COPIES_LOST'],
+      ['broadcasts incomplete until the end', [all, all, ...ONE], 2, 'ADAPTER_INTERRUPTED'],
+      ['broadcasts incomplete for a time', [all, ...ONE, all], 2, 'ADAPTER_INTERRUPTED'],
+      ['broadcasts incomplete with publishers at both processes', [all, all, ...BOTH], 2, 'ADAPTER_INTERRUPTED'],
+      ['broadcasts incomplete with an unknown number of processes', [all, ...ONE], 0, 'ADAPTER_INTERRUPTED'],
+      ['broadcasts incomplete with one process, which needs no adapter', [all, ...ONE], 1, 'COPIES_LOST'],
+      ['broadcasts incomplete from the start, when joins may be pending', [...ONE, all], 2, 'COPIES_LOST'],
+      ['broadcasts incomplete alternately', [all, ...ONE, all, ...ONE, all], 2, 'COPIES_LOST'],
     ] as const) {
       const { codes, status } = judged([...rows], servers);
       assert.deepEqual(codes, [expected], name);
@@ -192,7 +192,7 @@ describe('broadcasts that reach separate groups of connections', () => {
     assertNames(single?.message, ['3 of 4 broadcasts are incomplete (all from 0.0 to 0.0 s)']);
   });
 
-  it('point to different audiences where the groups match no process, or connections are unknown', () => {
+  it('points to different audiences if groups of receivers match no process, or their workers are unknown', () => {
     const half = { ...part(30, 77), expected: 60, lostConnected: 30 };
     for (const held of [[41, 20], [61], [31]]) {
       const { codes, findings } = judged([half, half, half], 0, { held });
@@ -201,7 +201,7 @@ describe('broadcasts that reach separate groups of connections', () => {
     }
   });
 
-  it('are reported with the pattern, and with no adapter for a single process', () => {
+  it('reports which groups receive which broadcasts, without blaming the adapter if there is a single process', () => {
     const found = lostBy(spread(5, 0, [1, 1, 1, 2, 2]));
     assertNames(found?.message, ['3 of 3 broadcasts are incomplete', '40 to 60 %']);
     assertNames(found?.message, ['each of 5 connections lost 1 to 2 (median 1) of 3']);
@@ -209,7 +209,7 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.doesNotMatch(found?.fix ?? '', /Redis|nothing/);
   });
 
-  it('are reported with the connections that receive nothing, and a fix for their join', () => {
+  it('reports the connections that receive no broadcast, with a fix for their join', () => {
     const deaf = lostBy(spread(2, 2, []));
     assert.match(deaf?.message ?? '', /; 2 of 5 connections received none of 3$/);
     assertNames(deaf?.fix, ['one process', 'in the room', 'a join that fails']);
@@ -226,7 +226,7 @@ describe('broadcasts that reach separate groups of connections', () => {
     );
   });
 
-  it('are duplicates for some clients if the server emits twice', () => {
+  it('copies that only some clients receive twice are duplicates if the server emits twice', () => {
     const twice = { expected: 5, received: 5, lostConnected: 0, duplicates: 2 };
     const { findings } = judged([twice, twice, twice], 1);
     const [found] = findings.filter(({ code }) => code === 'COPIES_DUPLICATED');
@@ -234,14 +234,14 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.doesNotMatch(found?.fix ?? '', /own room/);
   });
 
-  it('point to rooms where a single process holds all connections', () => {
+  it('points to rooms instead of the adapter if a single process holds all connections', () => {
     const { findings, codes } = judged(BOTH, 1);
     assert.deepEqual(codes, ['AUDIENCE_DIFFERS']);
     assertNames(findings[0]?.message, ['2 separate groups of connections (3, 2)']);
     assertNames(findings[0]?.fix, ['delivery.audience']);
   });
 
-  it('do not point to an adapter where groups overlap, or where a broadcast reached every connection', () => {
+  it('blames no adapter if groups of receivers overlap, or a broadcast reached every connection', () => {
     const overlapping = [part(3, 77), part(3, 88), part(3, 77), part(3, 88)];
     for (const rows of [overlapping, [...BOTH, part(5, 99)]])
       assert.ok(!judged(rows, 2).codes.includes('ADAPTER_MISSING'));

@@ -169,22 +169,52 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'nginx was reloaded', [ends(70), changed(['nginx'])]],
   ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED', false, 'Redis is gone', [ends(70), redisSilent]],
   ['PROCESS_ENDED', 'CONNECTIONS_DROPPED', false, 'only Redis ended', [ends(70, 'redis'), lost(CUT)]],
-  ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'as many were cut off', [ends(70), lost(CUT), countedFewer(10)]],
-  ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'more are missing', [ends(70), lost(CUT), countedFewer(11)]],
-  ['PROCESS_ENDED', 'WORKERS_DISAGREE', true, 'its connections are half-open', [restarts(70, 20), countedFewer(20)]],
-  ['PROCESS_ENDED', 'WORKERS_DISAGREE', false, 'it held fewer', [restarts(70, 19), countedFewer(20)]],
-  ['PROCESS_ENDED', 'COPIES_LOST', true, 'they were sent after it ended', [ends(91), missing(3)]],
-  ['PROCESS_ENDED', 'COPIES_LOST', false, 'they were sent long before', [ends(99), missing(3)]],
-  ['PROCESS_ENDED', 'COPIES_LOST', true, 'their members were cut off', [ends(99), lost(CUT), missing(0, 3)]],
   [
-    ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', true, 'the publisher was lost like others'] as const),
+    'PROCESS_ENDED',
+    'WORKERS_DISAGREE',
+    true,
+    'as many connections were cut off as are missing',
+    [ends(70), lost(CUT), countedFewer(10)],
+  ],
+  [
+    'PROCESS_ENDED',
+    'WORKERS_DISAGREE',
+    false,
+    'more connections are missing than were cut off',
+    [ends(70), lost(CUT), countedFewer(11)],
+  ],
+  [
+    'PROCESS_ENDED',
+    'WORKERS_DISAGREE',
+    true,
+    'the connections of the process are half-open',
+    [restarts(70, 20), countedFewer(20)],
+  ],
+  [
+    'PROCESS_ENDED',
+    'WORKERS_DISAGREE',
+    false,
+    'the process held fewer connections than are missing',
+    [restarts(70, 19), countedFewer(20)],
+  ],
+  ['PROCESS_ENDED', 'COPIES_LOST', true, 'the copies were sent after the process ended', [ends(91), missing(3)]],
+  ['PROCESS_ENDED', 'COPIES_LOST', false, 'the copies were sent long before the process ended', [ends(99), missing(3)]],
+  [
+    'PROCESS_ENDED',
+    'COPIES_LOST',
+    true,
+    'the members that lack copies were cut off',
+    [ends(99), lost(CUT), missing(0, 3)],
+  ],
+  [
+    ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', true, 'the publisher was lost for the same reason'] as const),
     [lost(CUT), unpublished('transport close')],
   ],
   [
-    ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', false, 'the publisher was lost otherwise'] as const),
+    ...(['CONNECTIONS_DROPPED', 'BROADCASTS_NOT_SENT', false, 'the publisher was lost for another reason'] as const),
     [lost(CUT), unpublished('io server disconnect')],
   ],
-  ['MACHINE_SATURATED', 'CONNECTIONS_FAILED', true, 'nothing answered them', [timedOut('timeout_open')]],
+  ['MACHINE_SATURATED', 'CONNECTIONS_FAILED', true, 'no attempt was answered', [timedOut('timeout_open')]],
   [
     ...(['MACHINE_SATURATED', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
     [timedOut('timeout_namespace')],
@@ -194,40 +224,69 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
     [timedOut('ack_timeout')],
   ],
   ['MACHINE_SATURATED', 'CONNECTIONS_FAILED', false, 'the server answered', [timedOut('http_503')]],
-  ['GENERATOR_LATE', 'CONNECTIONS_FAILED', true, 'nothing answered them', [timedOut('timeout_open', 5000)]],
+  ['GENERATOR_LATE', 'CONNECTIONS_FAILED', true, 'no attempt was answered', [timedOut('timeout_open', 5000)]],
   [
     ...(['GENERATOR_LATE', 'CONNECTIONS_FAILED', false, 'only the answer for the namespace is missing'] as const),
     [timedOut('timeout_namespace', 5000)],
   ],
-  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', true, 'no connection was left to receive it', [nobodyLeft(60)]],
-  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', false, 'a connection was left', [nobodyLeft(59)]],
-  ['CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', true, "the run's own were lost like all others", [nobodyLeft(60)]],
   [
-    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', true, 'the server gave both the same reason'] as const),
+    'CONNECTIONS_DROPPED',
+    'DELIVERY_EVENT_MISSING',
+    true,
+    'no connection was left to receive the event',
+    [nobodyLeft(60)],
+  ],
+  ['CONNECTIONS_DROPPED', 'DELIVERY_EVENT_MISSING', false, 'a connection was left', [nobodyLeft(59)]],
+  [
+    'CONNECTIONS_DROPPED',
+    'CLIENTS_REFUSED',
+    true,
+    "the run's own clients were lost like all other connections",
+    [nobodyLeft(60)],
+  ],
+  [
+    ...([
+      'CONNECTIONS_FAILED',
+      'CLIENTS_REFUSED',
+      true,
+      'the server gave the same reason to clients and virtual users',
+    ] as const),
     [refusedWith('http_503', 'in maintenance, Retry-After: 20')],
   ],
   [
-    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', false, 'the server gave another reason'] as const),
+    ...(['CONNECTIONS_FAILED', 'CLIENTS_REFUSED', false, 'the server gave another reason to virtual users'] as const),
     [refusedWith('http_503', 'no tenant')],
   ],
-  ['CONNECTIONS_FAILED', 'PLATEAUS_UNUSABLE', true, 'as many failed as are missing', [mostFailed]],
-  ['WORKER_STALLED', 'BROADCASTS_UNCONFIRMED', false, 'it stood still for a moment', [stalledFor(2)]],
-  ['REDIS_BEHIND', 'COPIES_LOST', true, 'its output waited before', [redisWaits(90), missing(3)]],
-  ['REDIS_BEHIND', 'COPIES_LOST', false, 'its output waited later', [redisWaits(99), missing(3)]],
+  ['CONNECTIONS_FAILED', 'PLATEAUS_UNUSABLE', true, 'as many connections failed as are missing', [mostFailed]],
+  ['WORKER_STALLED', 'BROADCASTS_UNCONFIRMED', false, 'the worker stalled for a moment', [stalledFor(2)]],
   [
-    ...(['REDIS_BEHIND', 'COPIES_LOST', false, 'fewer connections miss them than a worker holds'] as const),
+    'REDIS_BEHIND',
+    'COPIES_LOST',
+    true,
+    'output of Redis waited before the copies were sent',
+    [redisWaits(90), missing(3)],
+  ],
+  [
+    'REDIS_BEHIND',
+    'COPIES_LOST',
+    false,
+    'output of Redis waited only after the copies were sent',
+    [redisWaits(99), missing(3)],
+  ],
+  [
+    ...(['REDIS_BEHIND', 'COPIES_LOST', false, 'fewer connections lack the copies than a worker holds'] as const),
     [redisWaits(90), missing(3), lostBy(2499)],
   ],
   [
-    ...(['REDIS_BEHIND', 'COPIES_LOST', true, 'as many connections miss them as a worker holds'] as const),
+    ...(['REDIS_BEHIND', 'COPIES_LOST', true, 'as many connections lack the copies as a worker holds'] as const),
     [redisWaits(90), missing(3), lostBy(2500)],
   ],
   [
-    ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', false, 'only Redis changed, and few connections miss them'] as const),
+    ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', false, 'only Redis changed, and few connections lack copies'] as const),
     [changed(['Redis'], 90), missing(3), lostBy(3)],
   ],
   [
-    ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', true, 'nginx changed, and few connections miss them'] as const),
+    ...(['DEPLOYMENT_CHANGED', 'COPIES_LOST', true, 'nginx changed, and few connections lack copies'] as const),
     [changed(['nginx'], 90), missing(3), lostBy(3)],
   ],
   ['IDS_NOT_COUNTED', 'COPIES_LOST', false, 'other connections received the broadcast', [ledgerFull, missing(3)]],
@@ -239,18 +298,42 @@ const CASES: [cause: FindingCode, effect: FindingCode, holds: boolean, what: str
   ],
   ['MACHINE_SATURATED', 'RATE_NOT_REACHED', true, 'all answers took long', [limited(6000, 2), stages(900, 3400)]],
   ['WORKER_STALLED', 'RATE_NOT_REACHED', true, 'connects waited for the same moment', [limited(6000, 0)]],
-  ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', true, 'nginx cut them off', [changed(['nginx']), lost(CUT)]],
+  ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', true, 'nginx closed the connections', [changed(['nginx']), lost(CUT)]],
   ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'only Redis changed', [changed(['Redis']), lost(CUT)]],
   [
-    ...(['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'the server closed them'] as const),
+    ...(['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED', false, 'the server closed the connections'] as const),
     [changed(['nginx']), lost({ 'io server disconnect': 10 })],
   ],
-  ['DEPLOYMENT_CHANGED', 'COPIES_LOST', true, 'they were sent later', [changed(['Redis'], 90), missing(3)]],
-  ['DEPLOYMENT_CHANGED', 'COPIES_LOST', false, 'nothing had changed yet', [changed(['Redis'], 99), missing(3)]],
-  ['WORKER_URLS_WRONG', 'WORKERS_DISAGREE', true, 'statistics are old', [oldStatistics, countedFewer(10)]],
-  ['WORKER_URLS_WRONG', 'WORKERS_DISAGREE', false, 'pages do not count', [pagesShared, countedFewer(10)]],
-  ['GENERATOR_SILENT', 'COPIES_LOST', true, 'its connections count as lost', [silentHost, missing(0, 3)]],
-  ['GENERATOR_SILENT', 'COPIES_LOST', false, 'other clients miss copies', [silentHost, missing(3)]],
+  [
+    'DEPLOYMENT_CHANGED',
+    'COPIES_LOST',
+    true,
+    'the copies were sent after the change',
+    [changed(['Redis'], 90), missing(3)],
+  ],
+  [
+    'DEPLOYMENT_CHANGED',
+    'COPIES_LOST',
+    false,
+    'the copies were sent before the change',
+    [changed(['Redis'], 99), missing(3)],
+  ],
+  ['WORKER_URLS_WRONG', 'WORKERS_DISAGREE', true, 'a worker repeats old statistics', [oldStatistics, countedFewer(10)]],
+  [
+    'WORKER_URLS_WRONG',
+    'WORKERS_DISAGREE',
+    false,
+    'only metrics pages are shared, which count no connections',
+    [pagesShared, countedFewer(10)],
+  ],
+  [
+    'GENERATOR_SILENT',
+    'COPIES_LOST',
+    true,
+    'only connections of the silent process lack copies',
+    [silentHost, missing(0, 3)],
+  ],
+  ['GENERATOR_SILENT', 'COPIES_LOST', false, 'clients of other processes lack copies', [silentHost, missing(3)]],
 ];
 
 describe('a finding and its possible cause', () => {
@@ -293,7 +376,7 @@ it('a consequence carries the fix of its cause', () => {
   assert.equal(fixes[1], fixes[0]);
 });
 
-it('a process that ended settles which connections lost copies', () => {
+it('copies lost in a process that ended are not blamed on the connections or the adapter', () => {
   const [result, measured] = [perfectResult(), measurements()];
   for (const change of [ends(91), missing(3)]) change(result, measured);
   const invalidatedBy = (...codes: FindingCode[]) =>
@@ -306,7 +389,7 @@ it('a process that ended settles which connections lost copies', () => {
   assert.deepEqual(invalidatedBy('PROCESS_ENDED', 'AUDIENCE_DIFFERS'), []);
 });
 
-it('broadcasts stay unconfirmed while a worker is stalled', () => {
+it('a stalled worker explains unconfirmed broadcasts during its stall', () => {
   const stall = { window: 'broadcasts', values: standstill(41) };
   const effects = [finding('BROADCASTS_UNCONFIRMED', '', { window: 'broadcasts' }), finding('PROBE_INCOMPLETE')];
   const [cause] = withCauses([finding('WORKER_STALLED', '', stall), ...effects], perfectResult(), measurements());
@@ -320,20 +403,20 @@ describe('a worker on another host', () => {
       measured.silentWorkers = [{ worker: 'w1', isRefused, connections: 10 }];
     };
 
-  it('counts as restarted if its counters reset, with the time and its connections', () => {
+  it('a worker on another host restarted if its counters reset; the finding has the time and its connections', () => {
     const [first] = found(restarts(70, 20), lost(CUT));
     assert.deepEqual([first?.code, first?.subject], ['PROCESS_ENDED', 'w1']);
     assertNames(first?.message, ['w1 restarted at 70.0 s', '20 connections', 'process 11 became 12']);
     assert.ok(first?.explains.includes('CONNECTIONS_DROPPED'));
   });
 
-  it('counts as ended if its control port refuses connections and clients were cut off', () => {
+  it('a worker on another host ended if its control port refuses connections and clients were cut off', () => {
     const [first] = found(silent(true), lost(CUT));
     assert.equal(first?.code, 'PROCESS_ENDED');
     assertNames(first.message, ['w1 ended', '10 connections']);
   });
 
-  it('may be alive if only its control port refuses connections, or if it does not answer', () => {
+  it('a worker on another host may be alive if only its control port refuses connections or does not answer', () => {
     const codes = (...changes: Change[]) => found(...changes).map(({ code }) => code);
     assert.deepEqual(codes(silent(true)), ['DEPLOYMENT_CHANGED']);
     assert.deepEqual(codes(silent(false), lost(CUT)), ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED']);

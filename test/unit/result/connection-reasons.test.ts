@@ -59,14 +59,14 @@ describe('lost connections', () => {
       return run({ ...others, snapshot: { ...snapshot, ends } }).reasons.find(({ code }) => code === DROPPED);
     };
 
-    it('point to an idle timeout shorter than the ping interval', () => {
+    it('connections that closed after the same silence point to an idle timeout below the ping interval', () => {
       const { message = '', fix, values } = silent(3) ?? {};
       assert.match(message, /nothing was sent on them, and the server pings only every 25 s: an idle time-out of 3 s/);
       assert.match(fix ?? '', /above the ping interval of 25 s \(of a proxy: nginx `proxy_read_timeout`/);
       assert.ok(values?.some(({ name, unit }) => name === 'ping interval' && unit === 's'));
     });
 
-    it('do not point to an idle timeout where events or pings came', () => {
+    it('connections that received events or pings before they closed do not point to an idle timeout', () => {
       for (const found of [silent(3, 5), silent(60)])
         assert.doesNotMatch(`${found?.message} ${found?.fix}`, /proxy_read/);
     });
@@ -92,14 +92,14 @@ describe('lost connections', () => {
     };
     const RULE = /the server pings every 1 s, and its clients give up when a ping is 0\.5 s late/;
 
-    it('point to the ping cycle, and to a blocked event loop if the CPU of the server shows it', () => {
+    it('ping timeouts point to the ping cycle, and to a blocked event loop if the server used its CPU', () => {
       const { code, message = '', fix } = lossOf(100, 10).reasons[0] ?? {};
       assert.deepEqual([code, RULE.test(message)], [DROPPED, true]);
       assert.match(message, /event loop of the server stood still, whose processes used up to 100 % of a core/);
       assert.match(fix ?? '', /blocks the event loop of the server for over 0\.5 s/);
     });
 
-    it('point to the network path of the pings if the CPU of the server was idle', () => {
+    it("ping timeouts point to the network path of the pings if the server's CPU was idle", () => {
       const { message, fix } = lossOf(3, 10).reasons[0] ?? {};
       assert.match(
         message ?? '',
@@ -108,14 +108,14 @@ describe('lost connections', () => {
       assert.match(fix ?? '', /a proxy that buffers/);
     });
 
-    it('make the run INVALID if a generator late by the ping timeout can be the cause', () => {
+    it('ping timeouts make the run INVALID if a generator late by the ping timeout can be the cause', () => {
       const { reasons, verdict, outcome } = lossOf(3, 700);
       assert.deepEqual([reasons[0]?.code, reasons[0]?.explains.includes(DROPPED)], ['GENERATOR_LATE', true]);
       assert.deepEqual([verdict.status, outcome.status], ['INVALID', 'UNKNOWN']);
     });
   });
 
-  it('are a fault of the generator if a limit of its clients closed them, with the sizes', () => {
+  it("connections closed by a size limit of the generator's clients are its fault, with the sizes", () => {
     const words = tooLargeText(16_777_216, 17_825_824);
     const end = endKind({ reason: 'message too large', cause: 'message_too_large', words, count: 306 });
     const ended = { 'message too large': 306 };
@@ -133,32 +133,52 @@ describe('lost connections', () => {
   });
 
   testRuns([
-    ['while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
-    ['dated by samples, until the release', idleAnd({ samples, stages }), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
-    ['at the same age', aged(4, 5, 5.05, 5.1), [DROPPED, 'they ended 5.0 to 5.1 s after they had connected']],
-    ['at the same age, to a tenth of a second', aged(4, 0.9, 0.95, 1), [DROPPED, 'they ended 0.9 to 1.0 s']],
-    ['at one moment, at different ages', aged(4, 5, 6, 7, 8), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
-    ['at one moment, long after they all connected', aged(1, 30, 30.5, 31), [DROPPED, 'between 2.0 and 3.0 s', 'hold']],
-    ['namespaces on connections that stay open', namespaces, [DROPPED, '75 virtual users']],
+    ['connections lost while idle', lostWhileIdle, [DROPPED, '306 of 600', 'transport close 300, ping timeout 6', 294]],
     [
-      'partly closed by a fault',
+      'connections dated by samples, until the release',
+      idleAnd({ samples, stages }),
+      [DROPPED, 'between 2.0 and 3.0 s', 'hold'],
+    ],
+    [
+      'connections lost at the same age',
+      aged(4, 5, 5.05, 5.1),
+      [DROPPED, 'they ended 5.0 to 5.1 s after they had connected'],
+    ],
+    [
+      'connections lost at the same age, to a tenth of a second',
+      aged(4, 0.9, 0.95, 1),
+      [DROPPED, 'they ended 0.9 to 1.0 s'],
+    ],
+    [
+      'connections lost at one moment, at different ages',
+      aged(4, 5, 6, 7, 8),
+      [DROPPED, 'between 2.0 and 3.0 s', 'hold'],
+    ],
+    [
+      'connections lost at one moment, long after they all connected',
+      aged(1, 30, 30.5, 31),
+      [DROPPED, 'between 2.0 and 3.0 s', 'hold'],
+    ],
+    ['namespaces lost on connections that stay open', namespaces, [DROPPED, '75 virtual users']],
+    [
+      'connections partly closed by a fault',
       faulty({ ...closing, 'transport close': 200 }, 293),
       [DROPPED, '306 of 600', 200],
       ['NOT_BACK', 207],
     ],
-    ['all closed by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
-    ['namespaces, while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
-    ['fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
-    ['closed by their virtual users', closed],
+    ['connections all closed by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
+    ['namespaces lost while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
+    ['connections of fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
+    ['connections closed by their virtual users', closed],
     [
-      'other than failed connects',
+      'connections lost for other reasons than failed connects',
       neverMade,
       ['CONNECTIONS_FAILED', '10 of 600', 'http_502 10'],
       [DROPPED, '30 of 590'],
     ],
   ]);
 
-  it('have no time of their own beside that of the process that ended', () => {
+  it('connections lost with a process have no time of their own beside that of the process', () => {
     const process = { pid: 9, layer: 'worker', command: 'node app.mjs', atUs: 2.2e6, openFiles: 5, limit: 1024 };
     const measured = { samplesBeganAtUs: 0, endedProcesses: () => [process] };
     const { findings } = run({ ...idleAnd({ samples, stages }), measured });
@@ -220,7 +240,7 @@ describe('lost connections', () => {
       ],
     ];
     for (const [what, changes, message, fix] of CASES) {
-      it(what, () => {
+      it(`common cause of lost connections: ${what}`, () => {
         const found = run(changes).findings.find(({ code }) => code === DROPPED);
         assert.match(found?.message ?? '', message);
         assert.match(found?.fix ?? '', fix);
@@ -228,7 +248,7 @@ describe('lost connections', () => {
     }
   });
 
-  it('do not report open connections where all were lost', () => {
+  it('reports no open connections if all were lost', () => {
     const messageOf = (alive: number) =>
       run({ accounts: { alive, ended: { 'transport close': 600 - alive } } }).reasons[0]?.message ?? '';
     assert.doesNotMatch(messageOf(0), /were open/);
@@ -254,7 +274,7 @@ describe('lost connections', () => {
       [reconnectFailed('kick', '"idle"'), false],
     ];
     for (const [index, [changes, isExpired]] of cases.entries()) {
-      it(`case ${index + 1} ${isExpired ? 'suggests' : 'does not suggest'} to renew the login`, () => {
+      it(`expired login, case ${index + 1}: ${isExpired ? 'suggests' : 'does not suggest'} to renew the login`, () => {
         const { message, fix } = run(changes).reasons.find(({ code }) => code === DROPPED) ?? {};
         assert.equal(/^the login expired during the run: /.test(fix ?? ''), isExpired, fix);
         if (changes === refused) assert.match(message ?? '', /the reconnect failed: jwt expired$/);
@@ -262,7 +282,7 @@ describe('lost connections', () => {
     }
   });
 
-  it('report no common moment if less than half of them closed in it', () => {
+  it('reports no common moment of connections if less than half of them closed in it', () => {
     const messageOf = (...connections: number[]) => {
       const gradual = connections.map((count, t) => ({ t, connections: count }));
       return run(idleAnd({ samples: gradual, stages })).reasons[0]?.message ?? '';
@@ -271,7 +291,7 @@ describe('lost connections', () => {
     assert.match(messageOf(600, 440, 400, 294), /most ended between 0\.0 and 1\.0 s, in stage `ramp`/);
   });
 
-  it('share a row with failed connects and with those closed by virtual users', () => {
+  it('lost connections share a row with failed connects and with connections closed by virtual users', () => {
     const figuresOf = (changes: Changes) => {
       const { asked, notOpened, opened, held, lost, closed, failed } = run(changes).connections;
       return [asked, notOpened, opened, held, lost, closed, failed];
@@ -297,7 +317,7 @@ describe('reconnecting connections', () => {
 
   testRuns([
     [
-      'returned with their times, or lost',
+      'dropped connections that returned with their times, or were lost',
       someAway,
       [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
     ],
@@ -308,7 +328,7 @@ describe('reconnecting connections', () => {
     ['one dropped connection without an outcome', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
   ]);
 
-  it('are not counted as new connections', () => {
+  it('counts reconnecting connections only once', () => {
     const { reconnection, opened } = run(reconnects).connections;
     const { awayMs, ...counts } = reconnection ?? {};
     assert.deepEqual(counts, { dropped: 310, returned: 305, recovered: 205, gaveUp: 5, left: 0, away: 0 });
@@ -351,12 +371,19 @@ describe('two counts of the same connections', () => {
   const quiet = { processes: fleetProcesses([600], { answers: false }), connected: 300 };
 
   testRuns([
-    ['engine and fleet', { snapshot: { connected: 599 } }, ['ACCOUNTS_MISMATCH', 600, 599]],
-    ['engine and fleet, counted while connections opened', { snapshot: { connected: 599, still: false } }],
-    ['engine and fleet, with a process that did not answer', { snapshot: quiet }, ['GENERATOR_SILENT', 'pid 100']],
-    ['engine and connect times', timed(599), ['ACCOUNTS_MISMATCH', 600, 599]],
-    ['all hosts', hosts('a', 'b')],
-    ['all hosts but one', hosts('a'), ['ACCOUNTS_MISMATCH', 'a 300']],
+    ['engine and fleet count different connections', { snapshot: { connected: 599 } }, ['ACCOUNTS_MISMATCH', 600, 599]],
+    [
+      'engine and fleet count different connections while connections opened',
+      { snapshot: { connected: 599, still: false } },
+    ],
+    [
+      'engine and fleet count different connections, with a process that did not answer',
+      { snapshot: quiet },
+      ['GENERATOR_SILENT', 'pid 100'],
+    ],
+    ['engine and connect times count different connections', timed(599), ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['all hosts report their counts', hosts('a', 'b')],
+    ['all hosts but one report their counts', hosts('a'), ['ACCOUNTS_MISMATCH', 'a 300']],
   ]);
 });
 
@@ -374,16 +401,16 @@ describe('worker names', () => {
     return { perWorker: connections.perWorker, codes };
   };
 
-  it('in joins but unknown to control invalidate the run', () => {
+  it('workers named by joins but unknown to control invalidate the run', () => {
     const perWorker = { w0: 300, w1: 300 };
     assert.deepEqual(held(perWorker, {}), { perWorker, codes: ['WORKER_URLS_WRONG'] });
   });
 
-  it('are not taken from session ids of other servers', () => {
+  it('takes no worker names from session ids of other servers', () => {
     assert.deepEqual(held({}, { w0: 590, x7: 4, q: 6 }), { perWorker: { w0: 590 }, codes: [] });
   });
 
-  it('are counted over all connections, including restored sessions without a second join', () => {
+  it('counts worker names over all connections, including restored sessions without a second join', () => {
     const counted = (named: Record<string, number>, workersAtStart: typeof one, sessions = {}) =>
       held(named, sessions, { workersAtStart, recovered: 200 }).perWorker;
     assert.deepEqual(counted({ w0: 19 }, one), { w0: 600 }, 'the only worker has all of them');
@@ -403,19 +430,19 @@ describe('transports', () => {
   const failures = ['10 of 600', 'http_400 9', 'timeout_open 1'];
 
   testRuns([
-    ['all upgraded', carried(0, 600, 0)],
-    ['counts that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
+    ['connections all upgraded', carried(0, 600, 0)],
+    ['counts of transports that do not add up', carried(0, 599, 0), ['ACCOUNTS_MISMATCH', 600, 599]],
     ['transports that did not upgrade', carried(0, 590, 10, { upgradeFailures }), ['NOT_UPGRADED', ...failures]],
-    ['upgrade without an answer', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600', 'has not answered']],
+    ['upgrade to WebSocket without an answer', carried(0, 0, 600), ['NOT_UPGRADED', '600 of 600', 'has not answered']],
     [
-      'upgrade not offered by the server',
+      'upgrade to WebSocket not offered by the server',
       carried(0, 0, 600, { upgradeFailures: { no_upgrade: 600 } }),
       ['NOT_UPGRADED', '600 of 600', '`upgrades: []`'],
     ],
-    ['polling only', carried(0, 0, 600, { transports: 'polling' })],
+    ['connections by polling only', carried(0, 0, 600, { transports: 'polling' })],
   ]);
 
-  it('are figures of this engine only', () => {
+  it('transport counts are figures of this engine only', () => {
     assert.deepEqual(run(carried(0, 600, 0)).connections.transports, {
       ...{ configured: 'default', websocket: 0, upgraded: 600, polling: 0, upgradeFailures: {} },
     });
@@ -431,12 +458,12 @@ describe('functions and users of other engines', () => {
   const otherUsers = { started: 9, ended: 9, failures: { econnreset: 1 } };
   testRuns([
     [
-      'failed calls, with the first error',
+      'failed calls of user functions, with the first error',
       { result: { functions }, snapshot: { failureExamples: { function_check: 'price -2' } } },
       ['FUNCTION_FAILED', 'failed for 2 of 9 events: check 2', 'the first: price -2'],
     ],
     [
-      'events that came too fast',
+      'events that came too fast to check',
       { result: { functions: { ...functions, failures: {}, dropped: 7 } } },
       ['FUNCTION_FAILED', '7 events'],
     ],
@@ -445,7 +472,11 @@ describe('functions and users of other engines', () => {
       { result: { eventCounts: [{ ...counts, missingAtLeast: 7 }, { ...counts, most: 0, fewest: 0 }, counts] } },
       ['EVENT_COUNTS_DIFFER', '90 to 100 copies', 'at least 7', 'no copy of `price`'],
     ],
-    ['failed users', { result: { otherUsers } }, ['OTHER_USERS_FAILED', '1 of 9 virtual users', 'econnreset 1']],
-    ['requests missing from every column', { result: { http } }, ['ACCOUNTS_MISMATCH', 'HTTP requests: 5']],
+    [
+      'failed virtual users',
+      { result: { otherUsers } },
+      ['OTHER_USERS_FAILED', '1 of 9 virtual users', 'econnreset 1'],
+    ],
+    ['HTTP requests missing from every column', { result: { http } }, ['ACCOUNTS_MISMATCH', 'HTTP requests: 5']],
   ]);
 });

@@ -31,7 +31,7 @@ describe('connections of several engines', () => {
     }),
   );
 
-  it('sum their retries, disconnects, failures and workers, and keep the first example of each failure', () => {
+  it('sums retries, disconnects, failures and workers over engines, with the first example of each failure', () => {
     const { retries, disconnects, failures, failed, failureExamples, perWorker } = figures;
     assert.deepEqual([retries, disconnects], [3, { ping: 5, transport: 1 }]);
     assert.deepEqual([failed, failures], [7, { http_401: 3, closed: 4 }]);
@@ -39,17 +39,17 @@ describe('connections of several engines', () => {
     assert.deepEqual(perWorker, { w0: 4, w1: 4 });
   });
 
-  it('share one distribution of connect times, and one for each measured stage', () => {
+  it('merges the connect times of several engines into one distribution, and one for each measured stage', () => {
     assert.deepEqual([connectMs?.count, Math.round(connectMs?.p50 ?? 0)], [3, 3]);
     assert.deepEqual([Object.keys(stagesMs), stagesMs.tcp?.count], [['tcp'], 1]);
   });
 
-  it('report the achieved rate beside the configured one', () => {
+  it('reports the achieved rate beside the configured one', () => {
     const { achievedRatePerSec, rampSeconds, configuredRatePerSec, peak } = figures;
     assert.deepEqual([achievedRatePerSec, rampSeconds, configuredRatePerSec, peak], [100, 0.3, 100, 3]);
   });
 
-  it('have no times and no rate if none was opened', () => {
+  it('reports no connect times and no rate if no connection was opened', () => {
     const nothing = connectionFigures(measurements({ snapshots: [snapshot()] }));
     assert.deepEqual([nothing.connectMs, nothing.achievedRatePerSec, nothing.rampSeconds], [null, null, null]);
   });
@@ -79,20 +79,50 @@ const nothing = [ramp(2, 100, { endedAtUs: 2_000_000 }), ramp(2, 100, { beganAtU
 
 describe('the achieved rate', () => {
   const CASES: [what: string, opened: typeof STEADY, ramps: Ramp[], perSec?: number, seconds?: number][] = [
-    ['is the configured one where the ramp was steady', STEADY, [ramp(2, 100)], 50, 2],
-    ['includes a freeze: 1.5 s without a connection, then the whole backlog', FROZEN, [ramp(10, 500)], 50, 10],
-    ['excludes connections that failed while they waited', REFUSED, [ramp(10, 500)], 42, 10],
+    ['the achieved rate is the configured one where the ramp was steady', STEADY, [ramp(2, 100)], 50, 2],
+    [
+      'the achieved rate includes a freeze: 1.5 s without a connection, then the whole backlog',
+      FROZEN,
+      [ramp(10, 500)],
+      50,
+      10,
+    ],
+    ['the achieved rate excludes connections that failed while they waited', REFUSED, [ramp(10, 500)], 42, 10],
     // 101 connections, the last one 6 s after the first, plus the time of one connection.
-    ['is lower where a freeze held up the end of the ramp', HELD_UP, [ramp(2.02, 101)], 101 / 6.06, 6.06],
-    ['never exceeds the configured one, however fast connections opened', [openings([60, 40])], [ramp(2, 100)], 50, 2],
-    ['excludes pauses and reconnects after the last ramp', TWO_RAMPS, two, 100, 2],
+    [
+      'the achieved rate is lower where a freeze held up the end of the ramp',
+      HELD_UP,
+      [ramp(2.02, 101)],
+      101 / 6.06,
+      6.06,
+    ],
+    [
+      'the achieved rate never exceeds the configured one, however fast connections opened',
+      [openings([60, 40])],
+      [ramp(2, 100)],
+      50,
+      2,
+    ],
+    ['the achieved rate excludes pauses and reconnects after the last ramp', TWO_RAMPS, two, 100, 2],
     // 40 connections from 1.0 s to 1.6 s, plus the time of one.
-    ['adds up processes that started at different times', [early, late], [ramp(0.4, 40)], 65, 40 / 65],
-    ['adds up processes in any order', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
-    ['counts a connection from before its phase', STEADY, [ramp(2, 100, { beganAtUs: 150_000 })], 50, 2],
-    ['includes a ramp in which no connection opened', STEADY, nothing, 25, 4],
-    ['is unknown if no connection opened', [openings([])], [ramp(2, 100)]],
-    ['is unknown if no ramp began', [openings([7])], []],
+    [
+      'the achieved rate adds up processes that started at different times',
+      [early, late],
+      [ramp(0.4, 40)],
+      65,
+      40 / 65,
+    ],
+    ['the achieved rate adds up processes in any order', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
+    [
+      'the achieved rate counts a connection from before its phase',
+      STEADY,
+      [ramp(2, 100, { beganAtUs: 150_000 })],
+      50,
+      2,
+    ],
+    ['the achieved rate includes a ramp in which no connection opened', STEADY, nothing, 25, 4],
+    ['the achieved rate is unknown if no connection opened', [openings([])], [ramp(2, 100)]],
+    ['the achieved rate is unknown if no ramp began', [openings([7])], []],
   ];
   for (const [what, opened, ramps, perSec, seconds] of CASES) {
     it(what, () => {
@@ -107,7 +137,7 @@ describe('the achieved rate', () => {
     assert.ok(perSec > 3.9 && perSec < 4.2 && seconds > 14, `${perSec}/s in ${seconds} s`);
   });
 
-  it('never exceeds the configured one if connections reconnect', () => {
+  it('the achieved rate never exceeds the configured one if connections reconnect', () => {
     const rate = achievedRate([openings([...times(20, 5), 30])], [ramp(2, 100)]);
     assert.ok((rate?.perSec ?? 99) <= 50);
   });
@@ -118,7 +148,7 @@ const TIMINGS = { namespaceUs: 1 };
 const SECOND = 1_000_000;
 
 describe('connects over time', () => {
-  it('are summed over the fleets from the start of the samples', () => {
+  it('sums connects over time over the fleets, from the start of the samples', () => {
     const [one, two] = [new Connecting(0), new Connecting(0)];
     one.opened(TIMINGS, SECOND / 2, 9000);
     one.opened(TIMINGS, 2.1 * SECOND, 2000);
@@ -132,7 +162,7 @@ describe('connects over time', () => {
     });
   });
 
-  it('share one grid of intervals, also if only drops go on for long', () => {
+  it('connects over time share one grid of intervals, also if only drops go on for long', () => {
     const series = new Connecting(0);
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.overTime.ended.record(300.5 * SECOND);
@@ -142,7 +172,7 @@ describe('connects over time', () => {
     assert.deepEqual([figures?.t[figures.opened.indexOf(1)], figures?.t[figures.ended.indexOf(1)]], [10, 300]);
   });
 
-  it('fit into 200 intervals, however long the run is', () => {
+  it('connects over time fit into 200 intervals, however long the run is', () => {
     const series = new Connecting(0);
     for (let second = 0; second < 5000; second++) series.opened(TIMINGS, second * SECOND, second === 77 ? 9000 : 1000);
     const { opened, slowestUs } = series.snapshot().connecting;
@@ -151,7 +181,7 @@ describe('connects over time', () => {
     assert.deepEqual([sum, Math.max(...slowestUs.counts)], [5000, 9000]);
   });
 
-  it('are unknown for an unfinished run, and for engines that do not report them', () => {
+  it('connects over time are unknown for an unfinished run, and for engines that do not report them', () => {
     assert.equal(overTimeOf({ samplesBeganAtUs: 0 }), null);
     assert.equal(overTimeOf({ snapshots: [snapshot()] }), null);
   });

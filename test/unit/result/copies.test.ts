@@ -33,16 +33,16 @@ describe('copies of a broadcast', () => {
     ['unreadable', {}, { unreadable: 1 }, 'WRONG_COPIES', 'no payload'],
     ['changed in length', { wrongSize: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
     ['changed in content', { wrongContent: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
-    ['in no column', {}, { received: 3 }, 'ACCOUNTS_MISMATCH', '3', '2'],
+    ['counted in no column', {}, { received: 3 }, 'ACCOUNTS_MISMATCH', '3', '2'],
   ] as Case[]) {
-    it(`${what}: reports ${code ?? 'nothing'}`, () => {
+    it(`copies ${what}: reports ${code ?? 'nothing'}`, () => {
       const found = reasons(row, receipts);
       assert.deepEqual(column(found, 'code'), code ? [code] : []);
       assertNames(found[0]?.message, details);
     });
   }
 
-  it('duplicated for every receiver mean that the server emits twice', () => {
+  it('copies duplicated for every receiver mean that the server emits twice', () => {
     const [found, ...others] = reasons({ duplicates: 2 }, { received: 4, duplicates: 2 });
     assert.deepEqual([found?.code, others], ['COPIES_DUPLICATED', []]);
     assertNames(found?.message, [
@@ -51,14 +51,14 @@ describe('copies of a broadcast', () => {
     assert.doesNotMatch(found?.fix ?? '', /own room/);
   });
 
-  it("duplicated beside another publisher's broadcasts mean that the room is shared", () => {
+  it("copies duplicated beside another publisher's broadcasts mean that the room is shared", () => {
     const found = reasons({ duplicates: 2 }, { received: 5, duplicates: 2, neverOrdered: 1 });
     const duplicated = found.find(({ code }) => code === 'COPIES_DUPLICATED');
     assert.equal(duplicated?.message, '2 copies came twice, beside 2 first ones');
     assert.equal(duplicated?.fix, undefined, 'that of the catalogue: a room of its own');
   });
 
-  it('arrive before they were sent only within the clock uncertainty', () => {
+  it('copies arrive before they were sent only within the clock uncertainty', () => {
     const codes = (earlyByUs: number, uncertaintyUs = 0) =>
       reasons({ early: 1, earlyByUs }, {}, uncertaintyUs).map(({ code }) => code);
     assert.deepEqual(codes(900), []);
@@ -93,17 +93,30 @@ const severalEach = broadcasts(20, 2, 300).map((one) => ({ ...one, broadcasts: o
 
 describe('broadcasts sent later than planned', () => {
   testCases([
-    ['in bursts', of(broadcasts(3000, 807, 744, 2)), 'BROADCASTS_LATE', '807 of 3000', '50.0 ms', '744 ms', '2.00 ms'],
-    ['a tenth of all', of(broadcasts(200, 20, 744))],
-    ['more than a tenth', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
-    ['one of three, which is no burst', of(broadcasts(3, 1, 744))],
-    ['the only one', of(broadcasts(1, 1, 744))],
-    ['both', of(broadcasts(2, 2, 744)), 'BROADCASTS_LATE', '2 of 2'],
-    ['nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
-    ['nearer to the next one', of(broadcasts(20, 10, 260, 500)), 'BROADCASTS_LATE', '10 of 20'],
-    ['ordered in time', of(inTime, ofTwo), 'BROADCASTS_LATE', '10 of 20', '460 ms', 'all workers'],
-    ['rows that stand for several broadcasts', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
-    ['a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
-    ['during a planned fault', of(half, (_, measured) => Object.assign(measured, { fault }))],
+    [
+      'broadcasts sent late in bursts',
+      of(broadcasts(3000, 807, 744, 2)),
+      'BROADCASTS_LATE',
+      '807 of 3000',
+      '50.0 ms',
+      '744 ms',
+      '2.00 ms',
+    ],
+    ['a tenth of all broadcasts sent late', of(broadcasts(200, 20, 744))],
+    ['more than a tenth of all broadcasts sent late', of(broadcasts(200, 21, 744)), 'BROADCASTS_LATE', '21 of 200'],
+    ['one late broadcast of three, which is no burst', of(broadcasts(3, 1, 744))],
+    ['the only broadcast sent late', of(broadcasts(1, 1, 744))],
+    ['two late broadcasts of two', of(broadcasts(2, 2, 744)), 'BROADCASTS_LATE', '2 of 2'],
+    ['late broadcasts nearer to their own time than to the next one', of(broadcasts(20, 10, 240, 500))],
+    [
+      'late broadcasts nearer to the next time than to their own',
+      of(broadcasts(20, 10, 260, 500)),
+      'BROADCASTS_LATE',
+      '10 of 20',
+    ],
+    ['late broadcasts ordered in time', of(inTime, ofTwo), 'BROADCASTS_LATE', '10 of 20', '460 ms', 'all workers'],
+    ['late rows that stand for several broadcasts', of(severalEach), 'BROADCASTS_LATE', '40 of 58'],
+    ['late broadcasts of a plan that only the server knows', of(half, ({ latency }) => (latency.sendDelayMs = null))],
+    ['late broadcasts during a planned fault', of(half, (_, measured) => Object.assign(measured, { fault }))],
   ]);
 });

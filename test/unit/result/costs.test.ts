@@ -34,7 +34,7 @@ it('memory per connection is the slope through the plateaus, for layers that all
   assert.deepEqual(figures({ plateaus: plateaus.slice(0, 1) }).perConnectionBytes, {}, 'of a baseline alone');
 });
 
-it('peaks are the highest of plateaus, of the time after the broadcasts, and of the series where it has a figure', () => {
+it("the peak of memory is the highest of plateaus, time after the broadcasts, and the layer's series if any", () => {
   const afterBroadcasts = { workerPss: 2.1e6, systemUsed: 5.5e6 };
   const first = { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } };
   const second = { worker: { rssBytes: 3e6 }, system: {} };
@@ -44,7 +44,7 @@ it('peaks are the highest of plateaus, of the time after the broadcasts, and of 
   assert.deepEqual(figures({ afterBroadcasts }, first, second).peakBytes, ofSeries);
 });
 
-it('a peak excludes a machine without workers; Redis reports its own on any machine', () => {
+it('excludes samples of a machine without workers from its peak', () => {
   const samples = { system: { usedBytes: 9e9 }, redisServer: { usedMemoryBytes: 5e6 } };
   const peaks = (sharedHost: boolean) => {
     const { systemUsed, redisUsedMemory } = figures({ sharedHost }, samples).peakBytes;
@@ -54,7 +54,7 @@ it('a peak excludes a machine without workers; Redis reports its own on any mach
   assert.deepEqual(peaks(false), [5e6, 5e6]);
 });
 
-it('the residual is compared with the baseline for layers that both have', () => {
+it('compares the residual with the baseline for layers that both have', () => {
   const { residualBytes } = figures({ afterDisconnect: { workerPss: 1.5e6, systemUsed: 4e6, other: 1 } });
   assert.deepEqual(residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
 });
@@ -104,7 +104,7 @@ function inSeconds(pssMb: Record<number, object>) {
 }
 
 describe('memory in service', () => {
-  it('has the slope before the collections, beside the slope at rest', () => {
+  it('memory in service has the slope before the collections, beside the slope at rest', () => {
     const { perConnectionBytes, inService } = inSeconds({});
     assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
     const { slope, low95, high95 } = inService?.perConnectionBytes.workerPss ?? {};
@@ -113,7 +113,7 @@ describe('memory in service', () => {
     assert.deepEqual(inService?.plateaus[1], { connections: 1000, workerPss: 100 * MB + 20_480_000 });
   });
 
-  it('is a curve only if it bends by more than the garbage of a process', () => {
+  it('memory in service is a curve only if it bends by more than the garbage of a process', () => {
     const doubtOf = (maxConnections: number) => {
       const plateaus = [0, 0.25, 0.5, 0.75, 1].map((share) => ({
         ...{ connections: share * maxConnections, layers: { workerPss: 100 * MB + share * maxConnections * 10_240 } },
@@ -127,13 +127,13 @@ describe('memory in service', () => {
     assert.deepEqual([40, 40_000].map(doubtOf), [undefined, 'curved']);
   });
 
-  it('takes its peak from hold, broadcasts and drain only', () => {
+  it('the peak of memory in service comes from hold, broadcasts and drain only', () => {
     const peak = (t: number) => inSeconds({ [t]: { pssBytes: 900 * MB } }).inService?.peakBytes.workerPss;
     assert.deepEqual([5, 10, 25, 34, 35].map(peak), [undefined, 900 * MB, 900 * MB, 900 * MB, undefined]);
   });
 });
 
-it('a peak is the highest sample, whether derived from RSS or read', () => {
+it('the peak of memory in service is the highest sample, whether derived from RSS or read', () => {
   const derived = inSeconds({ 25: { derivedPssBytes: 900 * MB }, 26: { pssBytes: 800 * MB } });
   const read = inSeconds({ 25: { derivedPssBytes: 800 * MB }, 26: { pssBytes: 900 * MB } });
   assert.deepEqual([derived.peakBytes.workerPss, read.peakBytes.workerPss], [900 * MB, 900 * MB]);

@@ -75,7 +75,7 @@ describe('the interval of CPU per connect', () => {
     ['an equal number of failed attempts and connects', { connectMs: 15, failed: 60 }, false],
   ];
   for (const [what, app, isKnown] of APPS) {
-    it(`contains the true value with ${what}`, () => {
+    it(`the interval of CPU per connect contains the true value with ${what}`, () => {
       const { rampSecondsPerThousandConnects: found, intervals } = workerOf(runOf(app));
       const { low95, high95 } = intervals?.rampSecondsPerThousandConnects ?? {};
       assert.ok(low95 !== undefined && high95 !== undefined, 'an interval');
@@ -84,14 +84,14 @@ describe('the interval of CPU per connect', () => {
     });
   }
 
-  it('has a lower bound that falls with failed attempts, which use CPU as well', () => {
+  it('the lower bound of CPU per connect falls with failed attempts, which use CPU as well', () => {
     const interval = (failed: number) =>
       workerOf({ ...STEADY, ramps: [ramp(125_000, 0, failed)] }).intervals?.rampSecondsPerThousandConnects;
     assert.equal(interval(40)?.high95, interval(0)?.high95);
     assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
   });
 
-  it('is never above the CPU used meanwhile', () => {
+  it('the interval of CPU per connect never exceeds the CPU used meanwhile', () => {
     for (const timer of blocks) {
       const run = runOf({ connectMs: 1.5, timer, holdSeconds: 2 });
       const usedMs =
@@ -105,7 +105,7 @@ describe('the interval of CPU per connect', () => {
     }
   });
 
-  it('is printed with a wide margin, and with the number of connects that would narrow it', () => {
+  it('prints CPU per connect with a wide margin, and with the number of connects that would narrow it', () => {
     const lineOf = (high95: number, failed = 0) => {
       const result = perfectResult();
       Object.assign(result.connections, { opened: 60, failed });
@@ -122,7 +122,7 @@ describe('the interval of CPU per connect', () => {
     assert.doesNotMatch(lineOf(2.4), /narrow/);
   });
 
-  it('is printed as a bound, with the number of connects that would narrow it', () => {
+  it('prints CPU per connect as a bound, with the number of connects that would narrow it', () => {
     const result = perfectResult();
     Object.assign(result.cpu.worker ?? {}, workerOf(runOf({ connectMs: 1.5, timer: blocks[0] })));
     assert.match(

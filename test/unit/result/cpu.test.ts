@@ -32,7 +32,7 @@ type Case = [what: string, cpu: Windows, value: number | null, margin?: number |
 function check(figure: keyof typeof FIGURES, cases: Case[]): void {
   describe(`CPU by ${figure}`, () => {
     for (const [what, cpu, value, margin] of cases) {
-      it(what, () => {
+      it(`CPU by ${figure} ${what}`, () => {
         const { [FIGURES[figure]]: found, intervals } = workerOf(cpu);
         assert.equal(found === null ? null : Math.round(found * 1e6) / 1e6, value);
         const interval = intervals?.[FIGURES[figure]];
@@ -124,7 +124,7 @@ check('idle', [
   ['equals the figure without messages', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, 10, 0.1],
 ]);
 
-it('the background is subtracted from each part in proportion to its length', () => {
+it('subtracts the background CPU from each part in proportion to its length', () => {
   // The last part includes the drain: nine seconds of a tenth of a core.
   const broadcasts = [...BROADCASTS, window(10, 2000, 1_050_000)];
   const { broadcastMicrosecondsPerMessage, intervals } = workerOf({ idle: STEADY, broadcasts });
@@ -136,17 +136,17 @@ const without = (whole: CpuWindow) => ({ ...whole, cpuUs: {} });
 const lacking = (windows: CpuWindow[]) => windows.map((one, index) => (index === 1 ? without(one) : one));
 const RAMPS = [500_000, 510_000, 520_000].map((us, index) => ramp(us, 1000 * index));
 for (const [what, windows, known] of [
-  ['no window lacks it', {}, ['connect', 'idle', 'connections', 'copy']],
+  ['no window lacks the layer', {}, ['connect', 'idle', 'connections', 'copy']],
   [
-    'a part of a ramp lacks it',
+    'a part of a ramp lacks the layer',
     { ramps: RAMPS.map((one) => ({ ...one, parts: lacking(one.parts) })) },
     ['idle', 'connections', 'copy'],
   ],
-  ['a part of the hold lacks it', { idle: lacking(STEADY) }, []],
-  ['a part of the broadcasts lacks it', { broadcasts: lacking(BROADCASTS) }, ['connect', 'idle', 'connections']],
-  ['it is missing at the end', { broadcasts: BROADCASTS.map(without) }, []],
+  ['a part of the hold lacks the layer', { idle: lacking(STEADY) }, []],
+  ['a part of the broadcasts lacks the layer', { broadcasts: lacking(BROADCASTS) }, ['connect', 'idle', 'connections']],
+  ['the broadcasts lack the layer', { broadcasts: BROADCASTS.map(without) }, []],
 ] as const) {
-  it(`CPU of a layer is known as far as its windows are: ${what}`, () => {
+  it(`CPU of a layer is known for ${known.join() || 'nothing'} if ${what}`, () => {
     const worker = workerOf({ ...ALL, ramps: RAMPS, ...windows });
     const found = Object.entries(FIGURES).flatMap(([name, key]) => (worker[key] === null ? [] : [name]));
     assert.deepEqual(found, known);
@@ -189,7 +189,7 @@ describe('CPU beyond what the machine has', () => {
       },
     });
 
-  it('is left out with the reason; the cores of two workers on one machine count once', () => {
+  it('omits CPU beyond what the machine has, with the reason; cores of two workers on one machine count once', () => {
     const wrong = of(1_193e6);
     assert.deepEqual(cpuFigures(wrong, LAYERS), {});
     const [found] = impossibleCpu(wrong);
@@ -210,7 +210,7 @@ describe('CPU beyond what the machine has', () => {
     assert.deepEqual(impossibleCpu(reaped), []);
   });
 
-  it('is a lower bound in a layer with unreadable processes', () => {
+  it('CPU of a layer with unreadable processes is a lower bound', () => {
     const { worker } = cpuFigures(of(20e6), LAYERS, new Set(['worker']));
     const result = perfectResult();
     Object.assign(result.cpu.worker ?? {}, worker);
@@ -218,7 +218,7 @@ describe('CPU beyond what the machine has', () => {
     assert.match(cpuLines(result)[0]?.text ?? '', /^worker CPU: at least 20\.000 s per 1,000 connects/);
   });
 
-  it('is not reported for all cores in use, or for machines of unknown size', () => {
+  it("reports no impossible CPU if all cores are in use, or if the machine's size is unknown", () => {
     assert.equal(cpuFigures(of(20e6), LAYERS).worker?.rampSecondsPerThousandConnects, 20);
     assert.deepEqual(impossibleCpu({ ...of(1_193e6), workerResources: [] } as never), []);
   });

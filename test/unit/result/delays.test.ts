@@ -37,20 +37,20 @@ function judged(timesMs: [first: number, last: number][], servers = 1, change: C
 const usual = (count: number) => Array.from({ length: count }, (): [number, number] => [2, 4]);
 
 describe('broadcasts that took longer than the rest', () => {
-  it('are counted if they were late for every connection', () => {
+  it('counts slow broadcasts if they were late for every connection', () => {
     const found = judged([...usual(4), [2001, 2003], ...usual(5), [2000, 2004], ...usual(4)]);
     assert.equal(found?.message, '2 of 15 broadcasts took 2.0 s for everybody; the others took 4 ms (median)');
     assert.equal(found?.about, 'application');
   });
 
-  it('are a pause of some connections if their copies came together', () => {
+  it('slow broadcasts are a pause of some connections if their copies came together', () => {
     const paused = [4000, 3700, 3400].map((last): [number, number] => [2, last]);
     const found = judged([...usual(4), ...paused, ...usual(6)], 2);
     assertNames(found?.message, ['2 of 4 connections got nothing for 4.0 s', '3 broadcasts all at once at 5.2 s']);
     assertNames(found?.fix, ['one of the 2 processes', 'Redis']);
   });
 
-  it('are not reported if all take long, or none took half a second', () => {
+  it('reports no slow broadcasts if all take long, or none took half a second', () => {
     assert.equal(judged(Array.from({ length: 9 }, () => [900, 2000])), undefined);
     assert.equal(judged([...usual(8), [400, 450]]), undefined);
   });
@@ -59,13 +59,13 @@ describe('broadcasts that took longer than the rest', () => {
     const even = Array.from({ length: 9 }, (_, index): [number, number] => [1998 + index, 2010]);
     const trip: Change = ({ connections }) => Object.assign(connections.stagesMs, { namespace: summaryOf(4, 2) });
 
-    it('are held back by the server, far longer than a round trip takes', () => {
+    it('reports that the server holds broadcasts back if all of them take far longer than a round trip', () => {
       const found = judged(even, 1, trip);
       assertNames(found?.message, ['every copy of 9 broadcasts came at least 1,998 ms', '2.00 ms (median)']);
       assert.deepEqual([found?.invalidates, found?.fails], [[], null]);
     });
 
-    it('are not reported if load can be the cause', () => {
+    it('reports no broadcasts held back by the server if load can be the cause', () => {
       const busy =
         (generator: number, percent: number): Change =>
         (result, measured) => {

@@ -27,7 +27,7 @@ function deliveryOf(changes: Changes, options: object = {}) {
 /** Lost by two members. */
 const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
 
-test('tells broadcasts that missed the same connections from lost copies', () => {
+test('distinguishes broadcasts that missed the same connections from lost copies', () => {
   /** Receiver sets in two processes, and the number of their ten members that missed each broadcast. */
   const found = (...all: [receivers: number, missed: number][]) => {
     const frozen = all.flatMap(([receivers, missed], index) => [
@@ -67,13 +67,13 @@ test('lists the workers whose broadcasts never reached another worker', () => {
 describe('a broadcast', () => {
   const batchOf = (changes: Changes) => batchRows(measurements(changes))[0];
 
-  it('has times from the receivers of all processes, and only percentiles that enough receivers support', () => {
+  it('times of a broadcast come from receivers of all processes; percentiles only if enough receivers support them', () => {
     const frozen = [frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])];
     const { firstMs, p50Ms, p99Ms, lastMs, sendDelayMs } = batchOf({ sent: [sent(1, 6)], frozen }) ?? {};
     assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), p99Ms, lastMs, sendDelayMs], [0.5, 2, null, 9, 0.005]);
   });
 
-  it('is due at its intended time, whatever its latencies are measured from', () => {
+  it('a broadcast is due at its intended time, whatever its latencies are measured from', () => {
     const frozen = [frozenBroadcast(1, [1000, 9000])];
     const due = (changes: object) => batchOf({ sent: [{ ...sent(1, 2), ...changes }], frozen })?.dueToLastMs;
     assert.equal(due({}), 9);
@@ -82,13 +82,13 @@ describe('a broadcast', () => {
     assert.equal(batchOf({ sent: [sent(1, 2)] })?.dueToLastMs, null);
   });
 
-  it('has no percentile above its last receipt, and its time is on the clock of the samples', () => {
+  it('no percentile of a broadcast exceeds its last receipt, and its time is on the clock of the samples', () => {
     const frozen = [frozenBroadcast(1, Array<number>(200).fill(123_457))];
     const { p50Ms, p99Ms, lastMs, t } = batchOf({ sent: [sent(1, 200)], frozen, samplesBeganAtUs: -5_000_000 }) ?? {};
     assert.deepEqual([p50Ms, p99Ms, lastMs, t], [123.457, 123.457, 123.457, 5.001]);
   });
 
-  it('has no times from a process without copies, and none at all if no connection received it', () => {
+  it('a broadcast has no times from a process without copies, and none at all if no connection received it', () => {
     for (const [latenciesUs, times, completed] of [
       [[[]], [null, null, null], undefined],
       [[[3000, 4000], []], [3, null, 4], 1],
@@ -103,7 +103,7 @@ describe('a broadcast', () => {
 });
 
 describe('all broadcasts', () => {
-  it('add up over several fleet processes, in their order', () => {
+  it('adds up all broadcasts over several fleet processes, in their order', () => {
     const total = deliveryOf({
       sent: [sent(2, 6), sent(1, 6)],
       frozen: [
@@ -120,7 +120,7 @@ describe('all broadcasts', () => {
     assert.deepEqual([total.duplicates, total.unexpected, total.coverage], [2, 1, 0.8]);
   });
 
-  it('are complete at the last receiver of all processes, with their send delay', () => {
+  it('broadcasts are complete at the last receiver of all processes, with their send delay', () => {
     const { completionMs, sendDelayMs } = latencyOf({
       sent: [sent(1, 5), { ...sent(2, 5), sentAtUs: 2000 + 4000 }],
       frozen: [frozenBroadcast(1, [1000, 8000]), frozenBroadcast(1, [2000]), frozenBroadcast(2, [20_000])],
@@ -129,21 +129,21 @@ describe('all broadcasts', () => {
     assert.deepEqual([sendDelayMs?.count, sendDelayMs?.max], [2, 4]);
   });
 
-  it('separate receivers on the publishing worker from those on other workers', () => {
+  it('separates receivers on the publishing worker from receivers on other workers', () => {
     const latencyUs = { local: encoded([1000, 2000]), cross: encoded([30_000]) };
     const { oneWayMs, localMs, crossWorkerMs } = latencyOf({ frozen: [frozenBroadcast(1, [1], { latencyUs })] });
     assert.deepEqual([oneWayMs?.count, localMs?.count, crossWorkerMs?.count], [3, 2, 1]);
     assert.equal(Math.round(crossWorkerMs?.p50 ?? 0), 30);
   });
 
-  it('halve round trips', () => {
+  it('halves round trips of broadcasts', () => {
     const { single, underLoad } = latencyOf({
       roundTripsUs: { single: [2000, 4001], underLoad: [10_000] },
     }).roundTripHalfMs;
     assert.deepEqual([single?.count, underLoad?.count, Math.round(underLoad?.p50 ?? 0)], [2, 1, 5]);
   });
 
-  it('list clocks at the times of the broadcasts, with the drift between the first and the last', () => {
+  it('lists clocks at the times of the broadcasts, with the drift between the first and the last', () => {
     const [remote, same] = [new ClockLine(false), new ClockLine(true)];
     const [offsetsUs, uncertaintiesUs] = [
       [0, 100.4, 200.4, 300.4, 2400.4],
@@ -163,7 +163,7 @@ describe('all broadcasts', () => {
     ]);
   });
 
-  it('widen their intervals by the clock uncertainty', () => {
+  it('widens the intervals of latencies by the clock uncertainty', () => {
     const frozen = Array.from({ length: 10 }, (_, index) => frozenBroadcast(index + 1, [1000 + 100 * index]));
     const line = new ClockLine(false);
     line.add({ atUs: 0, offsetUs: 1e9, uncertaintyUs: 200 });
@@ -206,7 +206,7 @@ describe('the reference receiver', () => {
   };
   const figures = (changes: object) => latencyOf({ ...broadcasts, ...changes });
 
-  it('is one receiver, compared with the rest where its own worker published and it got the broadcast', () => {
+  it('the reference receiver is compared with other receivers where its own worker published and it got the copy', () => {
     const { sentinelMs, behindSentinelMs } = figures({ sentinel: receiverOf([1, 2, 3]) });
     assert.deepEqual([sentinelMs?.count, Math.round(sentinelMs?.p50 ?? 0)], [3, 5]);
     const { count, min, max } = behindSentinelMs ?? {};
@@ -215,7 +215,7 @@ describe('the reference receiver', () => {
     assert.deepEqual([missed.sentinelMs?.count, missed.behindSentinelMs?.count], [2, 1]);
   });
 
-  it('has no lag if its worker has no other receivers, and no figures if there was none', () => {
+  it('the reference receiver has no lag if its worker has no other receivers', () => {
     const latencyUs = { local: encoded([]), cross: encoded([9000]) };
     const frozen = [frozenBroadcast(1, [9000], { latencyUs })];
     const { sentinelMs, behindSentinelMs } = figures({ frozen, sentinel: receiverOf([1]) });
@@ -224,7 +224,7 @@ describe('the reference receiver', () => {
     assert.deepEqual([without.sentinelMs, without.behindSentinelMs], [null, null]);
   });
 
-  it("is subtracted from the server's count from its join until it leaves", () => {
+  it("subtracts the reference receiver from the server's count from its join until it leaves", () => {
     const members = (changes: object) =>
       column(batchRows(measurements({ ...broadcasts, sentinel: receiverOf([], changes) })), 'serverMembers');
     assert.deepEqual(members({}), [2, 2, 2], 'of 4, without the probe');
@@ -236,7 +236,7 @@ describe('the reference receiver', () => {
   });
 });
 
-it('copies of open rows count as never ordered only if the run has finalized its own', () => {
+it('copies of open rows count as never ordered only if the run has finalized its own rows', () => {
   const snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, neverOrdered: 2, open: 5 } })];
   assert.equal(deliveryOf({ snapshots }).neverOrdered, 2);
   assert.equal(deliveryOf({ snapshots, frozen: [frozenBroadcast(1, [1000])] }).neverOrdered, 7);

@@ -84,7 +84,7 @@ const SERVERS: Record<string, Omit<Server, 'readingMb' | 'stayingMb'>> = {
 describe('waves of different sizes and rests', () => {
   for (const [noise, deviations] of Object.entries(NOISES)) {
     for (const [name, server] of Object.entries(SERVERS)) {
-      it(`show the truth for ${name}, with noise ${noise}`, () => {
+      it(`memory over waves shows the true drift for ${name}, with noise ${noise}`, () => {
         const { perConnection = 0, perSecond = 0 } = server;
         const found = simulated({ ...server, ...deviations });
         const shownText = JSON.stringify(found);
@@ -104,13 +104,13 @@ it('memory freed only after the reading of its wave seldom counts as a leak', ()
 
 describe('waves of one size at equal intervals', () => {
   for (const server of [{ perConnection: 6000 }, { perSecond: 100_000 }]) {
-    it(`show that memory rises by ${Object.keys(server)}, but not why`, () => {
+    it(`waves of one size at equal intervals show that memory rises by ${Object.keys(server)}, but not why`, () => {
       const { untold } = simulated({ ...server, readingMb: 0.3, stayingMb: 0.1 }, EVEN);
       assert.ok(untold >= 95, `${untold} %`);
     });
   }
 
-  it('do not count as different rests because of small differences in seconds', () => {
+  it('rests that differ by less than a second count as equal, so they show no growth per second', () => {
     const normal = normals(3);
     const drifts = Array.from({ length: SIMULATIONS }, () => {
       const waves = EVEN.map(([size, seconds]): [number, number] => [size, seconds + 0.3 * normal()]);
@@ -143,7 +143,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     ['a leak, however wide its interval', drift(100 * KB, 90 * KB), 40, true, null],
     ['two readings', { ...drift(0, 1), leaks: null, noLeakAbove: null }, 40, null, null],
   ] as const) {
-    it(`${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
+    it(`drift with ${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
       const found = resolved(given, 12 * KB, perStep);
       assert.deepEqual([found.leaks, found.wouldTell], [leaks, wouldTell]);
     });
@@ -216,7 +216,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
 });
 
 describe('leak, bound and interval', () => {
-  it('agree for any readings', () => {
+  it('leak, bound and interval agree for any readings', () => {
     const normal = normals(7);
     for (let run = 0; run < 400; run++) {
       const [perConnection, perSecond, readingMb, stayingMb] = [3000, 50_000, 0.5, 0.5].map((maximum) =>
@@ -232,7 +232,7 @@ describe('leak, bound and interval', () => {
     }
   });
 
-  it('are exact for a constant figure', () => {
+  it('leak, bound and interval are exact for a constant figure', () => {
     const still = [0, 100, 200, 250].map((gone, index) => ({ t: index * 10, gone, bytes: 4_055_820 }));
     const { low95, high95, perSecond } = driftOf(still, 'waves') as Drift;
     assert.deepEqual([low95, high95, perSecond?.low95, perSecond?.high95], [0, 0, 0, 0]);

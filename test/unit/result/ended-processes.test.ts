@@ -47,7 +47,7 @@ describe('a stalled process', () => {
       Object.assign(result.delivery ?? {}, { frames: 55_000, received: 55_000, lostConnected: 5000 });
     });
 
-  it('explains copies that were sent during the stall', () => {
+  it('a stalled process explains copies that were sent during the stall', () => {
     const { findings, codes, outcome } = halted(undefined);
     assert.deepEqual([codes, outcome.status], [['PROCESS_HALTED'], 'FAILED']);
     assert.equal(
@@ -57,14 +57,14 @@ describe('a stalled process', () => {
     assertNames(findings[0]?.fix, ['SIGSTOP']);
   });
 
-  it('does not explain copies that were sent after it resumed', () => {
+  it('a stalled process does not explain copies that were sent after it resumed', () => {
     const { codes } = halted(91_600_000);
     assert.ok(codes.includes('COPIES_LOST') && codes.includes('PROCESS_HALTED'), codes.join());
   });
 });
 
 describe('a process of the server that ended', () => {
-  it('explains lost and refused connections, and an early end of the run, while the counts add up', () => {
+  it('an ended process explains lost and refused connections and an early end of the run if the counts add up', () => {
     const lost = { 'transport close': 59 };
     const { findings, status } = judged([APP], lost, { ECONNREFUSED: 3 });
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('a process of the server that ended', () => {
     assert.equal(status, 'SUSPECT', 'not INVALID');
   });
 
-  it('counts as shut down in order if its connections closed with frames', () => {
+  it('an ended process was shut down in order if its connections closed with frames', () => {
     const ends = [{ ...END, reason: 'transport close', cause: 'closed_1005', count: 30 }];
     const [found] = judged([APP], { 'transport close': 30 }, {}, ends).findings;
     assertNames(found?.message, ['shut down in order']);
@@ -84,7 +84,7 @@ describe('a process of the server that ended', () => {
     assert.doesNotMatch(judged([APP], { 'transport close': 31 }, {}, crashed).findings[0]?.message ?? '', /in order/);
   });
 
-  it('is reported with the limit of its heap', () => {
+  it('reports an ended process with the limit of its heap', () => {
     const limited = { ...APP, command: 'node --max-old-space-size=60 app.mjs' };
     const [found] = judged([limited], { 'transport close': 18 }).findings;
     assertNames(found?.message, ['60 MB']);
@@ -98,7 +98,7 @@ describe('a process of the server that ended', () => {
       measured.observations.note('warmUpFailed', { error: 'ECONNRESET', connections: 50 });
     });
 
-  it('is reported with its limit of open files if the connections can have filled it before the load', () => {
+  it('reports an ended process with its limit of open files if connections can have filled it before the load', () => {
     const [few] = beforeLoad({ openFiles: 22, limit: 120 }).findings;
     assertNames(few?.message, ['it may have 120 files open, and had 22 just before']);
     assert.match(few?.fix ?? '', /EMFILE/);
@@ -106,19 +106,19 @@ describe('a process of the server that ended', () => {
     assert.doesNotMatch(`${many?.message} ${many?.fix}`, /files/);
   });
 
-  it('is reported with the connections that the run had opened before the load', () => {
+  it('reports an ended process with the connections that the run had opened before the load', () => {
     const { findings } = beforeLoad({});
     assert.equal(findings[0]?.window, undefined, 'no stage of the load');
     assertNames(findings[0]?.message, ['ended before the load, when the run had opened up to 50 short connections']);
   });
 
-  it('does not explain connections that the server closed itself', () => {
+  it('an ended process does not explain connections that the server closed itself', () => {
     const { findings, status } = judged([APP], { 'io server disconnect': 59 });
     assert.ok(findings.some(({ code }) => code === 'CONNECTIONS_DROPPED'));
     assert.equal(status, 'INVALID');
   });
 
-  it('is reported with its replacements, and with its open files if it was near the limit', () => {
+  it('reports an ended process with its replacements, and with its open files if it was near the limit', () => {
     const replacement = { ...APP, pid: 9, atUs: 9_000_000, openFiles: 118, limit: 120 };
     const [found] = judged([APP, replacement], { 'transport close': 100 }).findings;
     assertNames(found?.message, ['process 7', 'at 4.2 s, then process 9 at 8.0 s with 100 connections in all']);
@@ -126,7 +126,7 @@ describe('a process of the server that ended', () => {
     assert.match(found?.fix ?? '', /ulimit -n/);
   });
 
-  it('is reported with files other than connections if the connections cannot account for all', () => {
+  it('reports an ended process with files other than connections if connections cannot account for all', () => {
     const full = { ...APP, openFiles: 178, limit: 200 };
     const [found] = verdictOf((result, measured) => {
       result.connections.peak = 0;

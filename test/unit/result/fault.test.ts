@@ -74,7 +74,7 @@ function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {
 }
 
 describe('a planned fault', () => {
-  it('counts stayed, dropped and returned connections with their times', () => {
+  it('a planned fault counts stayed, dropped and returned connections with their times', () => {
     const { connections, stayed, dropped, back, notBack, backMs, overMs, backoff } = run().figures;
     assert.deepEqual([connections, stayed, dropped, back, notBack], [10, 4, 6, 5, { 'gave up': 1 }]);
     // Half of the six dropped connections returned within 3 s; the sixth never returned.
@@ -83,7 +83,7 @@ describe('a planned fault', () => {
     assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
   });
 
-  it('has the peaks of its window, and a curve that ends at the open connections', () => {
+  it('a planned fault has the peaks of its window, and a curve that ends at the open connections', () => {
     const { peakAttemptsPerSec, peakReturnsPerSec, peakCpuPercent, attempts, drops, returns, curve } = run().figures;
     assert.deepEqual([attempts, drops, returns], [7, 6, 5]);
     // Attempts at 1, 1.5 and 1.9 s; the next at 2.01 s is more than a second after the first.
@@ -94,7 +94,7 @@ describe('a planned fault', () => {
     assert.equal(curve.at(-1)?.connected, 9);
   });
 
-  it('counts the receivers that missed broadcasts during the fault', () => {
+  it('counts the receivers that missed broadcasts during a planned fault', () => {
     // Broadcast 3: four of ten received it, one member lost it. 5: six, and one that was joining. 6: eight.
     assert.deepEqual(run().figures.broadcasts, {
       ...{ sent: 3, notSent: 1, unknown: 0, due: 30, received: 19, resent: 0 },
@@ -104,15 +104,15 @@ describe('a planned fault', () => {
 });
 
 describe('the verdict of a planned fault', () => {
-  it('casts no doubt on planned effects', () => {
+  it('planned effects of a fault cast no doubt on the run', () => {
     const doubts = /PROCESS_ENDED|DEPLOYMENT_CHANGED|BROADCASTS_NOT_SENT|ACCOUNTS_MISMATCH|CONNECTIONS_DROPPED/;
     assert.doesNotMatch(run().codes.join(), doubts);
   });
 
   for (const [what, fault] of Object.entries({
-    'beside it': { restarted: ['w1'] },
-    'before it': { workers: { before: LATER, after: AFTER } },
-    'after it': { workers: { before: BEFORE, after: LATER } },
+    'beside the fault': { restarted: ['w1'] },
+    'before the fault': { workers: { before: LATER, after: AFTER } },
+    'after the fault': { workers: { before: BEFORE, after: LATER } },
   })) {
     it(`reports a worker that restarts ${what}`, () => {
       const found = run(fault).findings.find(({ code }) => code === 'PROCESS_ENDED');
@@ -125,7 +125,7 @@ describe('the verdict of a planned fault', () => {
     'a dropped connection without an outcome': { back: 4 },
     'an open connection that never reconnected': { back: 6, notBack: {} },
   })) {
-    it(`is INVALID with ${what}`, () => {
+    it(`the verdict of a planned fault is INVALID with ${what}`, () => {
       const { codes, status } = run({}, wrong);
       assert.ok(codes.includes('ACCOUNTS_MISMATCH'));
       assert.equal(status, 'INVALID');

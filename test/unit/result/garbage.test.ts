@@ -20,23 +20,23 @@ describe('the interval of memory with uncollected garbage', () => {
     [1.2, 8.9, 200],
     [20, 36, 400],
   ] as const) {
-    it(`contains the true value where noise alone gives ${low} to ${high} KB at ${connections} connections`, () => {
+    it(`the interval of memory contains the true value at noise of ${low} to ${high} KB at ${connections} connections`, () => {
       const { low95, high95 } = allowingForGarbage(line(low, high), upTo(connections), 1);
       assert.ok((low95 ?? 0) <= TRUE_BYTES && TRUE_BYTES <= (high95 ?? 0), `${low95} to ${high95}`);
     });
   }
 
-  it('is that of the noise if connections are many', () => {
+  it('the interval of memory is that of the noise if connections are many', () => {
     const { low95, high95 } = allowingForGarbage(line(12, 14), upTo(100_000), 1);
     assert.deepEqual([Math.round((low95 ?? 0) / KB), Math.round((high95 ?? 0) / KB)], [12, 14]);
   });
 
-  it('allows garbage for each process', () => {
+  it('the interval of memory allows for garbage in each process', () => {
     const { high95 } = allowingForGarbage(line(12, 14), upTo(4096), 4);
     assert.equal(high95, 14 * KB + (4 * 4 * MB) / 4096);
   });
 
-  it('is wider for RSS of the workers, but not for RSS of the proxy', () => {
+  it('the interval of memory is wider for RSS of the workers, but not for RSS of the proxy', () => {
     const plateaus = [0, 100, 200].map((connections) => ({
       connections,
       layers: {

@@ -41,21 +41,21 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
 describe('memory growth at unchanged connections', () => {
   /** Growth in MB by seconds of the hold, growth after a collection, and MB that the connections cost. */
   const CASES: [what: string, mbAt: (seconds: number) => number, leftMb?: number, costMb?: number][] = [
-    ['is noise of the process if it is small', (seconds) => 0.1 * seconds, 0.9, 0.5],
-    ['is garbage if a collection frees it', (seconds) => 3 * seconds, 1],
-    ['is not reported if it is small beside the cost of connections', (seconds) => 0.1 * seconds, 2.5],
-    ['is not reported if idle memory goes up and down', (seconds) => 3 * (seconds % 3), 12.5],
-    ['is unknown without broadcasts, which end with a collection', (seconds) => 0.5 * seconds],
+    ['memory growth at unchanged connections is noise if it is small', (seconds) => 0.1 * seconds, 0.9, 0.5],
+    ['memory growth at unchanged connections is garbage if a collection frees it', (seconds) => 3 * seconds, 1],
+    ['memory growth is not reported if it is small beside the cost of connections', (seconds) => 0.1 * seconds, 2.5],
+    ['memory growth is not reported if idle memory goes up and down', (seconds) => 3 * (seconds % 3), 12.5],
+    ['memory growth is unknown without broadcasts, which end with a collection', (seconds) => 0.5 * seconds],
   ];
   for (const [what, mbAt, leftMb, costMb] of CASES) {
     it(what, () => assert.deepEqual(growing(mbAt, leftMb, costMb), []));
   }
 
-  it('is a leak if a collection does not free it', () => {
+  it('memory growth at unchanged connections is a leak if a collection does not free it', () => {
     assert.deepEqual(growing(STEADY, 12.5), ['workerPss', 'workerRss']);
   });
 
-  it('must show in what the workers keep, or in more pages than V8’s threads leave free', () => {
+  it('growth of pages must show in kept or malloc memory, or exceed what V8’s threads leave free', () => {
     const grownBy = (pagesMb: number, keptMb: number, mallocMb: number) => {
       const layersOf = (pages: number, keptBytes: number, malloc: number) => ({
         ...{ workerRss: (100 + pages) * MB, workerPss: (60 + pages) * MB },
@@ -76,7 +76,7 @@ describe('memory growth at unchanged connections', () => {
     assert.deepEqual(grownBy(12.5, 0.1, 0.1), pages);
   });
 
-  it('is not reported for pages of a JVM or Go, which keep garbage after a collection', () => {
+  it('reports no memory growth of a JVM or Go, which keep garbage after a collection', () => {
     assert.deepEqual(growing(STEADY, 12.5, 40, { inspectors: GO }), []);
   });
 });
@@ -100,13 +100,31 @@ describe('memory that connections take only later', () => {
 
   /** Layers after the broadcasts, and the figures that grow. */
   const CASES: [what: string, after: ReturnType<typeof layers> | undefined, figures: string[], changes?: object][] = [
-    ['is growth of the figures that contain it', layers(20.5, 28), ['workerRss', 'workerExternal']],
-    ['is growth of the heap, even if the process had free pages', layers(26, 11, -10), ['workerHeapUsed']],
-    ['is not reported if it is small beside the cost of connections', layers(22, 12), []],
-    ['is not reported if broadcasts leave pages', layers(20, 11, 15), []],
-    ['is not reported below 1 MB a worker', layers(24.5, 11), [], { workersAtStart: workers(5) }],
-    ['is unknown without forced collections', layers(20, 28), [], { control: false }],
-    ['is unknown without broadcasts', undefined, []],
+    [
+      'memory that connections take later is growth of the figures that contain it',
+      layers(20.5, 28),
+      ['workerRss', 'workerExternal'],
+    ],
+    [
+      'memory that connections take later is heap growth, even if the process had free pages',
+      layers(26, 11, -10),
+      ['workerHeapUsed'],
+    ],
+    ['memory that connections take later is not reported if it is small beside their cost', layers(22, 12), []],
+    ['memory that connections take later is not reported if broadcasts leave pages', layers(20, 11, 15), []],
+    [
+      'memory that connections take later is not reported below 1 MB a worker',
+      layers(24.5, 11),
+      [],
+      { workersAtStart: workers(5) },
+    ],
+    [
+      'memory that connections take later is unknown without forced collections',
+      layers(20, 28),
+      [],
+      { control: false },
+    ],
+    ['memory that connections take later is unknown without broadcasts', undefined, []],
   ];
   for (const [what, afterBroadcasts, figures, changes] of CASES) {
     it(what, () => {
@@ -133,12 +151,24 @@ describe('the interval of doubtful memory per connection', () => {
     return [low95, high95].map((bytes) => Math.round((bytes ?? 0) / KB));
   };
   const CASES: [what: string, interval: number[], expected: number[]][] = [
-    ['includes memory after the broadcasts', spanned('grows', { busy: 40 }), [95, 154]],
-    ['includes memory freed at the disconnect', spanned('grows', { busy: 30, gone: 25 }), [26, 105]],
-    ['includes both', spanned('grows', { busy: 40, gone: 25 }), [26, 154]],
-    ['is that of the line if nothing else is known', spanned('grows', {}), [95, 105]],
-    ['already includes a curve', spanned('curved', { busy: 40, gone: 25 }), [95, 105]],
-    ['is that of the line without a doubt', spanned(undefined, { busy: 40, gone: 25 }), [95, 105]],
+    ['the interval of doubtful memory includes memory after the broadcasts', spanned('grows', { busy: 40 }), [95, 154]],
+    [
+      'the interval of doubtful memory includes memory freed at the disconnect',
+      spanned('grows', { busy: 30, gone: 25 }),
+      [26, 105],
+    ],
+    [
+      'the interval of doubtful memory includes memory after broadcasts and memory freed at the disconnect',
+      spanned('grows', { busy: 40, gone: 25 }),
+      [26, 154],
+    ],
+    ['the interval of doubtful memory is that of the line if nothing else is known', spanned('grows', {}), [95, 105]],
+    ['the interval of a curve already includes its doubt', spanned('curved', { busy: 40, gone: 25 }), [95, 105]],
+    [
+      'the interval of memory is that of the line without a doubt',
+      spanned(undefined, { busy: 40, gone: 25 }),
+      [95, 105],
+    ],
   ];
   for (const [what, interval, expected] of CASES) it(what, () => assert.deepEqual(interval, expected));
 });
@@ -175,6 +205,7 @@ describe('worker memory', () => {
     ['is not judged if a few megabytes decide', small],
   ];
   for (const [what, changes, doubt] of CASES) {
-    it(`${what}: ${doubt ?? 'no doubt'}`, () => assert.equal(heldDoubt({ ...honest, ...changes }), doubt));
+    it(`worker memory ${what}: ${doubt ?? 'no doubt'}`, () =>
+      assert.equal(heldDoubt({ ...honest, ...changes }), doubt));
   }
 });

@@ -81,7 +81,7 @@ const CASES: [what: string, at: (n: number) => LayerBytes, figures: string[], te
 
 describe('impossible memory readings', () => {
   for (const [what, at, figures, text] of CASES) {
-    it(`are left out with one reason: ${what}`, () => {
+    it(`omits impossible figures with a single reason: ${what}`, () => {
       const measured = run(at);
       const found = violationsOf(measured);
       assert.equal(found.length, 1, JSON.stringify(found));
@@ -95,7 +95,7 @@ describe('impossible memory readings', () => {
     });
   }
 
-  it('exclude constant RSS whose few connections fitted into free pages', () => {
+  it('accepts constant RSS if its few connections fitted into free pages', () => {
     const own = ['/proc of its processes', 'ps'].map((source) => {
       const measured = run(
         only('workerRss', () => 80 * MB),
@@ -115,7 +115,7 @@ describe('impossible memory readings', () => {
     }
   });
 
-  it('exclude a Go server of 12 MB, and a JVM whose heap grows into free pages', () => {
+  it('accepts a Go server of 12 MB, and a JVM whose heap grows into free pages', () => {
     for (const runtime of ['go', 'jvm'] as const) {
       const measured = run(
         (n) => ({ ...honest(n), workerRss: 12 * MB + 100 * n, workerPss: 12 * MB + 100 * n }),
@@ -126,7 +126,7 @@ describe('impossible memory readings', () => {
     }
   });
 
-  it('exclude a heap that grows while the process frees pages, which are in doubt', () => {
+  it('accepts a heap that grows while the process frees pages, which are in doubt', () => {
     for (const [startMb, control] of [
       [180, true],
       [300, false],
@@ -142,7 +142,7 @@ describe('impossible memory readings', () => {
     }
   });
 
-  it('invalidate memory alone, and impossible CPU invalidates CPU alone', () => {
+  it('impossible memory invalidates memory alone, and impossible CPU invalidates CPU alone', () => {
     const found = violationsOf(run(only('workerRss', () => 80 * MB)));
     assert.deepEqual(
       found.map(({ invalidates }) => invalidates),
@@ -150,7 +150,7 @@ describe('impossible memory readings', () => {
     );
   });
 
-  it('show neither a leak nor its absence if RSS is constant over waves', () => {
+  it('waves with constant RSS show neither a leak nor its absence', () => {
     const overTime = newOverTime({ collect: false }, true);
     const at = (t: number, connections: number, gone: number) => ({
       t,
@@ -176,12 +176,12 @@ describe('impossible memory readings', () => {
     ['a small process that is not Node', only('workerRss', (n) => 2 * MB + 3000 * n), true],
     ['RSS that grows less than the heap, into free pages', changed((n) => ({ workerRss: 80 * MB + 10_000 * n })), true],
   ] as const) {
-    it(`exclude ${what}`, () => assert.deepEqual(violationsOf(run(at, control)), []));
+    it(`accepts possible readings: ${what}`, () => assert.deepEqual(violationsOf(run(at, control)), []));
   }
 
   testCases([
     [
-      'RSS in the verdict',
+      'impossible RSS in the verdict',
       (_, measured) => Object.assign(measured, run(only('workerRss', () => 80 * MB))),
       'READINGS_IMPOSSIBLE',
       'workerRss',

@@ -40,7 +40,7 @@ describe('a deployment that keeps up', () => {
     return result;
   }
 
-  it('holds 49 broadcasts per second of its limit of 50, and never 52 or 80', () => {
+  it('a deployment that keeps up with 50 broadcasts per second holds 49, and never 52 or 80', () => {
     for (const jitterMs of [0, 50]) {
       for (const perSec of [10, 49, 50, 52, 80]) {
         const expected = perSec > 50 ? 'breaks' : 'holds';
@@ -67,14 +67,14 @@ describe('a deployment that keeps up', () => {
     ['a falling delay', (share) => 420 - 400 * share, 'holds'],
   ];
   for (const [what, each, expected] of LATE) {
-    it(`${expected}: ${what}`, () => {
+    it(`a deployment with this delay ${expected}: ${what}`, () => {
       const result = broadcastsAt(40, 10, 1);
       for (const [index, batch] of (result.delivery?.batches ?? []).entries()) batch.dueToLastMs = each(index / 400);
       assert.equal(outcome(result), expected);
     });
   }
 
-  it('delivers as many broadcasts as were due, whatever its own ids and times show', () => {
+  it('a deployment that keeps up delivers as many broadcasts as were due, whatever its own ids and times show', () => {
     // Each counts from its first copy: only their pace shows that 80 were due in each second.
     const paced = (perSec?: number) => {
       const result = broadcastsAt(80, 10, 20);
@@ -86,7 +86,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual([paced(80), paced(50), paced()], ['breaks', 'holds', 'holds']);
   });
 
-  it('is judged by broadcasts with times, and only if there are enough', () => {
+  it('judges whether a deployment keeps up by broadcasts with times, and only if there are enough', () => {
     for (const unknown of [{ t: null }, { lastMs: null, dueToLastMs: null }]) {
       const result = broadcastsAt(80, 10, 20);
       for (const [index, batch] of (result.delivery?.batches ?? []).entries())
@@ -96,7 +96,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual([outcome(broadcastsAt(0.7, 10, 5000)), outcome(broadcastsAt(0.8, 10, 5000))], ['holds', 'breaks']);
   });
 
-  it('acknowledges as many messages as it receives', () => {
+  it('a deployment that keeps up acknowledges as many messages as it receives', () => {
     const messagesOf = (queued: number[]) => {
       const result = perfectResult();
       result.messages = perfectMessages();
@@ -115,7 +115,7 @@ describe('a deployment that keeps up', () => {
     assert.equal(waiting([]), 'holds', 'an older result');
   });
 
-  it('falls behind within two seconds if the delay grows evenly by half a second', () => {
+  it('a deployment falls behind within two seconds if the delay grows evenly by half a second', () => {
     const within = (seconds: number, queued: (step: number) => number) => {
       const result = perfectResult();
       result.messages = perfectMessages();
@@ -142,7 +142,7 @@ describe('a deployment that keeps up', () => {
     );
   });
 
-  it('is not excused by a generator that was late for a moment', () => {
+  it('a generator that was late for a moment does not excuse a deployment that falls behind', () => {
     const failsWith = (delayMaxMs: number, code: FindingCode) => {
       const result = broadcastsAt(80, 10, 20);
       result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
@@ -156,7 +156,7 @@ describe('a deployment that keeps up', () => {
     assert.equal(failsWith(60, 'MACHINE_SATURATED'), false);
   });
 
-  it('is excused by a saturated machine unless its workers used all available CPU', () => {
+  it('a saturated machine excuses a deployment unless its workers used all available CPU', () => {
     const judged = (cpuPercent: number, stage = 'broadcasts', cpuWaitShare = 0.5) => {
       const result = broadcastsAt(80, 10, 20);
       result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare }));
@@ -174,7 +174,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual(judged(15, 'broadcasts', 0.9), [false, ['MACHINE_SATURATED']]);
   });
 
-  it('is advised to check what its handlers wait for if it had spare CPU', () => {
+  it('suggests to check what handlers wait for if a deployment fell behind with spare CPU', () => {
     const fixOf = (cpuPercent: number) => {
       const result = broadcastsAt(80, 10, 20);
       result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare: 0 }));
@@ -192,11 +192,11 @@ describe('a deployment that keeps up', () => {
 describe('a resource of the deployment', () => {
   const sample = (t: number, cpuPercent: number) => ({ t, connections: 5000, worker: { cpuPercent } });
 
-  it('is not reported if nothing was near a limit', () => {
+  it('reports no exhausted resource of the deployment if nothing was near a limit', () => {
     assert.deepEqual(texts(perfectResult()), []);
   });
 
-  it('is the CPU of workers under load, not during garbage collection', () => {
+  it('the exhausted resource is the CPU of workers under load, not during garbage collection', () => {
     const result = perfectResult();
     result.stages = [
       { name: 'ramp', t: 10 },
@@ -212,7 +212,7 @@ describe('a resource of the deployment', () => {
     assert.deepEqual(texts(result), []);
   });
 
-  it('is the CPU of workers while they acknowledge messages', () => {
+  it('the exhausted resource is the CPU of workers while they acknowledge messages', () => {
     const result = perfectResult();
     result.messages = perfectMessages();
     result.connections.perWorker = { w0: 100 };
@@ -223,7 +223,7 @@ describe('a resource of the deployment', () => {
     assert.deepEqual(texts({ ...result, messages: null }), [], 'an idle hold is no load');
   });
 
-  it('is the CPU of a broadcast, the memory, and the output of Redis', () => {
+  it('the exhausted resource may be the CPU of a broadcast, the memory, or the output of Redis', () => {
     const result = perfectResult();
     result.latency.completionMs = summaryOf(12, 140);
     Object.assign(result.cpu.worker ?? {}, { broadcastMicrosecondsPerMessage: 40 });

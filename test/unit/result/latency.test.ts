@@ -24,7 +24,7 @@ function figures(lastMs: number[]) {
 describe('six broadcasts', () => {
   const latency = figures([60, 20, 21, 22, 23, 24]);
 
-  it('have a median and no other percentile, of copies and of broadcasts', () => {
+  it('six broadcasts have a median and no other percentile, of copies and of broadcasts', () => {
     for (const summary of [latency.oneWayMs, latency.completionMs]) {
       const { p90, p95, p99, p999 } = summary ?? {};
       assert.deepEqual([p90, p95, p99, p999], [null, null, null, null]);
@@ -32,12 +32,12 @@ describe('six broadcasts', () => {
     assert.deepEqual([latency.oneWayMs?.count, latency.completionMs?.max], [60, 60]);
   });
 
-  it('have an interval of the median over all of them', () => {
+  it('six broadcasts have an interval of the median over all of them', () => {
     const { p50, p99 } = latency.intervals?.completionMs ?? {};
     assert.deepEqual([p50?.low95, p50?.high95, p99], [20, 60, null]);
   });
 
-  it('report the first one separately if it is far slower than the rest', () => {
+  it('reports the first broadcast separately if it is far slower than the rest', () => {
     assert.deepEqual(latency.slowFirst, { seq: 1, lastMs: 60, othersP50Ms: 22, othersMaxMs: 24 });
     for (const [what, lastMs] of Object.entries({
       'not far above the others, whose quartiles are 20.5 and 23.5': [32.5, 20, 21, 22, 23, 24],
@@ -84,13 +84,13 @@ function joined(...answers: unknown[]) {
 }
 
 describe('latency across workers', () => {
-  it('is known if every join reports its worker', () => {
+  it('latency across workers is known if every join reports its worker', () => {
     const { latency, absent } = joined({ worker: 'w0' }, { worker: 'w1' });
     assert.deepEqual([latency.localMs?.count, latency.crossWorkerMs?.count, absent], [1, 1, {}]);
   });
 
   for (const answer of [undefined, null, 5, { worker: 5 }, { worker: 'x'.repeat(100_000) }]) {
-    it(`is unknown after an acknowledgement of ${JSON.stringify(answer)?.slice(0, 30)}`, () => {
+    it(`latency across workers is unknown after an acknowledgement of ${JSON.stringify(answer)?.slice(0, 30)}`, () => {
       const { latency, absent } = joined({ worker: 'w0' }, answer);
       assert.deepEqual([latency.oneWayMs?.count, latency.localMs, latency.crossWorkerMs], [2, null, null]);
       assert.deepEqual(absent, {

@@ -35,8 +35,11 @@ const leaving =
 
 describe('after waves, each layer has a finding of its own', () => {
   testCases([
-    ['nothing grows', leaving({ redisUsedMemory: QUIET, kernelTcp: QUIET })],
-    ['no layer is readable', leaving({ workerRss: unseen, workerHeapUsed: unseen, redisUsedMemory: unseen })],
+    ['no layer grows over waves', leaving({ redisUsedMemory: QUIET, kernelTcp: QUIET })],
+    [
+      'no layer is readable over waves',
+      leaving({ workerRss: unseen, workerHeapUsed: unseen, redisUsedMemory: unseen }),
+    ],
     ['Redis keeps keys', leaving({ redisUsedMemory: drift(4.25 * KB, 123) }), 'REDIS_LEAK', '4.3 KB'],
     [
       'Redis shows PSS only',
@@ -47,7 +50,13 @@ describe('after waves, each layer has a finding of its own', () => {
     ['pages of Redis grow, but not its used memory', leaving({ redisUsedMemory: QUIET, redisPss: drift(4239, 204) })],
     ['a child process of workers grows', leaving({ workerChildrenPss: drift(4096, 100) }), 'WORKERS_LEAK', '4.0 KB'],
     ['the PM2 daemon grows', leaving({ pm2Pss: drift(4096, 100) }), 'PROXY_LEAK', 'PM2 daemon PSS'],
-    ['the heap keeps sockets', leaving({ workerHeapUsed: drift(12 * KB, KB) }), 'WORKERS_LEAK', '12.0 KB', '11.0 KB'],
+    [
+      'the heap of workers keeps sockets',
+      leaving({ workerHeapUsed: drift(12 * KB, KB) }),
+      'WORKERS_LEAK',
+      '12.0 KB',
+      '11.0 KB',
+    ],
     [
       'heap and external memory show the leak of the process more exactly',
       leaving({
@@ -77,21 +86,43 @@ describe('after waves, each layer has a finding of its own', () => {
       '40.0 KB',
     ],
     ['only pages of the workers grow', leaving({ workerRss: drift(2500, 900) })],
-    ['the proxy grows', leaving({ nginxPss: drift(2 * KB, 300) }), 'PROXY_LEAK', '2.0 KB'],
-    ['the kernel keeps sockets', leaving({ kernelSlab: drift(3 * KB, 300) }), 'MACHINE_LEAK', '3.0 KB'],
+    ['memory of the proxy grows', leaving({ nginxPss: drift(2 * KB, 300) }), 'PROXY_LEAK', '2.0 KB'],
+    [
+      'the kernel keeps sockets of ended connections',
+      leaving({ kernelSlab: drift(3 * KB, 300) }),
+      'MACHINE_LEAK',
+      '3.0 KB',
+    ],
     ['files stay in /dev/shm', leaving({ systemShared: drift(4 * KB, 300) }), 'MACHINE_LEAK', '4.0 KB'],
     [
-      'two layers leak',
+      'two layers leak memory',
       leaving({ workerHeapUsed: drift(12 * KB, KB), redisUsedMemory: drift(4 * KB, 100) }),
       ['WORKERS_LEAK', 'REDIS_LEAK'],
     ],
     ['no counts grow', leavingCounts(counted('workerNamespaces', 0), counted('redisKeys', 0))],
-    ['namespaces stay', leavingCounts(counted('workerNamespaces', 1)), 'STILL_COUNTED', 3, 403, '1.00'],
-    ['files stay open', leavingCounts(counted('workerFiles', 1)), 'STILL_COUNTED', 403],
-    ['keys stay in Redis', leavingCounts(counted('redisKeys', 1), counted('redisPatterns', 0)), 'REDIS_LEAK', 403],
-    ['sockets stay in the kernel', leavingCounts(counted('kernelSockets', 1)), 'MACHINE_LEAK', 403],
     [
-      'namespaces stay, and their memory with them',
+      'namespaces stay after their connections',
+      leavingCounts(counted('workerNamespaces', 1)),
+      'STILL_COUNTED',
+      3,
+      403,
+      '1.00',
+    ],
+    ['files stay open after their connections', leavingCounts(counted('workerFiles', 1)), 'STILL_COUNTED', 403],
+    [
+      'keys stay in Redis after their connections',
+      leavingCounts(counted('redisKeys', 1), counted('redisPatterns', 0)),
+      'REDIS_LEAK',
+      403,
+    ],
+    [
+      'sockets stay in the kernel after their connections',
+      leavingCounts(counted('kernelSockets', 1)),
+      'MACHINE_LEAK',
+      403,
+    ],
+    [
+      'namespaces stay after their connections, and their memory with them',
       (result, measured) => [
         leavingCounts(counted('workerNamespaces', 1))(result, measured),
         Object.assign(result.memory.overTime?.drift ?? {}, { workerHeapUsed: drift(12 * KB, KB) }),
@@ -101,7 +132,7 @@ describe('after waves, each layer has a finding of its own', () => {
     ['the whole machine grows, which other programs may cause', leaving({ systemUsed: drift(4 * KB, 300) })],
   ]);
 
-  it('has the values with their interval, and the layer as its subject; the run stays VALID', () => {
+  it('a leak in a layer has values with an interval, and the layer as its subject; the run stays VALID', () => {
     const { findings, status } = verdictOf(leaving({ redisUsedMemory: drift(4345, 123) }));
     assert.equal(status, 'VALID');
     const [{ subject, values, about } = {} as never] = findings;
@@ -115,9 +146,13 @@ describe('after waves, each layer has a finding of its own', () => {
 
 describe('if only pages of the workers grow', () => {
   for (const [what, kept, text] of [
-    ['heap and external memory are shown to be constant', QUIET, /heap and external memory do not/],
     [
-      'heap and external memory are too coarse, and more connections would help',
+      'pages of workers grow, but heap and external memory are shown to be constant',
+      QUIET,
+      /heap and external memory do not/,
+    ],
+    [
+      'pages of workers grow; heap and external memory are too coarse, and more connections would help',
       { ...drift(2817, 4774), leaks: false },
       /heap and external memory cannot tell below 7.4 KB, .*waves of 24,000 connections would show 1.6 KB/,
     ],
@@ -130,7 +165,7 @@ describe('if only pages of the workers grow', () => {
   }
 });
 
-it('does not rule a leak out if Redis keeps memory', () => {
+it('rules no leak out if Redis keeps memory', () => {
   const names = (redis: Drift) =>
     overTimeLines(waves({ drift: { workerRss: QUIET, redisUsedMemory: redis } })).map(({ figure }) => figure?.name);
   assert.equal(names(QUIET)[0], 'What connections leave behind');
@@ -147,16 +182,17 @@ describe('a count grows with the disconnected connections', () => {
       { keys: 'Redis keys' },
     )[0];
   for (const [what, counts, isKept] of [
-    ['a constant count', [7, 7, 7, 7, 7], false],
-    ['one for each connection', [7, 107, 207, 307, 407], true],
-    ['one for ten connections, unevenly', [7, 15, 29, 36, 47], true],
-    ['a count that moves up and down', [7, 90, 3, 60, 12], false],
+    ['constant count', [7, 7, 7, 7, 7], false],
+    ['one count for each connection', [7, 107, 207, 307, 407], true],
+    ['one count for ten connections, unevenly', [7, 15, 29, 36, 47], true],
+    ['count that moves up and down', [7, 90, 3, 60, 12], false],
     ['a server that opens four files for itself', [7, 8, 9, 10, 11], false],
   ] as const) {
-    it(`${what}: ${isKept ? 'kept' : 'not kept'}`, () => assert.equal(of(...counts)?.isKept, isKept));
+    it(`${what} over disconnected connections: ${isKept ? 'kept' : 'not kept'}`, () =>
+      assert.equal(of(...counts)?.isKept, isKept));
   }
 
-  it('is unknown if a reading lacks it, or with two readings', () => {
+  it('growth of a count with disconnected connections is unknown with two readings, or if one lacks the count', () => {
     const lacking: { gone: number; counts: Record<string, number> }[] = [
       { gone: 0, counts: { keys: 1 } },
       { gone: 100, counts: {} },
@@ -192,9 +228,13 @@ describe('the fix for a leak, if heap profiles of the waves exist, follows from 
     ...{ packages, functions: [keep] },
   });
   for (const [what, packages, fix] of [
-    ['data of the application', [row('application', 9000)], /^see what keeps what session\.ts:88 \(2\.0 KB of each\)/],
     [
-      'whole connections',
+      'suggests to look at the application if its data stays after waves',
+      [row('application', 9000)],
+      /^see what keeps what session\.ts:88 \(2\.0 KB of each\)/,
+    ],
+    [
+      'suggests to look at what holds whole connections if they stay after waves',
       [row('engine.io', 3000), row('ws', 1000), row('application', 2000)],
       /^whole connections stay, with 3\.9 KB of engine\.io, ws: .*session\.ts:88 \(2\.0 KB of each\)$/,
     ],

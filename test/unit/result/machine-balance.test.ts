@@ -61,7 +61,7 @@ const perConnection = (figure: string, bytes: number): Extra => {
 };
 
 describe('the balance of the machine', () => {
-  it('has nothing to report if only measured processes and sockets grow', () => {
+  it('the balance of the machine reports nothing if only measured processes and sockets grow', () => {
     const { parts, significant } = balance(() => ({}));
     assert.deepEqual([Object.keys(parts), significant], [['shared', 'programs', 'kernel'], []]);
   });
@@ -71,7 +71,7 @@ describe('the balance of the machine', () => {
     ['programs', 'systemUnmeasured'],
     ['kernel', 'systemKernel'],
   ] as const)
-    it(`finds 64 KB per connection in ${part}, and nothing elsewhere`, () => {
+    it(`the balance of the machine finds 64 KB per connection in ${part}, and nothing elsewhere`, () => {
       const { significant, parts } = balance(perConnection(figure, 64 * KB));
       assert.deepEqual(significant, [parts[part]]);
       const { bytes = 0, low95, high95 } = parts[part] ?? {};
@@ -79,13 +79,13 @@ describe('the balance of the machine', () => {
       assert.ok(low95 && high95 && low95 <= truth && truth <= high95 && Math.abs(bytes - truth) < 2 * KB);
     });
 
-  it('finds shared memory even if other programs move by 500 MB', () => {
+  it('the balance of the machine finds shared memory even if other programs move by 500 MB', () => {
     const { parts, significant } = balance(perConnection('systemUnmeasuredShared', 64 * KB), { noiseMb: 500 });
     assert.deepEqual(significant, [parts.shared]);
     assert.ok((parts.programs?.high95 ?? 0) > 100 * KB);
   });
 
-  it('reports the process that grew with the connections, even if other programs move', () => {
+  it('the balance of the machine reports the process that grew with connections, even if other programs move', () => {
     const holders = [0, 0, 400, 10, 300].map((mb, index) => [process(7, 10 + 16 * index), process(8, mb)]);
     const { significant } = balance((n) => ({ holders: holders[CONNECTIONS.indexOf(n)] ?? [] }), { noiseMb: 500 });
     assert.deepEqual(
@@ -94,7 +94,7 @@ describe('the balance of the machine', () => {
     );
   });
 
-  it('reports a place of shared memory', () => {
+  it('the balance of the machine reports a place of shared memory', () => {
     const files = (n: number) => ({ id: 'files', pid: null, name: 'files of /dev/shm', bytes: n * 64 * KB });
     const { significant } = balance((n) => ({ holders: [files(n)] }));
     assert.deepEqual(
@@ -103,7 +103,7 @@ describe('the balance of the machine', () => {
     );
   });
 
-  it('excludes a process that keeps growing without arrivals, or that ended', () => {
+  it('the balance of the machine excludes a process that ended, or that grows without arrivals', () => {
     const growing: Extra = (n) => ({ holders: [process(7, 10 + (n * 64) / 1000)] });
     const later: Extra[] = [() => ({ holders: [process(7, 75.6)] }), () => ({})];
     for (const one of later) assert.deepEqual(balance(growing, { later: one }).significant, []);
@@ -112,22 +112,22 @@ describe('the balance of the machine', () => {
     assert.equal(balance(growing).significant.length, 1, 'it stood still');
   });
 
-  it('excludes programs that keep growing without arrivals', () => {
+  it('the balance of the machine excludes programs that keep growing without arrivals', () => {
     const later = perConnection('systemUnmeasured', 65.8 * KB);
     assert.deepEqual(balance(perConnection('systemUnmeasured', 64 * KB), { later }).significant, []);
   });
 
-  it('excludes programs that grow unevenly', () => {
+  it('the balance of the machine excludes programs that grow unevenly', () => {
     const steps = [0, 100, 800, 1100, 2900];
     const uneven: Extra = (n) => ({ layers: { systemUnmeasured: (steps[CONNECTIONS.indexOf(n)] ?? 0) * MB } });
     assert.deepEqual(balance(uneven).significant, []);
   });
 
-  it('excludes amounts below a tenth of the headline', () => {
+  it('the balance of the machine excludes amounts below a tenth of the headline', () => {
     assert.deepEqual(balance(perConnection('systemUnmeasuredShared', 1.5 * KB)).significant, []);
   });
 
-  it('is unknown if the programs are on other machines', () => {
+  it('the balance of the machine is unknown if the programs are on other machines', () => {
     const memory = { perConnection: null, perConnectionBytes: {} };
     assert.equal(machineBalance(memory, measurements({ plateaus: [{ connections: 1, layers: {} }] })), null);
     assert.equal(machineBalance(memory, measurements()), null);
@@ -149,9 +149,20 @@ describe('memory outside the measured processes', () => {
   const isShared = ['64.0 KB (between 60.0 and 68.0 KB) in shared memory'];
   const isHeld = ['32.0 KB (between 28.0 and 36.0 KB) in process 7 (memcached)'];
   testCases([
-    ['in shared memory', balanced(true, false), 'MEMORY_UNEXPLAINED', ...isShared],
-    ['in a process', balanced(false, true), 'MEMORY_UNEXPLAINED', ...isHeld],
-    ['in both', balanced(true, true), 'MEMORY_UNEXPLAINED', ...isShared, ...isHeld],
-    ['within its error', balanced(false, false)],
+    [
+      'memory outside the measured processes, in shared memory',
+      balanced(true, false),
+      'MEMORY_UNEXPLAINED',
+      ...isShared,
+    ],
+    ['memory outside the measured processes, in a process', balanced(false, true), 'MEMORY_UNEXPLAINED', ...isHeld],
+    [
+      'memory outside the measured processes, in shared memory and a process',
+      balanced(true, true),
+      'MEMORY_UNEXPLAINED',
+      ...isShared,
+      ...isHeld,
+    ],
+    ['memory outside the measured processes, within its error', balanced(false, false)],
   ]);
 });

@@ -21,7 +21,7 @@ describe('a container', () => {
   const worst = ['743 of 1,969', 'ramp', '51.2 s', 0.12];
 
   testCases([
-    ['throttled by its quota', own(of(1969, 743), of(1000, 100)), 'MACHINE_SATURATED', ...worst],
+    ['container throttled by its quota', own(of(1969, 743), of(1000, 100)), 'MACHINE_SATURATED', ...worst],
     ['container with a quota that it rarely uses up', own(of(1000, 50), of(0, 0))],
     ['container of a worker, throttled', ofWorker, 'WORKERS_THROTTLED', 'w1', '60 of 100', 'ramp', 0.12],
   ]);
@@ -97,8 +97,8 @@ describe('the machine', () => {
   const LATE = 'GENERATOR_LATE';
 
   testCases([
-    ['saturated in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50.0 %', 'broadcasts'],
-    ['saturated in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50.0 %', 'ramp'],
+    ['machine saturated in the broadcasts', busy(9, 4, [0, 0.5]), FULL, '4.0 %', '50.0 %', 'broadcasts'],
+    ['machine saturated in the ramp', busy(9, 4, [0.5, 0]), FULL, '9.0 %', '50.0 %', 'ramp'],
     ['machine without idle CPU, and no thread waits', busy(9, 4, [0.1, 0.1])],
     ['machine without idle CPU, and waits are unknown', busy(9, null, null), FULL, '9.0 %'],
     ['machine of the host with the least idle CPU', hostWithLeast, FULL, '3.0 %', 'host b', 'broadcasts'],
@@ -109,21 +109,24 @@ describe('the machine', () => {
     ['machine with half of its CPU possibly used by the deployment', elsewhere(others(0, 0), 'http://localhost:3000')],
     ["host's machine half used by other programs", onHost, FULL, '1.05 of 2', 'host b', 'node tsc: 1.05'],
     ["workers' machine half used by the hypervisor", ofWorkers, FULL, '55 %', 'db1', 'ramp'],
-    ['saturated, with other programs', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
-    ['saturated, with other programs within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
-    ['late while other programs used a quarter', lateBeside(0.5, 0, 1), FULL, 'node tsc: 0.50'],
-    ['late while the hypervisor left no more', lateBeside(0, 0.24, 1.8), FULL, '12 %'],
-    ['late while other programs used little', lateBeside(0, 0.24, 1), LATE, '51 ms'],
-    ['machine not measured', set('machine', unknown)],
-    ['machine in older results', (result) => Object.assign(result, { machine: undefined, sampling: undefined })],
-    ['swapping in', swap(3 * 2 ** 20, 0), 'SWAPPING', '0.0 MB', '3.0 MB'],
-    ['swapping out', swap(0, 2 ** 21), 'SWAPPING', '2.0 MB', '0.0 MB'],
-    ['swapping little', swap(2 ** 20, 2 ** 20)],
+    ['machine saturated, with other programs', others(0.5, 0.2, 9, 4), FULL, '0.50 of 2', '10 %', '4.0 %'],
+    ['machine saturated, with other programs within the error', others(0.09, 0, 9, 4), FULL, '4.0 %'],
+    ['generator late while other programs used a quarter of the CPU', lateBeside(0.5, 0, 1), FULL, 'node tsc: 0.50'],
+    ['generator late while the hypervisor left no more CPU', lateBeside(0, 0.24, 1.8), FULL, '12 %'],
+    ['generator late while other programs used little CPU', lateBeside(0, 0.24, 1), LATE, '51 ms'],
+    ['machine whose CPU was not measured', set('machine', unknown)],
+    [
+      'machine in results of an older version',
+      (result) => Object.assign(result, { machine: undefined, sampling: undefined }),
+    ],
+    ['machine swapping in', swap(3 * 2 ** 20, 0), 'SWAPPING', '0.0 MB', '3.0 MB'],
+    ['machine swapping out', swap(0, 2 ** 21), 'SWAPPING', '2.0 MB', '0.0 MB'],
+    ['machine swapping little', swap(2 ** 20, 2 ** 20)],
     ['machine with programs that waited for memory', waiting(0.3), 'SWAPPING', '30.0 %', 'ramp'],
     ['machine with programs that rarely waited for memory', waiting(0.1)],
   ]);
 
-  it('lists only sources that used CPU', () => {
+  it('lists only programs that used CPU as sources of a busy machine', () => {
     assert.doesNotMatch(verdictOf(others(1.05, 0)).findings[0]?.message ?? '', /hypervisor|container/);
   });
 });
@@ -133,10 +136,18 @@ describe('samples', () => {
   const all = { taken: 90, missed: 10, longestGapMs: 5500, failures: { redis: 6, processes: 5 } };
 
   testCases([
-    ['some missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
+    ['some samples missing', sampled({ missed: 7 }), 'READINGS_MISSING', 7],
     ['samples with a gap', sampled({ longestGapMs: 5100 }), 'READINGS_MISSING', '5.10 s'],
-    ['a source that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
-    ['a source that fails rarely', sampled({ failures: { redis: 2 } })],
-    ['all of these', sampled(all), 'READINGS_MISSING', '10 of 100', '5.50 s', 'redis', 6],
+    ['a source of samples that fails', sampled({ failures: { redis: 8 } }), 'READINGS_MISSING', 'redis', 8],
+    ['a source of samples that fails rarely', sampled({ failures: { redis: 2 } })],
+    [
+      'samples missing, a gap and a source that fails',
+      sampled(all),
+      'READINGS_MISSING',
+      '10 of 100',
+      '5.50 s',
+      'redis',
+      6,
+    ],
   ]);
 });

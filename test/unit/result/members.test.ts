@@ -30,7 +30,8 @@ type Case = [what: string, batches: Partial<Batch>[], disagree?: string, ends?: 
 
 function testCases(cases: Case[]): void {
   for (const [what, batches, disagree, ends = {}] of cases) {
-    it(`${what}: ${disagree ?? 'agrees'}`, () => assert.equal(disagreeing(batches, ends), disagree));
+    it(`the server's member count ${what}: ${disagree ?? 'agrees'}`, () =>
+      assert.equal(disagreeing(batches, ends), disagree));
   }
 }
 
@@ -39,15 +40,15 @@ describe('a server that notices drops before the clients do', () => {
   const reconnected = { ...drop, received: 7, missed: 4, resent: 1, lostDisconnected: 3 };
 
   testCases([
-    ['excludes all that are lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
+    ['excludes all connections that are lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
     ['counts one less than the connected ones', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
-    ['lacks one that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
+    ['lacks one connection that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
     ['excludes members that get the copy when they reconnect', [{ missed: 4, resent: 4, serverMembers: 6 }]],
-    ['lacks one more than those', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
-    ['includes each that was away once, with or without its copy', [{ ...reconnected, serverMembers: 6 }]],
+    ['lacks one member more than the reconnecting ones', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
+    ['includes each member that was away once, with or without its copy', [{ ...reconnected, serverMembers: 6 }]],
     ['lacks one of the members that were away', [{ ...reconnected, serverMembers: 5 }], '1 of 1'],
     ['lacks the joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
-    ['lacks one more than the joins in flight', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
+    ['lacks one member more than the joins in flight', [{ unexpected: 2, serverMembers: 7 }], '1 of 1'],
   ]);
 });
 
@@ -58,12 +59,12 @@ describe('a server that counts some time before it sends', () => {
 
   testCases([
     ['lacks members that joined or reconnected since', [{ justJoined: 3, serverMembers: 7 }]],
-    ['lacks one more than those', [{ justJoined: 3, serverMembers: 6 }], '1 of 1'],
+    ['lacks one member more than joined or reconnected', [{ justJoined: 3, serverMembers: 6 }], '1 of 1'],
     ['lacks members that joined long ago', [{ justJoined: 3 }, { serverMembers: 7 }], '1 of 2'],
     ['includes members that left since, each time', [leaving, leaving, leaving]],
-    ['includes one more than those', [leaving, fourteen], '1 of 2'],
-    ['includes one that it noticed late', [{}, fourteen, {}], undefined, { dropped: 4 }],
-    ['includes some whose drop it never noticed', [leaving, { serverMembers: 13 }], '1 of 2', { dropped: 3 }],
+    ['includes one member more than left', [leaving, fourteen], '1 of 2'],
+    ['includes one member that it noticed late', [{}, fourteen, {}], undefined, { dropped: 4 }],
+    ['includes some members whose drop it never noticed', [leaving, { serverMembers: 13 }], '1 of 2', { dropped: 3 }],
     ['lacks members that joined and left in turn', [{ ...turns, serverMembers: 7 }]],
     ['includes half of the members that joined and left in turn', [{ ...turns, serverMembers: 10 }]],
     ['counts members that joined and left in turn twice', [{ ...turns, serverMembers: 13 }]],
@@ -81,21 +82,21 @@ describe('a server that notices drops later than the clients do', () => {
     ['includes closed connections once', [four, well], undefined, closed],
     ['includes different dropped connections each time', [four, well, four, well], undefined, { dropped: 8 }],
     ['includes more connections than dropped', [well, four, well], '1 of 3', { dropped: 3 }],
-    ['includes more although no connection dropped', [well, four, well], '1 of 3'],
+    ['includes more connections although none dropped', [well, four, well], '1 of 3'],
     ['includes dropped connections at two broadcasts in a row', [well, four, four, well], '2 of 4', { dropped: 4 }],
     ['lacks connections at the next broadcast', [four, { serverMembers: 11 }], '2 of 2', { dropped: 4 }],
     ['includes dropped connections for good', [four, four, four], '3 of 3', { dropped: 4 }],
     ['includes dropped connections at the last broadcast', [well, four], undefined, { dropped: 4 }],
-    ['includes more at the last broadcast than dropped', [well, four], '1 of 2', { dropped: 3 }],
+    ['includes more connections at the last broadcast than dropped', [well, four], '1 of 2', { dropped: 3 }],
     ['includes joins in flight and dropped connections', joining(16), undefined, { dropped: 4 }],
-    ['includes one more than those', joining(17), '1 of 2', { dropped: 4 }],
+    ['includes one more than joins in flight and dropped connections', joining(17), '1 of 2', { dropped: 4 }],
   ]);
 });
 
 describe('a server', () => {
-  testCases([['that reports no count', [{ serverMembers: null }, { serverMembers: null }]]]);
+  testCases([['is missing', [{ serverMembers: null }, { serverMembers: null }]]]);
 
-  it('is reported with the direction of the difference, and with no other cause', () => {
+  it("reports a server's wrong member count with the direction of the difference, and with no other cause", () => {
     const of = (serverMembers: number, workers = 2, index = 0, lostConnected = 10) =>
       verdictOf(({ delivery }, measured) => {
         const all = [WORKER, { worker: 'w1', pid: 11, instance: 'b' }].slice(0, workers);

@@ -38,11 +38,11 @@ function figures(changes: Partial<Measurements['messages']> = {}): Messages {
 }
 
 describe('messages of clients', () => {
-  it('have no figures if the flows send none', () => {
+  it('messages of clients have no figures if the flows send none', () => {
     assert.equal(messageFigures(measurements()), null);
   });
 
-  it('are summed over all engines', () => {
+  it('sums messages of clients over all engines', () => {
     const { steps, connections, due, sent, notSent, acknowledged, answered, ...more } = figures();
     assert.deepEqual(steps, [STEP]);
     assert.deepEqual([connections, due, sent, notSent], [6, 18, 14, { missed: 2, disconnected: 2 }]);
@@ -50,7 +50,7 @@ describe('messages of clients', () => {
     assert.equal(answered, 8 / 14);
   });
 
-  it('separate the times of the hold from all others', () => {
+  it('separates the times of client messages in the hold from all others', () => {
     const { ackMs, sendDelayMs, outsideAckMs, window } = figures();
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);
@@ -60,12 +60,12 @@ describe('messages of clients', () => {
     assert.equal(figures({ seconds: 0 }).window, null);
   });
 
-  it('have no events per second if their steps differ, and count sent messages if none is acknowledged', () => {
+  it('reports no events per second if their steps differ, and counts sent messages if none is acknowledged', () => {
     assert.equal(figures({ steps: [STEP, { ...STEP, events: 1 }] }).window?.eventsPerSec, null);
     assert.equal(figures({ steps: [{ ...STEP, acknowledge: false }] }).window?.eventsPerSec, 600);
   });
 
-  it('include the workers’ own figures', () => {
+  it('figures of client messages include the workers’ own figures', () => {
     const handlerMs = { p50: 0.1, p95: 0.2, max: 0.3 };
     const workerFigures = { worker: 'w0', batches: 4, events: 600, handlerMs };
     const { workers } = figures({ workers: [{ ...workerFigures, ownHandler: 0, eventLoop }] });
@@ -83,24 +83,28 @@ describe('the verdict on messages of clients', () => {
   const missed = { due: 120_003, notSent: { missed: 3, disconnected: 0 } };
 
   testCases([
-    ['all acknowledged', messages({})],
+    ['client messages all acknowledged', messages({})],
     [
-      'some skipped by the server',
+      'client messages partly skipped by the server',
       messages({ ...unanswered, passedOver: { typing: 15_000 } }),
       'MESSAGES_UNACKNOWLEDGED',
       'the server skipped 15,000',
       '`typing`',
     ],
     [
-      'unacknowledged on some connections',
+      'client messages unacknowledged on some connections',
       messages({ ...unanswered, waitingConnections: 12 }),
       'MESSAGES_UNACKNOWLEDGED',
       '15,000 on 12 of 5,000 connections that stayed open',
     ],
     ['unacknowledged', messages(unanswered), 'MESSAGES_UNACKNOWLEDGED'],
-    ['one due message in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
-    ['a sent one in no column', messages({ acknowledged: 119_999 }), ['ACCOUNTS_MISMATCH', 'MESSAGES_UNACKNOWLEDGED']],
-    ['some not sent by the generator', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
-    ['sent late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
+    ['client message due but in no column', messages({ due: 120_001 }), 'ACCOUNTS_MISMATCH', 120_001, 120_000],
+    [
+      'client message sent but in no column',
+      messages({ acknowledged: 119_999 }),
+      ['ACCOUNTS_MISMATCH', 'MESSAGES_UNACKNOWLEDGED'],
+    ],
+    ['client messages that the generator did not send', messages(missed), 'GENERATOR_LATE', '3 of 120003'],
+    ['client messages sent late', messages({ sendDelayMs: summaryOf(50_000, 20) }), 'GENERATOR_LATE', '80 ms'],
   ]);
 });

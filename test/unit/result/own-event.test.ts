@@ -29,7 +29,7 @@ function ofOwnEvent(
   return { delivery, latency, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-test('delivery has the counted event, its publisher, and the start of its latency', () => {
+test('delivery of an own event has the counted event, its publisher, and the start of its latency', () => {
   const { delivery, latency, codes } = ofOwnEvent();
   assert.deepEqual([delivery.source, delivery.event, delivery.publisher], ['own event', 'said', 'run']);
   assert.deepEqual([delivery.payloadBytes, delivery.batches[0]?.serverMembers], [60, null]);
@@ -39,14 +39,14 @@ test('delivery has the counted event, its publisher, and the start of its latenc
   assert.equal(ofOwnEvent({ publisher: 'server' }).latency.sendDelayMs, null);
 });
 
-test('copies with other ids are counted separately, and the columns add up', () => {
+test('counts copies with other ids separately, and the columns add up', () => {
   const { delivery, codes } = ofOwnEvent({}, { received: 6 + 4 + 3, neverOrdered: 4, open: 3 });
   assert.deepEqual([delivery.outside, delivery.neverOrdered, delivery.frames], [7, null, 13]);
   assert.deepEqual(codes, []);
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
 
-test('unchecked columns are null, in the sum and in each broadcast', () => {
+test('delivery columns that the run does not check are null, in the sum and in each broadcast', () => {
   const columns = ['reordered', 'wrongContent', 'wrongSize', 'justJoined', 'justLeft'] as const;
   const { delivery } = ofOwnEvent();
   for (const row of [delivery, ...delivery.batches]) {
@@ -60,7 +60,7 @@ test('unchecked columns are null, in the sum and in each broadcast', () => {
   assert.equal(ofOwnEvent({ latencyFrom: 'first receipt' }).delivery.early, null);
 });
 
-test('reports publishes without an acknowledgement if the server acknowledges the rest, or is expected to', () => {
+test('reports publishes without an acknowledgement if the server acknowledges the rest, or should acknowledge', () => {
   const found = (missing: number, isExpected: boolean) =>
     ofOwnEvent({ unacknowledged: { asked: 41, missing, isExpected } }).reasons.map(({ code, message }) => [
       code,
@@ -76,7 +76,7 @@ test('reports publishes without an acknowledgement if the server acknowledges th
   assert.deepEqual([found(40, false), found(41, true)], [ofAll(40), ofAll(41)]);
 });
 
-test('does not report an event as missing that the run could not send', () => {
+test('reports no event as missing that the run could not send', () => {
   const nothing = { published: 0, seen: 0 };
   const { codes } = ofOwnEvent(nothing, { received: 0 }, [], [{ seq: 1, intendedAtUs: 0, message: 'ended' }]);
   assert.deepEqual(codes, [], 'broadcasts that were not sent are no reason of the event');
@@ -106,23 +106,41 @@ describe("an event of the user's server", () => {
   const otherHalf = { receipts: { received: 9 }, broadcasts: three(half) };
 
   const cases: [what: string, Case, code?: string, ...details: (string | number)[]][] = [
-    ['received by no connection', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
-    ['received by none after joining', joined, 'DELIVERY_EVENT_MISSING', 'acknowledged `open` of 3 clients', 'said'],
+    ['event received by no connection', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
+    [
+      'event received by no connection after joining',
+      joined,
+      'DELIVERY_EVENT_MISSING',
+      'acknowledged `open` of 3 clients',
+      'said',
+    ],
     ['event with unknown ids only', ofOthers, 'DELIVERY_EVENT_MISSING', 'said', '5 copies'],
-    ['received only by a connection outside its audience', unexpected, 'COPIES_LOST'],
+    ['event received only by a connection outside its audience', unexpected, 'COPIES_LOST'],
     ['unreadable', unreadable, 'WRONG_COPIES', 2, '$.0.id', '["said",{}]'],
     ['event with an unusable time', { found: { sentAtUnusable: '5 is no time' } }, 'SENT_AT_UNUSABLE', '5 is no time'],
-    ['partly without a time', untimed, 'SENT_AT_UNUSABLE', 'no time', '7 broadcasts'],
-    ['too many for the ledgers', { found: { skipped: 3, seen: 5 } }, 'IDS_NOT_COUNTED', '3 of 5'],
-    ['ids at another path', { found: { ...idsAtOtherPath, published: 4 } }, 'IDS_NOT_COUNTED', '$.0.more', '2 of 4'],
+    ['event partly without a time', untimed, 'SENT_AT_UNUSABLE', 'no time', '7 broadcasts'],
+    ['more events than the ledgers hold', { found: { skipped: 3, seen: 5 } }, 'IDS_NOT_COUNTED', '3 of 5'],
+    [
+      'event with ids at another path',
+      { found: { ...idsAtOtherPath, published: 4 } },
+      'IDS_NOT_COUNTED',
+      '$.0.more',
+      '2 of 4',
+    ],
     ['event with ids at another path, but all were found', { found: idsAtOtherPath }],
     ['event with ids of its own, received by no connection', ownIds, 'DELIVERY_EVENT_MISSING'],
-    ['partly missing', { found: { givesIds: false, published: 4 } }, 'BROADCASTS_NOT_SENT', '2 of 4'],
-    ['more than were published', { found: { givesIds: false, published: 1 } }],
-    ['partly missing, as its own ids show anyway', { found: { published: 4 } }],
-    ['a separate id for each copy', { ...eachOwn, found: { givesIds: false } }, 'IDS_NOT_SHARED', '3 of 3', '$.0.id'],
-    ['received by the same half of the connections each time', sameHalf, 'AUDIENCE_DIFFERS', '3 of 3', '3 of 6'],
-    ['received by a different half of the connections each time', otherHalf, 'COPIES_LOST', '50.00 %'],
+    ['event with copies partly missing', { found: { givesIds: false, published: 4 } }, 'BROADCASTS_NOT_SENT', '2 of 4'],
+    ['more copies of events than were published', { found: { givesIds: false, published: 1 } }],
+    ['event with copies partly missing, as its own ids show anyway', { found: { published: 4 } }],
+    [
+      'event with a separate id for each copy',
+      { ...eachOwn, found: { givesIds: false } },
+      'IDS_NOT_SHARED',
+      '3 of 3',
+      '$.0.id',
+    ],
+    ['event received by the same half of the connections each time', sameHalf, 'AUDIENCE_DIFFERS', '3 of 3', '3 of 6'],
+    ['event received by a different half of the connections each time', otherHalf, 'COPIES_LOST', '50.00 %'],
   ];
   for (const [what, { found, receipts, broadcasts }, code, ...details] of cases) {
     it(`${what}: reports ${code ?? 'nothing'}`, () => {
@@ -141,19 +159,19 @@ describe('the reason for an unknown figure is', () => {
   const snapshots = [snapshot({ accounts: { ...accounts, asked: 5, alive: 5 } })];
   const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
-  it('the text of the server that refused the publisher', () => {
+  it('an unknown figure quotes the server that refused the publisher as its reason', () => {
     const { observations } = measurements();
     observations.note('clientsRefused', { error: 'members only', fix: '', lost: ['broadcasts'] });
     const { delivery } = absentSections({ ...counted, observations, snapshots: refused }, hookConfig());
     assert.match(delivery ?? '', /refused the run’s own clients: members only/);
   });
 
-  it('that no connection was open', () => {
+  it('an unknown figure has the reason that no connection was open', () => {
     const { delivery, memory, cpu } = absentSections({ ...counted, ownEvent: own, snapshots: refused }, hookConfig());
     assert.deepEqual(new Set([delivery, memory, cpu]), new Set(['no connection was open']));
   });
 
-  it('that the run ended earlier', () => {
+  it('an unknown figure has the reason that the run ended earlier', () => {
     const { delivery, memory } = absentSections(
       { ...counted, ownEvent: own, snapshots: snapshots, aborted },
       hookConfig(),
@@ -161,7 +179,7 @@ describe('the reason for an unknown figure is', () => {
     assert.deepEqual([delivery, memory], ['the run ended before the broadcasts', undefined]);
   });
 
-  it('that no option asked for it', () => {
+  it('an unknown figure has the reason that no option asked for it', () => {
     const { delivery } = absentSections({ ...counted, snapshots: snapshots }, hookConfig());
     assert.match(delivery ?? '', /option `delivery`/);
   });

@@ -32,7 +32,7 @@ const plateau = (connections: number, workerKept: number, workerExternal: number
 const PLATEAUS = [plateau(0, 10_000, 100), plateau(50, 10_500, 105), plateau(100, 11_020, 110)];
 
 describe('places of allocation', () => {
-  it("charge native code to the JavaScript that calls it, and add up to V8's count", () => {
+  it("places of allocation charge native code to the JavaScript that calls it, and add up to V8's count", () => {
     const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     assert.ok(places);
     const sizes = places.packages.map(({ name, bytes }) => [name, bytes / KB]);
@@ -46,12 +46,12 @@ describe('places of allocation', () => {
     assert.ok(Math.abs((first?.halfWidth95 ?? 0) - halfWidth) < 1e-6);
   });
 
-  it('add up over the processes of a server', () => {
+  it('places of allocation add up over the processes of a server', () => {
     const places = memoryPlaces({ heapProfiles: [HEAP, HEAP], plateaus: PLATEAUS });
     assert.equal(places?.functions[0]?.bytes, 16 * KB);
   });
 
-  it('are shared by the connections of all waves but the first', () => {
+  it('places of allocation are shared by the connections of all waves but the first', () => {
     const overTime = newOverTime({ collect: true, every: undefined }, true);
     for (const [gone, kept] of [
       [100, 10_000],
@@ -67,12 +67,12 @@ describe('places of allocation', () => {
     assert.match(line?.text ?? '', /^of the 10\.2 KB that V8 counts of each closed connection: application/);
   });
 
-  it('are unknown without a profile, or without the memory that they must add up to', () => {
+  it('places of allocation are unknown without a profile, or without the memory that they must add up to', () => {
     assert.equal(memoryPlaces({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
     assert.equal(memoryPlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
   });
 
-  it('show documented savings with their size only if the server has not applied them', () => {
+  it('shows documented savings at a place of allocation only if the server has not applied them', () => {
     const [engine, ws] = ['engine.io/build/server.js', 'ws/lib/receiver.js'].map(
       (one) => `file:///a/node_modules/${one}`,
     );
@@ -98,7 +98,7 @@ describe('places of allocation', () => {
     assert.deepEqual(savingsOf(0), [['ws', 1.5 * KB]]);
   });
 
-  it('are one line at the end of a run', () => {
+  it('prints places of allocation in one line at the end of a run', () => {
     const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });
     assert.equal(
@@ -107,7 +107,7 @@ describe('places of allocation', () => {
     );
   });
 
-  it('are a file that DevTools opens, with every process below one root', () => {
+  it('writes places of allocation to a file that DevTools opens, with every process below one root', () => {
     const { head } = JSON.parse(heapProfileText([HEAP, HEAP]));
     assert.equal(head.children.length, 2);
     const [{ children }] = head.children;
@@ -135,7 +135,7 @@ describe('places of CPU', () => {
   const sizes = (places: ReturnType<typeof placesOf>) =>
     Object.fromEntries(places?.packages.map(({ name, us }) => [name, us]) ?? []);
 
-  it("exclude idle time and waits for a core, and add up to the kernel's count", () => {
+  it("places of CPU exclude idle time and waits for a core, and add up to the kernel's count", () => {
     const places = placesOf(CPU.cpu);
     const expected = { application: 4200, native: 1200, 'other threads': 1000, 'garbage collection': 600 };
     assert.deepEqual(sizes(places), expected);
@@ -148,13 +148,13 @@ describe('places of CPU', () => {
     );
   });
 
-  it('show CPU that no sample explains', () => {
+  it('places of CPU show CPU that no sample explains', () => {
     const places = placesOf({ processUs: 100_000, threadUs: 90_000 });
     assert.equal(places?.unattributedUs, 1000);
     assert.equal(sizes(places).application, 5600);
   });
 
-  it('are one line at the end of a run, or the reason for their absence', () => {
+  it('prints places of CPU, or the reason for their absence, in one line at the end of a run', () => {
     const memory = {} as Result['memory'];
     const found = cpuByPlace({ connect: { profiles: [CPU], units: 10 }, failure: new Error('the process ended') });
     const [line] = cpuPlacesLine({ memory, cpuByPlace: found });
@@ -165,7 +165,7 @@ describe('places of CPU', () => {
     assert.equal(found?.absent, 'the process ended');
   });
 
-  it('are a file that DevTools opens, in which each call lasts as long as its samples', () => {
+  it('writes places of CPU to a file that DevTools opens, in which each call lasts as long as its samples', () => {
     const { nodes, samples, timeDeltas, endTime } = JSON.parse(cpuProfileText([CPU]));
     assert.equal(samples.length, timeDeltas.length);
     assert.equal(endTime, 180_000);

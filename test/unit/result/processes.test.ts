@@ -30,15 +30,22 @@ const charged =
 
 describe('a measured process', () => {
   testCases([
-    ['process without connections grows', charged(40, { holds: false }), 'PROCESS_APART', 21, 'port 4000', '40.0 MB'],
-    ['process without connections that hardly grows', charged(1, { holds: false })],
-    ['process with connections', charged(40, { holds: true })],
-    ['process with unknown connections', charged(40, { holds: null })],
-    ['process of the proxy without connections', charged(40, { holds: false, layer: 'nginx' })],
+    [
+      'measured process without connections grows',
+      charged(40, { holds: false }),
+      'PROCESS_APART',
+      21,
+      'port 4000',
+      '40.0 MB',
+    ],
+    ['measured process without connections that hardly grows', charged(1, { holds: false })],
+    ['measured process with connections', charged(40, { holds: true })],
+    ['measured process with unknown connections', charged(40, { holds: null })],
+    ['measured process of the proxy without connections', charged(40, { holds: false, layer: 'nginx' })],
   ]);
 });
 
-it('the line of processes has the first ones with their ports, and counts the rest and the excluded ones', () => {
+it('the line of processes lists the first ones with their ports, and counts the rest and the excluded ones', () => {
   const notCounted = [{ pid: 9, command: 'node index.js', ports: null, why: 'began during the run' }];
   const all = { ...found(row(1), row(2), row(3, { ports: [] }), row(4)), omitted: 2, notCounted };
   const line =

@@ -34,11 +34,11 @@ describe('a limit behind failures', () => {
       const failureExamples = { [cause]: 'the server answered 503 Service warming up' };
       Object.assign(connections, { overTime, failureExamples });
     });
-  it('on their number is reported without a rate', () => {
+  it('a limit on the number of connections is reported without a rate', () => {
     assert.doesNotMatch(verdictOf(refusedAt([4900, 0, 0])).findings[0]?.message ?? '', /came in after/);
   });
 
-  it('is an expired login if the server accepted connections before', () => {
+  it('the limit behind failures is an expired login if the server accepted connections before', () => {
     const fixOf = (opened: number[], failed: number[]) =>
       verdictOf(refusedAt(opened, 'http_401', failed)).findings[0]?.fix ?? '';
     assert.match(fixOf([2500, 2400, 0], [0, 0, 100]), /had accepted this login before: if it expired during the run/);
@@ -57,33 +57,100 @@ describe('a limit behind failures', () => {
     });
 
   testCases([
-    ['a limit of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
-    ['a limit of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
-    ['a limit of the rate if other connections still open', refusedAt([1000, 2000, 1900]), LIMIT, '3900 came in after'],
+    ['failures behind a limit of a proxy', failing({ http_502: 95, timeout_open: 5 }), LIMIT, '95 of 100', 'http_502'],
+    ['failures at a limit of the server, whatever clients see', serverFull, LIMIT, '100 failed', '299', '300 files'],
+    [
+      'failures at a limit of the rate if other connections still open',
+      refusedAt([1000, 2000, 1900]),
+      LIMIT,
+      '3900 came in after',
+    ],
     [
       ...(['is a time in which the server was not ready, where all later ones come in'] as const),
       refusedAt([1000, 900, 0, 0, 2000, 1000], 'http_503', [0, 50, 50, 0, 0, 0]),
       ...(['CONNECTIONS_FAILED', 'the server answered 503 Service warming up: 100 of 5000'] as const),
       ...['no connection succeeded from 5.0 to 6.0 s, and none was refused after 6.0 s, when 3,000 succeeded'],
     ],
-    ['a limit that lets others wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50]), LIMIT, 4900, '12.0 ms', '100 waited'],
-    ['a limit that closes others', waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'), LIMIT, 4900, '100 were closed'],
-    ['no limit visible in one interval', waiting([4900], [100], 12, 'ECONNRESET'), 'CONNECTIONS_FAILED'],
-    ['no limit if most connections open later', refusedAt([1000, 2000, 1900], 'http_502'), 'CONNECTIONS_FAILED'],
-    ['no limit if some connections still open', waiting([4000, 0, 0, 900], [0, 50, 50, 0]), 'CONNECTIONS_FAILED'],
-    ['no limit if all connections wait', waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000), 'CONNECTIONS_FAILED'],
-    ['no limit in a few failures', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
-    ['a limit of a named process', full(4000, 'node app.mjs'), LIMIT, 'process 7 (node app.mjs)', '299 of at most 300'],
-    ['a limit of files other than connections', full(100, 'node app.mjs'), LIMIT, '199 of which are no connections'],
-    ['possibly a proxy with two sockets per user', full(100, 'nginx'), LIMIT, '299 of at most 300 files open'],
-    ['no limit of files in a few failures', failing({ ECONNRESET: 3 }, filesUsedUp), 'CONNECTIONS_FAILED', '3 of 5000'],
-    ['no limit in several causes', failing({ http_502: 60, ECONNRESET: 40 }), 'CONNECTIONS_FAILED', 60, 40],
-    ['the text of the first failure', refused, 'CONNECTIONS_FAILED', 'http_400 3', 'POST /login answered 401'],
+    [
+      'a limit that makes other connections wait',
+      waiting([4000, 900, 0, 0], [0, 0, 50, 50]),
+      LIMIT,
+      4900,
+      '12.0 ms',
+      '100 waited',
+    ],
+    [
+      'a limit that closes other connections',
+      waiting([4000, 900, 0], [0, 20, 80], 12, 'closed'),
+      LIMIT,
+      4900,
+      '100 were closed',
+    ],
+    [
+      'failures without a limit visible in one interval',
+      waiting([4900], [100], 12, 'ECONNRESET'),
+      'CONNECTIONS_FAILED',
+    ],
+    [
+      'failures without a limit if most connections open later',
+      refusedAt([1000, 2000, 1900], 'http_502'),
+      'CONNECTIONS_FAILED',
+    ],
+    [
+      'failures without a limit if some connections still open',
+      waiting([4000, 0, 0, 900], [0, 50, 50, 0]),
+      'CONNECTIONS_FAILED',
+    ],
+    [
+      'failures without a limit if all connections wait',
+      waiting([4000, 900, 0, 0], [0, 0, 50, 50], 9000),
+      'CONNECTIONS_FAILED',
+    ],
+    ['a few failures, which show no limit', failing({ http_502: 3 }), 'CONNECTIONS_FAILED', '3 of 5000'],
+    [
+      'failures at a limit of a named process',
+      full(4000, 'node app.mjs'),
+      LIMIT,
+      'process 7 (node app.mjs)',
+      '299 of at most 300',
+    ],
+    [
+      'failures at a limit of files other than connections',
+      full(100, 'node app.mjs'),
+      LIMIT,
+      '199 of which are no connections',
+    ],
+    [
+      'failures possibly at a proxy with two sockets per user',
+      full(100, 'nginx'),
+      LIMIT,
+      '299 of at most 300 files open',
+    ],
+    [
+      'a few failures, which show no limit of files',
+      failing({ ECONNRESET: 3 }, filesUsedUp),
+      'CONNECTIONS_FAILED',
+      '3 of 5000',
+    ],
+    [
+      'failures of several causes, which show no limit',
+      failing({ http_502: 60, ECONNRESET: 40 }),
+      'CONNECTIONS_FAILED',
+      60,
+      40,
+    ],
+    [
+      'failures with the text of the first one',
+      refused,
+      'CONNECTIONS_FAILED',
+      'http_400 3',
+      'POST /login answered 401',
+    ],
   ]);
 });
 
 describe('the fix for failures', () => {
-  it('is that of the run’s own clients if the server refused all with the same answer', () => {
+  it('the fix for failures is that of the run’s own clients if the server refused all with the same answer', () => {
     const { findings } = verdictOf((result, measured) => {
       Object.assign(result.connections, { opened: 0, peak: 0, failed: 9, failures: { http_400: 9 } });
       const fix = 'let its `allowRequest` accept this client';
@@ -100,11 +167,11 @@ describe('the fix for failures', () => {
     return findings[0]?.fix;
   };
 
-  it('is that of their most frequent cause', () => {
+  it('the fix for failures is that of their most frequent cause', () => {
     assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureOf('http_429')?.remedy);
   });
 
-  it('is the limit, or the general fix of an unknown cause', () => {
+  it('the fix for failures is that of the limit, or the general fix of an unknown cause', () => {
     assert.equal(fixOf({ http_503: 700 }), failureOf('http_503')?.remedy);
     assert.equal(fixOf({ http_418: 700 }), FINDINGS.CONNECTIONS_FAILED.remedy);
   });
@@ -130,14 +197,19 @@ describe('fleet processes with connection counts that are', () => {
 
   testCases([
     ['equal', stopAt(5000, 1200, 1200, 1200), 'LIMIT_REACHED', 3, 1200],
-    ['equal, with connections that open and close', comingAndGoing],
+    ['fleet processes with equal counts of connections that open and close', comingAndGoing],
     ['different', stopAt(5000, 1200, 1190, 1230)],
-    ['equal by chance, as there are two', stopAt(5000, 1200, 1200)],
-    ['all that were requested', stopAt(5000, 1666, 1667, 1667)],
-    ['a thousandth apart, of many', stopAt(100_000, 20_000, 20_010, 20_020), 'LIMIT_REACHED', 20_020],
-    ['more than a thousandth apart, of many', stopAt(100_000, 20_000, 20_010, 20_021)],
-    ['one apart, of few', stopAt(100_000, 200, 201, 200), 'LIMIT_REACHED', 201],
-    ['below a hundred', stopAt(100_000, 99, 99, 99)],
+    ['fleet processes with equal counts by chance, as there are two', stopAt(5000, 1200, 1200)],
+    ['fleet processes with all connections that were requested', stopAt(5000, 1666, 1667, 1667)],
+    [
+      'fleet processes with large counts a thousandth apart',
+      stopAt(100_000, 20_000, 20_010, 20_020),
+      'LIMIT_REACHED',
+      20_020,
+    ],
+    ['fleet processes with large counts more than a thousandth apart', stopAt(100_000, 20_000, 20_010, 20_021)],
+    ['fleet processes with small counts that differ by one', stopAt(100_000, 200, 201, 200), 'LIMIT_REACHED', 201],
+    ['fleet processes with counts below a hundred', stopAt(100_000, 99, 99, 99)],
   ]);
 });
 
@@ -176,8 +248,20 @@ describe('the generator', () => {
   const lost = { 'fleet process died': 7 };
 
   testCases([
-    ['out of open files', ofConnections({ EMFILE: 1 }), 'GENERATOR_FAILED', 'EMFILE 1', 'limit of open files'],
-    ['out of ports', ofConnections({ EADDRNOTAVAIL: 95 }), 'GENERATOR_FAILED', 'EADDRNOTAVAIL 95', 'no free port'],
+    [
+      'generator out of open files',
+      ofConnections({ EMFILE: 1 }),
+      'GENERATOR_FAILED',
+      'EMFILE 1',
+      'limit of open files',
+    ],
+    [
+      'generator out of ports',
+      ofConnections({ EADDRNOTAVAIL: 95 }),
+      'GENERATOR_FAILED',
+      'EADDRNOTAVAIL 95',
+      'no free port',
+    ],
     [
       'generator with connections of a dead process',
       ofConnections({ fleet_dead: 3 }, lost),
@@ -188,14 +272,14 @@ describe('the generator', () => {
     ['generator with connections of a dead process after a stop', ofConnections({ fleet_dead: 3 }, lost, true)],
     ["generator: lost host's connections", ofConnections({}, { 'agent lost': 9 }), 'GENERATOR_FAILED', 'agent lost 9'],
     [
-      'out of open files beside a server that refuses',
+      'generator out of open files beside a server that refuses',
       ofConnections({ EMFILE: 95, http_500: 2 }),
       ['GENERATOR_FAILED', 'CONNECTIONS_FAILED'],
       'EMFILE 95',
     ],
   ]);
 
-  it('makes the outcome unknown, whatever else failed in the run', () => {
+  it('a fault of the generator makes the outcome unknown, whatever else failed in the run', () => {
     const causes: Record<string, number>[] = [
       { EMFILE: 1 },
       { fleet_dead: 1 },
@@ -207,7 +291,7 @@ describe('the generator', () => {
     assertEach(lostOnes, (one) => verdictOf(ofConnections({}, one)).status, Array(lostOnes.length).fill('INVALID'));
   });
 
-  it('is reported late only in the window of its late loop', () => {
+  it('reports the generator as late only in the window of its late loop', () => {
     assert.doesNotMatch(verdictOf(late(51)).findings[0]?.message ?? '', /;/);
   });
 });

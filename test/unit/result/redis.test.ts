@@ -28,7 +28,7 @@ const rowOf = (redis: Result['redis'], name: string) =>
     ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? textCells(table) : []))
     .find(([first]) => first === name);
 
-test('counts bytes per copy, and broadcasts without a member on another worker', () => {
+test('Redis figures count bytes per copy, and broadcasts without a member on another worker', () => {
   const measured = measurements({ redis, redisIdleCpuUsPerSec: 9, sent: to(1, 0, 0) });
   const figures = redisFigures(measured, 50, samples);
   assert.deepEqual(figures, {
@@ -45,7 +45,7 @@ test('counts bytes per copy, and broadcasts without a member on another worker',
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);
 });
 
-test('sums a cluster, and has the share of each node', () => {
+test('Redis figures sum a cluster, and have the share of each node', () => {
   const quiet = { ...seen, inBytes: 0, outBytes: 0, streamEntries: null, shardChannels: 2 };
   const nodes = [
     { node: 'a:1', version, ...seen, shardChannels: 3 },
@@ -62,7 +62,7 @@ test('sums a cluster, and has the share of each node', () => {
   assert.equal(rowOf(figures, 'Busiest node')?.[1], '100 %');
 });
 
-test('has null for unknown figures', () => {
+test('Redis figures are null if unknown', () => {
   assert.equal(redisFigures(measurements({ sent: to(1) }), 50, samples), null);
   for (const received of [0, undefined]) {
     const figures = redisFigures(measurements({ redis, sent: to(1, undefined) }), received, []);

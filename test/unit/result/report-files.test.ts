@@ -14,7 +14,7 @@ it('writes all report files, and nothing else', (t) => {
   assert.equal(written.length, REPORT_FILES.length);
 });
 
-it('reports a file that cannot be made, and writes the rest', (t) => {
+it('reports a file that cannot be made, and writes the other report files', (t) => {
   const directory = tempFolder(t);
   const broken = () => assert.fail('no chart');
   const { written, failed } = writeReportFiles(perfectResult(), directory, [

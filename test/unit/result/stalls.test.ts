@@ -44,8 +44,8 @@ describe('a lag behind a reference receiver that is served after 200 ms', () => 
   const throttled = set('machine', { throttled: { ramp: null, messages: null, broadcasts } });
 
   testCases([
-    ['400 ms without a stalled loop', lag(396)],
-    ['2 s without a stalled loop', lag(1960)],
+    ['a lag of 400 ms without a stalled loop', lag(396)],
+    ['a lag of 2 s without a stalled loop', lag(1960)],
     ['lag after a garbage collection', lag(396, stalled(197, 'broadcasts', 'fleet'))],
     ['lag after a stall in the ramp', lag(396, stalled(400, 'ramp', 'fleet'))],
     ['lag after a stall of a thread that does not receive', lag(396, stalled(400, 'broadcasts', 'artillery'))],
@@ -54,10 +54,17 @@ describe('a lag behind a reference receiver that is served after 200 ms', () => 
     ['lag without a measured lag', lag(396, ({ latency }) => (latency.behindSentinelMs = null))],
     ['lag on a machine without idle CPU, the cause', lag(396, noCpu), 'MACHINE_SATURATED'],
     ['lag in a container without CPU', lag(396, throttled), 'MACHINE_SATURATED'],
-    ['small, by the median', byMedian(12, 40, 50)],
-    ['large, by the median', byMedian(20, 40, 50), 'GENERATOR_LATE', '80.0 ms', '40.0 ms', 'fleet process 0'],
-    ['a small share of a high latency', byMedian(50, 1000, 150)],
-    ['a large share of a high latency', byMedian(50, 700, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
+    ['lag that is small by the median', byMedian(12, 40, 50)],
+    [
+      'lag that is large by the median',
+      byMedian(20, 40, 50),
+      'GENERATOR_LATE',
+      '80.0 ms',
+      '40.0 ms',
+      'fleet process 0',
+    ],
+    ['lag that is a small share of a high latency', byMedian(50, 1000, 150)],
+    ['lag that is a large share of a high latency', byMedian(50, 700, 150), 'GENERATOR_LATE', '200 ms', '700 ms'],
   ]);
 });
 
@@ -85,24 +92,43 @@ describe('a single stall of a fleet process', () => {
   };
 
   testCases([
-    ['visible in a percentile', stall('broadcasts', 397, percentiles), 'GENERATOR_LATE', ...late],
-    ['visible in the maximum', stall('broadcasts', 395, { p90: 6, max: 414 }), 'GENERATOR_LATE', '414 ms', 'max'],
+    [
+      'stall of a fleet process visible in a percentile',
+      stall('broadcasts', 397, percentiles),
+      'GENERATOR_LATE',
+      ...late,
+    ],
+    [
+      'stall of a fleet process visible in the maximum',
+      stall('broadcasts', 395, { p90: 6, max: 414 }),
+      'GENERATOR_LATE',
+      '414 ms',
+      'max',
+    ],
     ['stall in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
     ['stall of one process of several, on its host', onHost, 'GENERATOR_LATE', 'fleet process 7 on b', '400 ms'],
     // Published results: 32,000 connections with TLS, 100,800, and 1,000 by polling.
-    ['below half of the times, 1', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
-    ['below half of the times, 2', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
+    ['stall below half of the times in one process', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
+    ['stall below half of the times in another process', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
     ['stall with times hardly above their median', stall('broadcasts', 61, { p50: 81, p99: 118, max: 151 })],
-    ['below half of the connect times', stall('ramp', 106, { p99: 346, max: 639 })],
+    ['stall below half of the connect times', stall('ramp', 106, { p99: 346, max: 639 })],
     ['stall without a copy that waited', stall('broadcasts', 2000, { max: 40 })],
     ['short', stall('broadcasts', 50, { max: 60 })],
     ['stall of a thread that does not receive', stall('broadcasts', 400, { max: 410 }, 'artillery')],
-    ['in the only broadcast', stall('broadcasts', 400, { count: 1, p50: 390, max: 390 }), 'GENERATOR_LATE', '390 ms'],
-    ['during the only broadcast, which was fast', stall('broadcasts', 400, { count: 1, p50: 39, max: 39 })],
-    ['inside the lag that it causes', withLag, 'GENERATOR_LATE', '60 ms'],
+    [
+      'stall of a fleet process in the only broadcast',
+      stall('broadcasts', 400, { count: 1, p50: 390, max: 390 }),
+      'GENERATOR_LATE',
+      '390 ms',
+    ],
+    [
+      'stall of a fleet process during the only broadcast, which was fast',
+      stall('broadcasts', 400, { count: 1, p50: 39, max: 39 }),
+    ],
+    ['stall of a fleet process inside the lag that it causes', withLag, 'GENERATOR_LATE', '60 ms'],
   ]);
 
-  it('is not reported beside the lag that it causes', () => {
+  it('reports no stall of a fleet process beside the lag that it causes', () => {
     assert.doesNotMatch(verdictOf(withLag).findings[0]?.message ?? '', /410/);
   });
 });
@@ -124,7 +150,7 @@ describe('a stalled worker', () => {
   const reportedStalls = (...given: Parameters<typeof stalled>) =>
     stalledWorkers(stalled(...given)).map(({ message }) => message);
 
-  it('explains a missed rate of the same ramp', () => {
+  it('a stalled worker explains a missed rate of the same ramp', () => {
     const { findings } = verdictOf((result) => {
       Object.assign(result, stalled(2003, 13, { connect: 1950 }));
       Object.assign(result.connections, { achievedRatePerSec: 40, configuredRatePerSec: 50 });
@@ -133,7 +159,7 @@ describe('a stalled worker', () => {
     assertNames(findings[0]?.message, ['w1', '2,003']);
   });
 
-  it('explains late broadcasts of the same window', () => {
+  it('a stalled worker explains late broadcasts of the same window', () => {
     const { findings } = verdictOf((result, measured) => {
       Object.assign(result, stalled(700, 33, { last: 720 }));
       measured.sent = [1, 2, 3, 4].map((seq) => {
@@ -146,13 +172,27 @@ describe('a stalled worker', () => {
   });
 
   const CASES: [what: string, found: ReturnType<typeof reportedStalls>, names?: string[]][] = [
-    ['stall visible in connect times', reportedStalls(2003, 13, { connect: 1950 }), ['w1', '2,003', '13 s', '1,950']],
-    ["stall in the broadcasts' times", reportedStalls(700, 33, { last: 720 }), ['w1', '700', '33 s', '720']],
-    ['stall in a ramp, while the broadcasts were slow', reportedStalls(700, 13, { last: 720 })],
-    ['during the memory reading, after a ramp with slow connects', reportedStalls(700, 16, { connect: 720 })],
-    ['for much longer than any connection waited', reportedStalls(2003, 13, { connect: 400 })],
-    ['for a small part of their waiting time', reportedStalls(200, 13, { connect: 900 })],
-    ['for a moment', reportedStalls(40, 13, { connect: 60 })],
+    [
+      'stall of a worker visible in connect times',
+      reportedStalls(2003, 13, { connect: 1950 }),
+      ['w1', '2,003', '13 s', '1,950'],
+    ],
+    [
+      'stall of a worker visible in times of the broadcasts',
+      reportedStalls(700, 33, { last: 720 }),
+      ['w1', '700', '33 s', '720'],
+    ],
+    ['stall of a worker in a ramp, while the broadcasts were slow', reportedStalls(700, 13, { last: 720 })],
+    [
+      'stall of a worker during the memory reading, after a ramp with slow connects',
+      reportedStalls(700, 16, { connect: 720 }),
+    ],
+    ['stall of a worker for much longer than any connection waited', reportedStalls(2003, 13, { connect: 400 })],
+    [
+      'stall of a worker for a small part of the time that connections waited',
+      reportedStalls(200, 13, { connect: 900 }),
+    ],
+    ['stall of a worker for a moment', reportedStalls(40, 13, { connect: 60 })],
   ];
   for (const [what, found = [], names] of CASES) {
     it(`${what}: reports ${names ? 'the worker' : 'nothing'}`, () => {
@@ -176,15 +216,24 @@ describe('stalls of a server', () => {
     };
 
   testCases([
-    ['once', delays(1082, 688, 289, 6, 3, 4), 'WORKER_STALLED', 'once, for at least 1.1 s', '3 consecutive broadcasts'],
     [
-      'three times at regular intervals',
+      'stall of the server once, for at least 1.1 s',
+      delays(1082, 688, 289, 6, 3, 4),
+      'WORKER_STALLED',
+      'once, for at least 1.1 s',
+      '3 consecutive broadcasts',
+    ],
+    [
+      'stall of the server three times at regular intervals',
       delays(1080, 680, 280, 4, 1080, 680, 280, 4, 1080, 680, 280),
       ...(['WORKER_STALLED', '3 times, the longest for at least 1.1 s, every 1.6 s'] as const),
     ],
-    ['none if each broadcast is slow', delays(1082, 1060, 1090, 1070)],
-    ['none if two of a long queue arrive together by chance', delays(9000, 9210, 9420, 9030, 9240)],
-    ['none if a pause is as long as one of the generator', delays(20, 4, 3, 5)],
+    ['no stall of the server if each broadcast is slow', delays(1082, 1060, 1090, 1070)],
+    [
+      'no stall of the server if two broadcasts of a long queue arrive together by chance',
+      delays(9000, 9210, 9420, 9030, 9240),
+    ],
+    ['no stall of the server if a pause is as long as a pause of the generator', delays(20, 4, 3, 5)],
   ]);
 });
 
@@ -217,14 +266,23 @@ describe('a ramp without a new connection for a while', () => {
       ...([STALLED, 'at least 2.90 s, until 5.0 to 6.0 s', '31 of 5,000 connections', '1.42 s on average'] as const),
       ...['stage `upgrade`', '98 % of a core', 'at most 12.0 ms late'],
     ],
-    ['caused by a late generator', still(set('generator', { 0: { window: 'idle', delayMaxMs: 800 } }))],
-    ['no stall if each connect takes that long', still(set('connections', { connectMs: summaryOf(63, 2900) }))],
-    ['no stall if hardly any connection was requested', still(set('connections', { configuredRatePerSec: 1 }))],
-    ['maybe a limit if connections closed', still(set('connections', { closed: 3 }))],
-    ['no stall if attempts failed', still(set('connections', { retries: 3 }))],
+    [
+      'ramp without a connection caused by a late generator',
+      still(set('generator', { 0: { window: 'idle', delayMaxMs: 800 } })),
+    ],
+    [
+      'ramp without a stall if each connect takes that long',
+      still(set('connections', { connectMs: summaryOf(63, 2900) })),
+    ],
+    [
+      'ramp without a stall if hardly any connection was requested',
+      still(set('connections', { configuredRatePerSec: 1 })),
+    ],
+    ['ramp without a connection, maybe at a limit if connections closed', still(set('connections', { closed: 3 }))],
+    ['ramp without a stall if attempts failed', still(set('connections', { retries: 3 }))],
   ]);
 
-  it('is no busy event loop if the server used no CPU', () => {
+  it('a ramp without a new connection shows no busy event loop if the server used no CPU', () => {
     assert.match(verdictOf(still(undefined, 196)).findings[0]?.fix ?? '', /CPU profile/);
     assert.match(verdictOf(still(undefined, 1)).findings[0]?.fix ?? '', /what it waited for/);
   });

@@ -39,13 +39,13 @@ function batch({ delivery }: Result) {
 describe('the first finding', () => {
   const codesIn = (...findings: ReturnType<typeof finding>[]) => leadingFindings(findings).map(({ code }) => code);
 
-  it('is a stall of the server rather than a saturated machine, although only the machine casts doubt', () => {
+  it('the first finding is a stall of the server, not the saturated machine that only casts doubt', () => {
     const late = finding('GENERATOR_LATE');
     const busy = finding('MACHINE_SATURATED', 'busy', { explains: [late.code] });
     assert.deepEqual(codesIn(busy, late, finding('WORKER_STALLED')), ['WORKER_STALLED', 'MACHINE_SATURATED']);
   });
 
-  it('is the one that explains a failure, whatever its subject', () => {
+  it('the first finding is the one that explains a failure, whatever its subject', () => {
     const missed = finding('TARGET_NOT_REACHED');
     const skipped = finding('USERS_SKIPPED', 'skipped', { explains: [missed.code] });
     assert.deepEqual(codesIn(finding('WORKER_STALLED'), skipped, missed), ['USERS_SKIPPED', 'WORKER_STALLED']);
@@ -53,7 +53,7 @@ describe('the first finding', () => {
 });
 
 describe('the verdict', () => {
-  it('is VALID without findings, and INVALID if one of several reasons is', () => {
+  it('the verdict is VALID without findings, and INVALID if one of several reasons is', () => {
     assert.partialDeepStrictEqual(verdictOf(), { status: 'VALID', codes: [], findings: [] });
     const swapped: Change = (r) => Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
     const disagreeing: Change = (_, f) => othersAccepted(f);
@@ -61,12 +61,12 @@ describe('the verdict', () => {
     assert.equal(verdictOf((...run) => [swapped(...run), disagreeing(...run)]).status, 'INVALID');
   });
 
-  it('is VALID for a deployment that fails', () => {
+  it('the verdict is VALID for a deployment that fails', () => {
     const slow: Change = (r) => (r.connections.achievedRatePerSec = 1);
     assert.deepEqual([verdictOf(slow).status, verdictOf(slow).codes], ['VALID', ['RATE_NOT_REACHED']]);
   });
 
-  it('lists failures before doubts, each code once, with its fix', () => {
+  it('the verdict lists failures before doubts, each code once, with its fix', () => {
     const { findings } = verdictOf((r, f) => {
       r.connections.achievedRatePerSec = 1;
       Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
@@ -96,12 +96,18 @@ describe('the verdict', () => {
     r.delivery?.batches.splice(2);
   };
   testCases([
-    ['leaves out consequences of another reason', explained, 'WORKER_URLS_WRONG'],
-    ['draws no conclusion from the end of a run that ended early', early, 'RUN_INCOMPLETE'],
-    ['draws no conclusion from broadcasts that were not finalized', unfinalized, 'RUN_INCOMPLETE', 'stopped', '2 of 2'],
+    ['verdict without consequences of another reason', explained, 'WORKER_URLS_WRONG'],
+    ['run that ended early, whose end allows no conclusion', early, 'RUN_INCOMPLETE'],
+    [
+      'broadcasts that were not finalized, which allow no conclusion',
+      unfinalized,
+      'RUN_INCOMPLETE',
+      'stopped',
+      '2 of 2',
+    ],
   ]);
 
-  it('leaves out consequences of a stop by the user, and keeps earlier findings', () => {
+  it('the verdict leaves out consequences of a stop by the user, and keeps earlier findings', () => {
     const stop = (lost: Record<string, number>, failures: Record<string, number>) =>
       verdictOf((r, f) => {
         f.aborted = STOPPED;
@@ -134,12 +140,12 @@ describe('workers', () => {
 
   testCases([
     ['worker with a new process', workersAt([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
-    ['new at the end', workersAt([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
+    ['worker that is new at the end', workersAt([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
     ['workers that answer in turn', workersAt([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
-    ['unknown to the control URLs', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
-    ['known to the control URLs', named({ w0: 3 })],
-    ['none known to control', named({ w9: 2 }, workersAt([], []))],
-    ['one that answers for both', workersAt([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
+    ['worker unknown to the control URLs', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
+    ['worker known to the control URLs', named({ w0: 3 })],
+    ['workers that are all unknown to control', named({ w9: 2 }, workersAt([], []))],
+    ['worker that answers for two', workersAt([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
     [
       'workers that answer in turn and restart',
       workersAt([WORKER, w1], [w1, { ...w1, instance: 'd' }]),
@@ -162,12 +168,12 @@ describe('clocks', () => {
 
   // The median of this result is 12.5 ms.
   testCases([
-    ['far away and well known', known({ uncertaintyUs: 900 })],
+    ['clock that is far away and well known', known({ uncertaintyUs: 900 })],
     ['clock with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],
     ['followed', known({ driftUs: 9000, jumpUs: 9000 })],
     ['clock of a worker, too uncertain', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
     ['clock of a host, uncertain', (r) => r.generators.push(ownHost(r, 1.5)), 'CLOCK_UNCERTAIN', 'host a', '1.50 ms'],
-    ['several too uncertain: the worst, with both ends', several, 'CLOCK_UNCERTAIN', ...worst],
+    ['several clocks too uncertain: the worst, with both ends', several, 'CLOCK_UNCERTAIN', ...worst],
     ['clock not used for latencies', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
     ['clock without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
   ]);
@@ -179,10 +185,10 @@ describe('generator hosts', () => {
     (r, f) => [more(r, f), r.generators.push({ ...ownHost(r, 0), ...changes })];
 
   testCases([
-    ['opened all connections', host({})],
-    ['opened another number', host({ connections: 3 }), 'ACCOUNTS_MISMATCH', 3],
-    ['held another number', host({ held: 3 }), 'ACCOUNTS_MISMATCH', 3],
-    ['held an unknown number', host({ held: 3 }, (r) => (r.connections.held = null))],
+    ['host that opened all connections', host({})],
+    ['host that opened another number of connections', host({ connections: 3 }), 'ACCOUNTS_MISMATCH', 3],
+    ['host that held another number of connections', host({ held: 3 }), 'ACCOUNTS_MISMATCH', 3],
+    ['host that held an unknown number of connections', host({ held: 3 }, (r) => (r.connections.held = null))],
   ]);
 });
 
@@ -205,12 +211,16 @@ describe('the rate', () => {
   const failing = { configuredRatePerSec: 500, asked: 5000, opened: 4000 };
 
   testCases([
-    ['within 5 %', rate(476, 500)],
-    ['below', rate(474, 500), 'RATE_NOT_REACHED', '474.0 of 500.0'],
-    ['below a fraction', rate(1, 25 / 3), 'RATE_NOT_REACHED', '1.0 of 8.3'],
+    ['rate within 5 % of the configured one', rate(476, 500)],
+    ['rate more than 5 % below the configured one', rate(474, 500), 'RATE_NOT_REACHED', '474.0 of 500.0'],
+    ['rate of a few connections below the configured one', rate(1, 25 / 3), 'RATE_NOT_REACHED', '1.0 of 8.3'],
     ['unknown', rate(null, null)],
-    ['lower because of failed connections only', set('connections', { ...failing, achievedRatePerSec: 400 })],
-    ['lower than failures explain', set('connections', { ...failing, achievedRatePerSec: 370 }), 'RATE_NOT_REACHED'],
+    ['rate lower because of failed connections only', set('connections', { ...failing, achievedRatePerSec: 400 })],
+    [
+      'rate lower than failures explain',
+      set('connections', { ...failing, achievedRatePerSec: 370 }),
+      'RATE_NOT_REACHED',
+    ],
   ]);
 });
 
@@ -284,30 +294,37 @@ describe('broadcasts', () => {
   const inNoColumn = [5000, 4900, 60, 39, 4999];
 
   testCases([
-    ['lost while connected', lose({ lostConnected: 100 })],
-    ['lost while connected and disconnected', lose({ lostConnected: 60, lostDisconnected: 40 })],
+    ['copies lost while connected', lose({ lostConnected: 100 })],
+    ['copies lost while connected and disconnected', lose({ lostConnected: 60, lostDisconnected: 40 })],
     ['broadcasts in no column', lose({ lostConnected: 60, lostDisconnected: 39 }), 'ACCOUNTS_MISMATCH', ...inNoColumn],
-    ['several in no column', severalInNone, 'ACCOUNTS_MISMATCH', 'and 2 more'],
+    ['several broadcasts in no column', severalInNone, 'ACCOUNTS_MISMATCH', 'and 2 more'],
     ['broadcasts with uncounted frames', set('delivery', { frames: null })],
     ['broadcasts with unknown frames and connections of a silent process', silent, 'GENERATOR_SILENT', 1],
-    ['none sent', (r) => r.delivery?.batches.splice(0)],
+    ['no broadcast sent', (r) => r.delivery?.batches.splice(0)],
     ['broadcasts without a ledger', (r) => (r.delivery = null)],
-    ['one to an empty room', emptyRooms(1)],
-    ['all to an empty room', emptyRooms(12), 'NOBODY_JOINED', 12],
-    ['unconfirmed and without copies', unknown, 'BROADCASTS_UNCONFIRMED', '1 of 3', 'no confirmation'],
-    ['unconfirmed in a stopped run', stoppedUnknown, 'RUN_INCOMPLETE'],
-    ['unconfirmed with copies', unconfirmed],
+    ['one broadcast to an empty room', emptyRooms(1)],
+    ['all broadcasts to an empty room', emptyRooms(12), 'NOBODY_JOINED', 12],
+    ['broadcast unconfirmed and without copies', unknown, 'BROADCASTS_UNCONFIRMED', '1 of 3', 'no confirmation'],
+    ['broadcast unconfirmed in a stopped run', stoppedUnknown, 'RUN_INCOMPLETE'],
+    ['broadcast unconfirmed with copies', unconfirmed],
     ['broadcasts cut off by the end of the drain', cut, 'TAIL_CUT', '1,200 copies', '3 broadcasts', '150.0 s'],
-    ['received before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.00 ms'],
-    ['received slightly before they were sent, within the clock uncertainty', littleEarly],
+    ['copies received before they were sent', early, 'IMPOSSIBLE_REPORT', '2 of 12', '5 copies', '9.00 ms'],
+    ['copies received slightly before they were sent, within the clock uncertainty', littleEarly],
     ['broadcasts with too long a round trip', roundTrip(8000), 'IMPOSSIBLE_REPORT', '1 of 4', '8.00 ms', '2.00 ms'],
     ['broadcasts with a NaN round trip', roundTrip(Number.NaN), 'IMPOSSIBLE_REPORT', '1 of 4', 'no number', '2.00 ms'],
-    ['sent by a worker before they were ordered', beforeTheOrder, 'IMPOSSIBLE_REPORT', '2 of 3', 3, '800 ms'],
+    [
+      'broadcasts sent by a worker before they were ordered',
+      beforeTheOrder,
+      'IMPOSSIBLE_REPORT',
+      '2 of 3',
+      3,
+      '800 ms',
+    ],
     ['broadcasts not sent', unsent, 'BROADCASTS_NOT_SENT', '2 of 3', 'no worker'],
-    ['confirmed by a worker with another number', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
+    ['broadcast confirmed by a worker with another number', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
   ]);
 
-  it('have a fix that depends on the source of the event', () => {
+  it('the fix for lost broadcasts depends on the source of the event', () => {
     const ownEvent = newOwnEvent('said', '$.0.id', 'run', true);
     for (const change of [emptyRooms(12), unsent]) {
       const ofOwn: Change = (r, f) => {

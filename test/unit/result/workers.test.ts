@@ -11,11 +11,11 @@ const TUNED: ServerDescription = {
   options: { pingInterval: '25000' },
 };
 
-it('equal workers are one server', () => {
+it('reports workers with equal descriptions as one server', () => {
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: TUNED }]), TUNED);
 });
 
-it('lists the values of workers that differ', () => {
+it('lists the values in which workers differ', () => {
   const other: ServerDescription = { kind: 'own', tunings: {}, options: { pingInterval: '10000' } };
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: other }]), {
     kind: 'own',
@@ -24,7 +24,7 @@ it('lists the values of workers that differ', () => {
   });
 });
 
-it('the server is unknown without a worker, or with an incomplete description', () => {
+it("the server's description is unknown without a worker, or if a worker's is incomplete", () => {
   const wrong = { kind: 'fast' } as unknown as ServerDescription;
   for (const workers of [[], [{ server: TUNED }, { server: wrong }]]) {
     assert.equal(serverDescription(workers), null);
@@ -38,7 +38,7 @@ const eventLoops = [{ worker: 'w0', seconds: [1], delayP99Ms: [2], delayMaxMs: [
 const eventLoop = { t: [1], delayP99Ms: [2], delayMaxMs: [3] };
 
 describe('workers over time', () => {
-  it('have processes and event loops by name, both processes for a restarted worker', () => {
+  it('workers over time have processes and event loops by name, and both processes after a restart', () => {
     const workersAtStart = [identity('w0', 10), identity('w1', 11)];
     const workersAtEnd = [identity('w0', 10), identity('w1', 12)];
     const measured = measurements({ workersAtStart, workersAtEnd, eventLoops });
@@ -50,7 +50,7 @@ describe('workers over time', () => {
     ]);
   });
 
-  it('on other machines have only self-reported figures', () => {
+  it('workers on other machines have only self-reported figures over time', () => {
     const found = workersOverTime(measurements({ eventLoops }), { workers: () => [] });
     assert.deepEqual(found, [{ worker: 'w0', process: null, eventLoop }]);
   });
