@@ -28,7 +28,7 @@ const CASES: [what: Amount, sentence: string, cell: string][] = [
 ];
 
 for (const [what, sentence, cell] of CASES) {
-  it(`a figure reads the same everywhere: ${sentence}`, () => {
+  it(`prints a figure the same everywhere: ${sentence}`, () => {
     assert.equal(amountText(what), sentence);
     assert.equal(cellText(what, true), cell);
   });

@@ -19,7 +19,7 @@ const CASES: [what: string, atRest: number[], before: number[], peak: number | u
   ['equals the readings before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
   ['equals the readings if the peak is lower', [100, 150, 200], [110, 175, 240], 190, [110, 175, 240]],
   // 200 more at 200 connections are 100 more at 100.
-  ['includes what the peak adds, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
+  ['includes the additional memory of the peak, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
   // At 100 connections, the reading before a collection exceeds the share of the peak.
   ['uses the reading before the collections if it is higher', [100, 150, 200], [100, 260, 240], 400, [100, 260, 400]],
   ['is not scaled from a baseline alone', [100], [110], 400, [110]],
@@ -35,7 +35,7 @@ for (const [what, atRest, before, workerRss, inService] of CASES) {
 
 const GIB = 1024 ** 3;
 
-test('counts the connections in service that fit into the budget, and lists the lowest limit first', () => {
+test('counts the connections that fit into the memory budget in service, and lists the lowest limit first', () => {
   const { memoryLimited, limits, lowest } = computeCapacity(perfectResult(), 2 * GIB);
   assert.ok(memoryLimited);
   // 110 MB at no connections; 15,000 bytes each at rest, and 15 MB more in service at 5,000.
@@ -46,7 +46,7 @@ test('counts the connections in service that fit into the budget, and lists the 
   assert.equal(lowest, 'workerFileDescriptors');
 });
 
-test('memory in service with a doubt sets no limit, whatever memory at rest is', () => {
+test('doubtful memory in service sets no limit of connections, whatever memory at rest is', () => {
   const result = perfectResult();
   const { systemUsed } = result.memory.inService?.perConnectionBytes ?? {};
   assert.ok(systemUsed);
@@ -112,7 +112,7 @@ function copyFigure({ memory }: Result, from: string, to: string): void {
   }
 }
 
-test('in a container, memory is limited by its own limit, and its quota counts as cores', () => {
+test("a container's memory limit limits connections, and its CPU quota counts as cores", () => {
   const result = resultWithPings();
   const all = computeCapacity(result, GIB).pings?.connections ?? 0;
   copyFigure(result, 'systemUsed', 'containerUsed');
@@ -125,7 +125,7 @@ test('in a container, memory is limited by its own limit, and its quota counts a
   assert.ok(container && machine && container < machine / 5, `${container} of ${machine}`);
 });
 
-test('pings limit idle connections by the CPU of workers and proxy', () => {
+test('the CPU of workers and proxy for pings limits idle connections', () => {
   const { pings, limits } = computeCapacity(resultWithPings(), GIB);
   // 2.1 and 0.4 % of a core for 5,000 connections, on two cores; 2.75 % at most, and 2.25 % at least.
   assert.deepEqual(pings, { intervalMs: 25_000, connections: 400_000, low95: 363_636, high95: 444_444 });

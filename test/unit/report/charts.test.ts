@@ -34,7 +34,7 @@ function marks(chart: Chart | null, color: string): number {
 
 const names = (chart: Chart | null) => chart?.legend.map(({ name }) => name);
 
-it('axes show time as clocks do', () => {
+it('chart axes show time as clocks do', () => {
   assert.deepEqual([0, 9.6, 75, 3661].map(clock), ['0:00', '0:10', '1:15', '1:01:01']);
   assert.deepEqual(clockTicks(20, 110, 240), [30, 60, 90]);
   assert.deepEqual(clockTicks(0, 1_000_000, 300), [0, 201_600, 403_200, 604_800, 806_400]);
@@ -47,7 +47,7 @@ describe('charts over time', () => {
     samples: [0, 5, 10].map((t) => ({ t, connections: 0, ...layersAt(t) })),
   });
 
-  it('label stages that are wide enough, and shade long ones', () => {
+  it('charts over time label stages that are wide enough, and shade long ones', () => {
     const stages = Object.entries({ baseline: 0, hold: 0.1, broadcasts: 5 }).map(([name, t]) => ({ name, t }));
     const points = [0, 10].map((x): [number, number] => [x, 1 + x / 10]);
     const curve = { name: 'one', color: 'var(--blue)', points };
@@ -59,13 +59,13 @@ describe('charts over time', () => {
     assert.equal(cpuOverTime(perfectResult()), null);
   });
 
-  it('memory shows PSS, or RSS if PSS is not a curve', () => {
+  it('the chart of memory over time shows PSS, or RSS if PSS is not a curve', () => {
     const once = samplesOf((t) => ({ worker: { rssBytes: 2e6, ...(t < 1 && { pssBytes: 1e6 }) } }));
     assert.match(memoryOverTime(once)?.title ?? '', /RSS/);
     assert.match(memoryOverTime(measured)?.title ?? '', /PSS/);
   });
 
-  it('CPU shows other programs and the hypervisor if they used CPU', () => {
+  it('the chart of CPU over time shows other programs and the hypervisor if they used CPU', () => {
     const chart = (others: number, steal: number) => {
       const ofOthers = { others: { cpuPercent: others }, steal: { cpuPercent: steal } };
       const ofUs = { system: { cpuPercent: 50 }, worker: { cpuPercent: 30 } };
@@ -76,7 +76,7 @@ describe('charts over time', () => {
     assert.deepEqual(chart(60, 24), ['Other programs', 'Hypervisor (steal)']);
   });
 
-  it('connects have a panel of errors only if errors occurred, and no chart in older results', () => {
+  it('the chart of connects has a panel of errors only if errors occurred, and is absent in older results', () => {
     const chart = (...failed: number[]) => {
       const result = perfectResult();
       const counts = { opened: [5, 5, 0, 5], failed, ended: [0, 0, 0, 0] };
@@ -89,7 +89,7 @@ describe('charts over time', () => {
     assert.ok(marks(chart(0, 7, 0, 0), 'red') > 0);
   });
 
-  it('workers have a curve each, or only their extremes if there are many', () => {
+  it('the chart of workers has a curve for each, or only their extremes if there are many', () => {
     const shown = (count: number) => {
       const workers = Array.from({ length: count }, (_, index) => ({
         worker: `w${index}`,
@@ -101,7 +101,7 @@ describe('charts over time', () => {
     assert.deepEqual([shown(2), shown(20)?.length, shown(0)], [['w0', 'w1'], 3, undefined]);
   });
 
-  it('waves and faults have charts of their own, and other runs have none', () => {
+  it('runs with waves or a fault have an additional chart, and other runs have none', () => {
     const result = perfectResult();
     assert.equal(readingsOverTime(waves())?.legend.length, 3);
     assert.equal(readingsOverTime(result), null);
@@ -110,7 +110,7 @@ describe('charts over time', () => {
   });
 });
 
-it('memory against connections shows all layers of the deployment, and the workers also in service', () => {
+it('the chart of memory against connections shows all layers, and the workers also in service', () => {
   const chart = memoryByConnections(measured);
   const shown = names(chart) ?? [];
   assert.ok(shown.includes('Workers PSS at rest') && shown.includes('nginx RSS at rest'), String(shown));
@@ -125,14 +125,14 @@ it('memory against connections shows all layers of the deployment, and the worke
 });
 
 describe('charts of copies', () => {
-  it('mark first, p50, p99 and last copy of each broadcast', () => {
+  it('charts of copies mark first, p50, p99 and last copy of each broadcast', () => {
     const result = perfectResult();
     const chart = broadcastTimes(result);
     for (const color of ['green', 'blue', 'orange', 'text']) assert.equal(marks(chart, color), 12, color);
     assert.equal(broadcastTimes({ ...result, delivery: null }), null);
   });
 
-  it('draw a curve by percentile only from a readable histogram', () => {
+  it('draws a curve by percentile only from a readable histogram', () => {
     assert.equal(oneWayPercentiles(measured)?.legend.length, 3);
     const { latency } = perfectResult();
     // A valid histogram followed by so many bytes that unpacking them would exhaust memory.
@@ -148,7 +148,7 @@ describe('charts of copies', () => {
 });
 
 describe('the readout of a chart', () => {
-  it('follows the points of the densest curve, with the nearest values of the rest, and none in a gap', () => {
+  it('the readout of a chart follows the densest curve, with the nearest values of others, and none in a gap', () => {
     const curve = (...points: [number, number][]) => ({ name: '', color: '', unit: '', points });
     const curves = [curve([0, 1], [5, Number.NaN], [10, 3.00004]), curve([10.5, 12345.6])];
     const { at, labels, series } = readoutOf({ from: 0, to: 20, label: (x) => `${x} s` }, curves);
@@ -157,7 +157,7 @@ describe('the readout of a chart', () => {
     assert.deepEqual({ first, second }, { first: [1, 3], second: [null, 12346] });
   });
 
-  it('shows the time and the stage, and each broadcast', () => {
+  it('the readout of a chart shows the time and the stage, and each broadcast', () => {
     const { readout } = cpuOverTime(measured) ?? {};
     assert.ok(readout?.labels.some((label) => /^\d:\d\d, broadcasts$/.test(label)));
     assert.equal(readout?.series[0]?.values.length, readout?.at.length);

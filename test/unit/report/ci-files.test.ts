@@ -29,7 +29,7 @@ const thresholds = [
 ];
 
 describe('junit.xml', () => {
-  it('has a case for each threshold and for the measurement', (t) => {
+  it('junit.xml has a case for each threshold and for the measurement', (t) => {
     const late = finding('GENERATOR_LATE', '80 ms', { fix: 'add cores' });
     const results = [
       answered({ ...perfectResult(), thresholds }),
@@ -39,7 +39,7 @@ describe('junit.xml', () => {
     assertGolden(t, 'junit.txt', results.map(renderJunit).join('\n'));
   });
 
-  it('starts with the first finding, even if it is only informational', () => {
+  it('junit.xml starts with the first finding, even if it is only informational', () => {
     const [leak, busy] = [finding('BROADCASTS_DELAYED', '2 took 2.0 s'), finding('MACHINE_SATURATED')];
     const { cases, counts } = suiteOf(withFindings(perfectResult(), leak, busy));
     assert.equal(cases[0]?.['@name'], 'BROADCASTS_DELAYED');
@@ -50,7 +50,7 @@ describe('junit.xml', () => {
     assert.equal(failing[0]?.['@name'], 'every member receives every broadcast');
   });
 
-  it('escapes markup and characters that XML does not allow', () => {
+  it('junit.xml escapes markup and characters that XML does not allow', () => {
     const nasty = '"><failure/>&\u0000\u001b[31m]]>';
     const result = perfectResult();
     result.run.scenario = nasty;

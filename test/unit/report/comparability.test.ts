@@ -10,7 +10,7 @@ describe('the differences in conditions', () => {
   const differing = (change: (result: Result) => unknown, before = run()) =>
     compare([setOf(before), setOf(run(change))]).mismatches;
 
-  it('are empty for two equal runs', () => {
+  it('two equal runs have no differences in conditions', () => {
     const found = differing(({ run: it, environment }) => {
       it.id = 'another';
       environment.configHash = '01';
@@ -22,7 +22,7 @@ describe('the differences in conditions', () => {
     assert.deepEqual(found, []);
   });
 
-  it('are separate from differences that may be the change under study', () => {
+  it('separates differences in conditions from differences that may be the change under study', () => {
     const found = differing(({ connections, environment, run: it }) => {
       connections.target = 10_000;
       environment.cpu = 'another processor';
@@ -41,7 +41,7 @@ describe('the differences in conditions', () => {
     ]);
   });
 
-  it('include each condition of the load, the machine and the system', () => {
+  it('differences in conditions include each condition of the load, the machine and the system', () => {
     const found = differing(({ run: it, connections, latency, memory, environment, generators }) => {
       Object.assign(it, { scenario: 'other', engine: 'other', profile: 'remote' });
       Object.assign(connections, { transports: null, compression: null });
@@ -66,7 +66,7 @@ describe('the differences in conditions', () => {
     ]);
   });
 
-  it('include compression only if it was granted, and the transport of all connections', () => {
+  it('conditions include compression only if it was granted, and the transport of all connections', () => {
     const of = (asked: boolean, granted: number, configured = 'websocket') =>
       run(({ connections }) => {
         connections.compression = { asked, granted, byServer: false };
@@ -80,7 +80,7 @@ describe('the differences in conditions', () => {
     ]);
   });
 
-  it('include the shares of several hosts, but not which host has which share, or a single host', () => {
+  it('conditions include the shares of several hosts, but not which host has which share', () => {
     const withHosts = (...shares: number[]) =>
       run(({ generators }) =>
         generators.push(...shares.map((share, index) => generatorHost(`load-${index}`, { share }))),
@@ -92,11 +92,11 @@ describe('the differences in conditions', () => {
       assert.deepEqual(differences(before, withHosts(0.5, 0.5)), ['shares of the generator hosts']);
   });
 
-  it('ignore a set without results', () => {
+  it('differences in conditions ignore a set without results', () => {
     assert.deepEqual(compare([setOf(run()), setOf(), setOf(run())]).mismatches, []);
   });
 
-  it('list servers by name, tuning and option, or as one line if one of them is unknown', () => {
+  it('conditions list servers by name, tuning and option, or in one line if one is unknown', () => {
     const found = differing(({ environment: { server } }) => {
       if (!server) return;
       Object.assign(server, { kind: 'untuned', tunings: { ...server.tunings, dropRequest: 'off' } });

@@ -43,7 +43,7 @@ describe('the headline', () => {
   const without = repeated(run((one) => (one.delivery = null)));
   const partly = setOf(...withDelivery.results.slice(2), ...without.results.slice(1));
   const CASES: [what: string, a: RunSet, b: RunSet, answer: string, text: RegExp][] = [
-    ['a worse figure, also in single runs', failed(0), failed(400), 'worse', /^worse in Connections failed; /],
+    ['a worse figure, also if the runs are single', failed(0), failed(400), 'worse', /^worse in Connections failed; /],
     [
       'single runs without a difference',
       failed(0),
@@ -51,21 +51,27 @@ describe('the headline', () => {
       'inconclusive',
       /^inconclusive in Connect time p99, .*: too few runs; .* Memory per connection: its interval .*; no difference in \d/,
     ],
-    ['a failed run, with the reason', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
-    ['several failed runs, and why', repeated(run()), broken(3), 'worse', /^B failed in 3 of 3 runs: no adapter; /],
+    ['the reason of a failed run', failed(0), broken(1), 'worse', /^B failed: no adapter; /],
+    [
+      'several failed runs with their reasons',
+      repeated(run()),
+      broken(3),
+      'worse',
+      /^B failed in 3 of 3 runs: no adapter; /,
+    ],
     ['failures on both sides', broken(1), broken(1), 'inconclusive', /^inconclusive/],
     ['a figure that one side lacks', withDelivery, without, 'inconclusive', /unknown for B: D/],
     ['a figure that most runs lack', withDelivery, partly, 'inconclusive', /^known in 1 of 3 runs of B: Delivered/],
     ['most runs INVALID', side(5, 0), side(1, 4), 'worse', /^worse in Usable runs/],
     ['all runs INVALID', side(5, 0), side(0, 5), 'worse', /^worse in Usable runs/],
     ['most runs of the first side INVALID', side(1, 4), side(5, 0), 'better', /^better in Usable runs/],
-    ['one of several INVALID', side(5, 0), side(4, 1), 'inconclusive', /^0 of 5 and 1 of 5 runs/],
+    ['an INVALID run among several', side(5, 0), side(4, 1), 'inconclusive', /^0 of 5 and 1 of 5 runs/],
     ['a single run of the first side INVALID', side(0, 1), side(5, 0), 'inconclusive', /INVALID/],
     ['a single run INVALID', side(1, 0), side(0, 1), 'inconclusive', /INVALID/],
-    ['one on both sides INVALID', side(4, 1), side(4, 0, 1), 'no-difference', /^no difference/],
+    ['INVALID runs on both sides', side(4, 1), side(4, 0, 1), 'no-difference', /^no difference/],
   ];
   for (const [what, a, b, expected, text] of CASES) {
-    it(what, () => {
+    it(`the headline of a comparison shows ${what}`, () => {
       const headline = headlineOf(compare([a, b]), 1);
       assert.equal(headline.answer, expected, headline.text);
       assert.match(headline.text, text);
@@ -74,7 +80,7 @@ describe('the headline', () => {
 });
 
 describe('a comparison as a report', () => {
-  it('shows the interval behind its answer, also for single runs', () => {
+  it('a comparison shows the interval behind its answer, also for single runs', () => {
     const { figures } = compare([slopeRun(15_000, 100), slopeRun(16_000, 100)]);
     const [difference] =
       figures.find(({ path }) => path === 'memory.perConnectionBytes.workerPss.slope')?.differences ?? [];
@@ -82,7 +88,7 @@ describe('a comparison as a report', () => {
     assert.ok(difference?.low != null && difference.low < 0, `${difference?.low}`);
   });
 
-  it('shows a single lost copy of a hundred thousand', () => {
+  it('a comparison shows a single lost copy of a hundred thousand', () => {
     const lost = (received: number) =>
       one('', ({ delivery }) =>
         Object.assign(delivery ?? {}, { expected: 100_000, received, coverage: received / 100_000 }),
@@ -93,7 +99,7 @@ describe('a comparison as a report', () => {
 
   const one = (name: string, change?: (result: Result) => unknown): RunSet => ({ name, results: [run(change)] });
 
-  it('has the answer first, and each difference with its sign', (t) => {
+  it('a comparison has the answer first, and each difference with its sign', (t) => {
     const comparison = compare([slopeRun(15_000, 300), slopeRun(18_000, 300)]);
     const document = comparisonDocument(comparison);
     assert.equal(document.answer.tone, 'bad');
@@ -101,7 +107,7 @@ describe('a comparison as a report', () => {
     assert.match(renderHtml(document), /class="worse"><span aria-hidden="true">▼ <\/span>WORSE/);
   });
 
-  it('lists the differences of two loads, and compares no counts of connections', () => {
+  it('a comparison of two loads lists their differences, and compares no counts of connections', () => {
     const other = one('5k', ({ run: it, connections, environment }) => {
       Object.assign(it, { scenario: '10k' });
       Object.assign(connections, { target: 10_000, peak: 10_000, held: 10_000 });
@@ -135,7 +141,7 @@ describe('runs disturbed by other programs', () => {
   };
   const quiet = latencies(10, 10.1, 9.9, 10, 10.1);
 
-  it('lose their times, and the comparison reports it with the cause', () => {
+  it('runs disturbed by other programs lose their times, and the comparison reports the cause', () => {
     const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
     assert.equal(answer(quiet, slow, ONE_WAY), 'inconclusive');
     const comparison = compare([quiet, slow]);
@@ -143,24 +149,24 @@ describe('runs disturbed by other programs', () => {
     assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
   });
 
-  it('on both sides are inconclusive', () => {
+  it('disturbed runs on both sides are inconclusive', () => {
     const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
     const headline = headlineOf(compare([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
     assert.equal(headline.answer, 'inconclusive', headline.text);
     assert.match(headline.text, /^times, rates and CPU do not count/);
   });
 
-  it('keep their counts and memory', () => {
+  it('runs disturbed by other programs keep their counts and memory', () => {
     assert.equal(answer(failed(0), disturbed(1.1, failed(7)), 'connections.failed'), 'worse');
     assert.equal(answer(slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10)), WORKER), 'worse');
   });
 
-  it('are counted if only some runs are disturbed', () => {
+  it('counts the runs disturbed by other programs if some are not', () => {
     const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
     assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
   });
 
-  it('do not affect the other runs of their series; slightly disturbed runs count', () => {
+  it('disturbed runs do not affect other runs of their series; slightly disturbed runs count', () => {
     const slow = latencies(20, 20.1, 19.9);
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
     assert.equal(answer(quiet, mixed, ONE_WAY), 'worse');

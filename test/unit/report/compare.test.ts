@@ -24,7 +24,7 @@ import {
   WORKER,
 } from '../../helpers/run-sets.ts';
 
-it('every figure is a key of the result document', () => {
+it('every compared figure is a key of the result document', () => {
   const [quiet, busy] = [perfectResult(), { ...resultWithMessages(), fault: plannedFault() }];
   for (const figure of FIGURES) {
     assert.equal(typeof (figureOf(quiet, figure) ?? figureOf(busy, figure)), 'number', figure.path);
@@ -37,7 +37,13 @@ describe('the answer for a figure', () => {
   const CASES: [name: string, a: RunSet, b: RunSet, path: string, answer: string][] = [
     ['repeats far apart', steady, latencies(70, 71, 69, 70, 70), ONE_WAY, 'worse'],
     ['repeats far apart, lower', steady, latencies(30, 31, 29, 30, 30), ONE_WAY, 'better'],
-    ['higher is better', rates(500, 501, 499), rates(300, 301, 299), 'connections.achievedRatePerSec', 'worse'],
+    [
+      'repeats of a figure for which higher is better',
+      rates(500, 501, 499),
+      rates(300, 301, 299),
+      'connections.achievedRatePerSec',
+      'worse',
+    ],
     ['repeats within their spread', latencies(40, 50, 60), latencies(45, 55, 65), ONE_WAY, 'inconclusive'],
     ['repeats within the margin', steady, latencies(50, 51, 52, 50, 51), ONE_WAY, 'no-difference'],
     ['one run within the spread of repeats', baseline, latencies(50.5), ONE_WAY, 'no-difference'],
@@ -63,10 +69,10 @@ describe('the answer for a figure', () => {
     ['total memory, from its line', setOf(run()), setOf(run()), 'memory.perConnection.bytes', 'inconclusive'],
   ];
   for (const [name, a, b, path, expected] of CASES) {
-    it(`${name}: ${expected}`, () => assert.equal(answer(a, b, path), expected));
+    it(`the answer for ${name}: ${expected}`, () => assert.equal(answer(a, b, path), expected));
   }
 
-  it('has its difference, interval and source of noise', () => {
+  it('each compared figure has a difference, an interval and a source of noise', () => {
     const [repeats] = figure([latencies(40, 50, 60), latencies(45, 55, 65)], ONE_WAY).differences;
     assert.deepEqual([repeats?.noise, repeats?.value, repeats?.share], ['repeats', 5, 0.1]);
     assert.ok((repeats?.low ?? 1) < 0 && (repeats?.high ?? -1) > 0);
@@ -80,7 +86,7 @@ describe('the answer for a figure', () => {
     assert.ok((line.high ?? 0) - 10_000 > 2.447 * 133.3);
   });
 
-  it('has the detectable difference', () => {
+  it('each compared figure has a detectable difference', () => {
     const [difference] = figure([latencies(49, 50, 51), latencies(49, 50, 51)], ONE_WAY).differences;
     const half = ((difference?.high ?? 0) - (difference?.low ?? 0)) / 2;
     assert.ok((difference?.detectable ?? 0) > half && (difference?.detectable ?? 0) < 4 * half);
@@ -91,14 +97,14 @@ describe('the answer for a figure', () => {
     assert.equal(shown(latencyOfOne(50), latencyOfOne(90)), '2 times as much');
   });
 
-  it('compares workers by PSS, or by RSS without a PSS', () => {
+  it('compares memory of workers by PSS, or by RSS without a PSS', () => {
     const paths = (set: RunSet) => compare([set, set]).figures.map(({ path }) => path);
     const rss = WORKER.replace('Pss', 'Rss');
     assert.ok(!paths(latencies(1)).includes(rss));
     assert.ok(paths(setOf(run(({ memory }) => delete memory.perConnectionBytes.workerPss))).includes(rss));
   });
 
-  it('is absent for an incomplete cost, and for a line with a doubt', () => {
+  it('a compared figure is absent for an incomplete cost, and for a line with a doubt', () => {
     const cost = 'memory.perConnection.bytes';
     const spoiled = run(({ memory }) => {
       Object.assign(memory.perConnection ?? {}, { isAtLeast: true });
@@ -115,7 +121,7 @@ describe('the answer for a figure', () => {
     assert.equal(curved.spreads[1]?.runs, 1);
   });
 
-  it('compares a cost only with one of the same parts', () => {
+  it('compares a cost per connection only with a cost of the same parts', () => {
     const cost = 'memory.perConnection.bytes';
     const of = (bytes: number, ...unread: string[]) =>
       setOf(
@@ -127,7 +133,7 @@ describe('the answer for a figure', () => {
     assert.deepEqual([mismatch?.aspect, mismatch?.values], ['system', ['kernel', 'nothing']]);
   });
 
-  it('is absent for an INVALID run', () => {
+  it('compares no figure of an INVALID run', () => {
     const comparison = compare([latencies(40, 50, 60), invalid(latencies(1, 1, 1))]);
     assert.equal(comparison.sets[1]?.usable, 0);
     for (const { path, spreads, differences } of comparison.figures) {
@@ -155,12 +161,12 @@ describe('the interval of a difference', () => {
     assert.ok(Math.abs((difference?.low ?? 1e9) / low - 1) < 1e-4, `${path}: ${difference?.low}, not ${low}`);
   };
 
-  it('is the 95 % interval of this figure alone, however many figures are compared', () => {
+  it('the interval of a difference is a 95 % interval, however many figures are compared', () => {
     for (const path of ['connections.achievedRatePerSec', ONE_WAY, 'latency.oneWayMs.p99'])
       for (const compared of [sets, [...sets, ...sets.slice(1)]]) assertLow(compared, path, Math.sqrt(200 / 3), 4);
   });
 
-  it('uses the noise of all levels in a study if its sides have few runs', () => {
+  it('the interval of a difference uses the noise of all levels of a study if its sides have few runs', () => {
     const levelNoise = [new Map([[ONE_WAY, { share: 0.1, degrees: 8 }]])];
     const noisesOf = (compared: RunSet[], noise?: typeof levelNoise) => {
       const { figures } = compare(compared.map((set) => ({ ...set, ...(noise && { levelNoise: noise }) })));
@@ -172,7 +178,7 @@ describe('the interval of a difference', () => {
     assert.deepEqual(noisesOf([latencies(40, 50, 60), latencies(70)]), ['repeats']);
   });
 
-  it('uses the wider end of each interval for broadcasts of single runs, if there are at least two', () => {
+  it('the interval of a difference uses the wider end of each broadcast interval of single runs', () => {
     const lowOf = (low95: number, high95: number, count = 11) => {
       const set = latencyOfOne(100);
       for (const { latency } of set.results) {
@@ -187,7 +193,7 @@ describe('the interval of a difference', () => {
     assert.equal(typeof lowOf(80, 120, 2), 'number');
   });
 
-  it('uses the error of the line, not of the broadcasts, for a single run against repeats', () => {
+  it('a single run against repeats has the error of the line as its interval, not that of the broadcasts', () => {
     const slopes = setOf(...[10_000, 10_100, 10_200].flatMap((slope) => slopeRun(slope, 1).results));
     const width = (a: RunSet, b: RunSet, path: string) => {
       const [difference] = figure([a, b], path).differences;
@@ -201,7 +207,7 @@ describe('the interval of a difference', () => {
     assert.equal(width(latencyOfOne(50), repeats, ONE_WAY), width(latencies(50), repeats, ONE_WAY));
   });
 
-  it('includes the error of intervals that are too wide to report, however often the runs repeat', () => {
+  it('the interval of a difference includes the error of intervals too wide to report, for any number of runs', () => {
     const cost = 'memory.perConnection.bytes';
     const costsOf = (bytes: number, high95: number) =>
       setOf(
@@ -219,7 +225,7 @@ describe('the interval of a difference', () => {
     assert.equal(figure([known, wide], cost).differences[0]?.runsNeeded, null);
   });
 
-  it('is not narrower if a cost that cannot be negative ends at zero', () => {
+  it('the interval of a difference is not narrower if a cost that cannot be negative ends at zero', () => {
     const costOf = (bytes: number, low95: number) =>
       setOf(run(({ memory }) => Object.assign(memory.perConnection ?? {}, { bytes, low95, high95: bytes + 8000 })));
     const lowOf = (low95: number) =>
@@ -228,7 +234,7 @@ describe('the interval of a difference', () => {
     assert.equal(lowOf(0), lowOf(-7900));
   });
 
-  it('uses the plateaus for lines of single runs', () => {
+  it('the interval of a difference between lines of single runs uses the plateaus', () => {
     const set = slopeRun(10_000, 300);
     const plateaus = set.results[0]?.memory.plateaus.length ?? 0;
     assert.equal(plateaus, 5);
@@ -247,7 +253,7 @@ describe('the interval of a difference', () => {
   });
 });
 
-it('the number of connections is a figure only if all runs requested the same number', () => {
+it('compares the number of connections only if all runs requested the same number', () => {
   const target = (connections: number) => setOf(run((result) => (result.connections.target = connections)));
   const of = (sets: RunSet[], isStudy = false) =>
     ['connections.peak', 'connections.failed', 'connections.connectMs.p50'].map((path) =>
@@ -259,7 +265,7 @@ it('the number of connections is a figure only if all runs requested the same nu
   assert.deepEqual(of(differing, true), [false, true, true]);
 });
 
-it('the rate is a figure only if all runs requested the same rate', () => {
+it('compares the rate only if all runs requested the same rate', () => {
   const asked = (rate: number) => setOf(run((result) => (result.connections.configuredRatePerSec = rate)));
   const isCompared = (sets: RunSet[]) =>
     [false, true].map((isStudy) =>
@@ -269,6 +275,6 @@ it('the rate is a figure only if all runs requested the same rate', () => {
   assert.deepEqual(isCompared([asked(500), asked(315)]), [false, false]);
 });
 
-it('a share of zero is undefined', () => {
+it('the relative difference from a share of zero is undefined', () => {
   assert.deepEqual(figure([rates(0), rates(5)], 'connections.achievedRatePerSec').differences[0]?.share, null);
 });

@@ -34,7 +34,7 @@ const costOf = (result: Result) => perConnectionOf(result) ?? assert.fail('no co
 const textOf = (result: Result) => costText(costOf(result), true);
 
 describe('the cost of a connection', () => {
-  it('is the memory of its workers, its proxy, and three of the four ends of its sockets', () => {
+  it('the cost of a connection is memory of its workers and proxy, and three of the four ends of its sockets', () => {
     const cost = costOf(withKernel());
     assert.deepEqual(columns(cost.parts, 'title', 'bytes', 'inService'), {
       title: ['workers', 'proxy', 'kernel'],
@@ -46,7 +46,7 @@ describe('the cost of a connection', () => {
     assert.equal(textOf(withKernel()), 'memory per connection: 26.4 KB ± 1 % (workers 15.6, proxy 2.0, kernel 8.8)');
   });
 
-  it("is at least V8's count, without a margin, if two numbers of connections show more RSS", () => {
+  it("the cost of a connection is at least V8's count if two numbers of connections show more RSS", () => {
     const result = withKernel((slopes) => {
       const unknown = { low95: null, high95: null, r2: 1, naive: 0 };
       slopes.workerKept = { ...unknown, slope: 16.6 * 1024 };
@@ -60,7 +60,7 @@ describe('the cost of a connection', () => {
     assert.deepEqual(costOf(result).without, [], 'pages that a process takes once');
   });
 
-  it('is the count of the runtime for a JVM or Go, whose RSS includes garbage after a collection', () => {
+  it("the cost of a connection is the runtime's count for a JVM or Go, whose RSS includes garbage", () => {
     for (const runtime of ['jvm', 'go'] as const) {
       const result = noisy('workerRss', 30_000);
       const line = { slope: 5000, low95: 4900, high95: 5100, r2: 1, naive: 5000 };
@@ -75,7 +75,7 @@ describe('the cost of a connection', () => {
     }
   });
 
-  it('does not suggest more connections if garbage of worker threads hides it', () => {
+  it('suggests no more connections if garbage of worker threads hides the cost of a connection', () => {
     const textWith = (margin: number, peak: number) => {
       const result = noisy('workerRss', margin);
       result.memory.perConnectionBytes.workerKept = { slope: 5000, low95: 4900, high95: 5100, r2: 1, naive: 5000 };
@@ -90,7 +90,7 @@ describe('the cost of a connection', () => {
     assert.match(textWith(60_000, 100), /too few connections to tell.* connections would narrow it/);
   });
 
-  it('suggests an option for the runtime of the workers if garbage hides it', () => {
+  it('suggests an option for the runtime of the workers if garbage hides the cost of a connection', () => {
     const result = noisy('workerRss', 30_000);
     result.memory.collected = false;
     const row = { layer: 'worker', pid: 1, command: 'chat', ports: null, role: 'listens', holds: null } as const;
@@ -109,7 +109,7 @@ describe('the cost of a connection', () => {
     assert.match(costText(costOf(result), false), /; in Node, Deno, Java and Go, `workers.inspect` collects it/);
   });
 
-  it('has one socket end without a proxy, and no kernel memory if the other end is on another machine', () => {
+  it('the cost of a connection has one socket end without a proxy, and no kernel memory if clients are remote', () => {
     const embedded = withKernel();
     embedded.run.profile = 'embedded';
     assert.equal(costOf(embedded).parts.at(-1)?.bytes, 6000);
@@ -118,7 +118,7 @@ describe('the cost of a connection', () => {
     assert.deepEqual(column(costOf(embedded).parts, 'title'), ['workers', 'proxy']);
   });
 
-  it('is a lower bound, which may be reported, without the unreadable parts', () => {
+  it('the cost of a connection is a lower bound without the unreadable parts, which may be reported', () => {
     const result = withKernel((slopes) => {
       delete slopes.kernelSlab;
       for (const layer of Object.keys(slopes).filter((id) => id.startsWith('nginx'))) delete slopes[layer];
@@ -133,7 +133,7 @@ describe('the cost of a connection', () => {
     assert.equal(knownAt(result, 'memory.perConnection.bytes'), 16_000);
   });
 
-  it('includes the kernel’s part for the user’s server on this machine, or is a bound without it', () => {
+  it('the cost includes kernel memory for the user’s server on this machine, or is a bound without it', () => {
     const own = (margin: number, workers: number) => {
       const result = noisy('kernelSlab', margin);
       result.run.profile = 'remote';
@@ -170,7 +170,8 @@ describe('the cost of a connection', () => {
     ['two plateaus without an interval', forAll({ low95: null, high95: null }), /: 26\.4 KB \(workers .*margin/],
     ['doubts about all parts, with the reason', forAll({ doubt: 'miscounted' }), /: unknown: /],
   ];
-  for (const [what, result, text] of cases) it(what, () => assert.match(textOf(result), text));
+  for (const [what, result, text] of cases)
+    it(`shows the cost of a connection with ${what}`, () => assert.match(textOf(result), text));
 
   it('suggests enough connections for a lean server, even if noise makes the cost zero or negative', () => {
     const wide = (slope: number, margin = 50_000) => {
@@ -212,7 +213,7 @@ describe('the cost of a connection', () => {
     ["V8's count if the child process is within noise", 14_000, 'workerKept', child(-100)],
   ];
   for (const [what, bytes, layer, more = {}, collected = true] of layers) {
-    it(`uses ${what}`, () => {
+    it(`uses ${what} for the cost of a connection`, () => {
       const workerKept = { slope: bytes, low95: 0.98 * bytes, high95: 1.02 * bytes, r2: 1, naive: bytes };
       const result = withKernel((slopes) => Object.assign(slopes, { workerKept, ...more }));
       Object.assign(result.memory, { collected });
@@ -220,7 +221,7 @@ describe('the cost of a connection', () => {
     });
   }
 
-  it('includes native memory of the workers that only RSS shows', () => {
+  it('the cost of a connection includes native memory of the workers that only RSS shows', () => {
     const kept = { slope: 9000, low95: 8900, high95: 9100, r2: 1, naive: 0 };
     const cost = costOf(withKernel((slopes) => Object.assign(slopes, { workerKept: kept })));
     const { bytes = 0, native = 0, low95, high95 } = cost.parts[0] ?? {};
@@ -228,13 +229,13 @@ describe('the cost of a connection', () => {
     assert.ok((low95 ?? 0) > 9100 && high95 === 16_320);
   });
 
-  it('leaves out the amount in service if its readings are in doubt', () => {
+  it('the cost of a connection omits the amount in service if its readings are in doubt', () => {
     const result = withKernel();
     Object.assign(result.memory.inService?.perConnectionBytes.nginxPss as object, { doubt: 'grows' });
     assert.deepEqual([costOf(result).bytes, costOf(result).inService], [27_000, null]);
   });
 
-  it('is absent if the workers’ memory was not read', () => {
+  it('the cost of a connection is absent if the workers’ memory was not read', () => {
     assert.equal(perConnectionOf(withKernel((slopes) => delete slopes.workerPss && delete slopes.workerRss)), null);
   });
 });

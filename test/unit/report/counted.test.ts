@@ -20,7 +20,7 @@ describe('counted figures', () => {
     'messages.answered': ({ messages }) => Object.assign(messages ?? {}, { acknowledged: 1 }),
   };
 
-  it('are compared between single runs', () => {
+  it('compares counted figures between single runs', () => {
     const busy = (): Result => ({ ...resultWithMessages(), fault: plannedFault() });
     for (const { path } of FIGURES.filter(isCounted)) {
       const [sound, degraded] = [busy(), busy()];
@@ -35,7 +35,7 @@ describe('usable runs', () => {
   const dead = () => invalid(setOf(run())).results[0] as Result;
   const usableOf = (...sets: RunSet[]) => compare(sets).figures.find(({ path }) => path === USABLE_RUNS);
 
-  it('are a figure if some runs are not usable, including runs without a result', () => {
+  it('the number of usable runs is a figure if some runs are not usable, including runs without a result', () => {
     const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
     assertEach(found?.spreads, (one) => [one?.runs, one?.mean], [
       [4, 0.5],
@@ -45,13 +45,13 @@ describe('usable runs', () => {
     assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: [null, 'none'] });
   });
 
-  it('are no figure if all are usable, or if a set has no runs', () => {
+  it('the number of usable runs is no figure if all are usable, or if a set has no runs', () => {
     assert.equal(usableOf(setOf(run()), setOf(run(), run())), undefined);
     assert.equal(usableOf(setOf(run(), dead()), setOf()), undefined);
     assert.equal(usableOf(), undefined);
   });
 
-  it('are counted as a share of all runs', () => {
+  it('the number of usable runs is compared as a share of all runs', () => {
     const { sets } = compare([{ ...setOf(run(), dead()), lost: 2 }, setOf(run())]);
     assert.deepEqual(columns(sets, 'statuses', 'usable', 'made'), {
       statuses: [['VALID', 'INVALID'], ['VALID']],

@@ -15,7 +15,7 @@ function copies(shift: number, normal: () => number): Cluster {
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
 
 describe('intervals of clusters', () => {
-  it('cover the true percentile in 90 to 99 % of repeats, for any number, size and distribution of clusters', () => {
+  it('intervals of clusters cover the true percentile in 90 to 99 % of repeats, for any clusters', () => {
     const cases = [
       { what: 'normal', clusters: 6, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
       { what: 'normal', clusters: 20, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
@@ -43,10 +43,10 @@ describe('the interval of a slope', () => {
 
   for (const row of rows) {
     const [what, , measured] = cells(row);
-    it(`${what}`, () => assert.ok(row.ok, measured));
+    it(`the interval of a slope is as announced: ${what}`, () => assert.ok(row.ok, measured));
   }
 
-  it('shrinks with more plateaus, and with more readings if these show the noise', () => {
+  it('the interval of a slope shrinks with more plateaus, and with more readings that show the noise', () => {
     const [plateaus, samePlateaus, readings] = rows.slice(-3).map(({ truth, measured }) => measured / truth);
     assert.ok((plateaus as number) < 0.8, `${plateaus}`);
     assert.ok((samePlateaus as number) < 0.85, `${samePlateaus}`);
@@ -55,7 +55,7 @@ describe('the interval of a slope', () => {
 });
 
 describe('pooled noise', () => {
-  it('misses as seldom as announced, with two runs of each of eight combinations', () => {
+  it('pooled noise misses as seldom as announced, with two runs of each of eight combinations', () => {
     const random = normals(1);
     const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
     const studies = 1000;

@@ -24,7 +24,7 @@ const side = (...p99s: number[]): RunSet => ({ name: '', results: p99s.map(runOf
 const answerOf = (a: RunSet, b: RunSet) => answer(a, b, P99) ?? 'inconclusive';
 
 describe('the detectable difference', () => {
-  it('is found in four of five comparisons, and a null difference in hardly any', () => {
+  it('a difference of the detectable size is found in four of five comparisons, and a null difference rarely', () => {
     const normal = normals(17);
     const draw = (level: number) => side(...Array.from({ length: 8 }, () => level + 100 * NOISE * normal()));
     const share = detectableShare(draw);
@@ -37,7 +37,7 @@ describe('the detectable difference', () => {
     assert.ok(seen(100) < 0.04);
   });
 
-  it('is part of the answer, for each figure that decides', () => {
+  it('the answer has the detectable difference for each figure that decides', () => {
     const comparison = compare([side(99, 100, 101, 100, 102), side(98, 100, 103, 100, 101)]);
     assert.match(detectableText(comparison, 1) ?? '', /^would have shown a change of \d+ % in .*One way p99/);
     assert.match(comparisonDocument(comparison).answer.lines.join('\n'), /B against A would have shown/);
@@ -67,7 +67,7 @@ describe('runs that continue until a change of 20 % would be detected', () => {
     }
   }
 
-  it('detect the difference without raising false alarms', () => {
+  it('runs that continue until a 20 % change is detectable find it without raising false alarms', () => {
     const normal = normals(23);
     const series = (level: number) => Array.from({ length: SERIES }, () => made(normal, level));
     const [same, slower] = [series(100), series(120)];
@@ -76,7 +76,7 @@ describe('runs that continue until a change of 20 % would be detected', () => {
     assert.ok([...same, ...slower].every(({ runs }) => runs >= 4 && runs < 40));
   });
 
-  it('do not wait for a difference that no number of runs would show', () => {
+  it('a series stops waiting for a detectable difference that no number of runs would show', () => {
     const sets = [side(100, 101, 99, 100), side(99, 100, 101, 100)];
     for (const { connections } of sets.flatMap(({ results }) => results)) {
       // Times are accurate to a millisecond.
@@ -85,7 +85,7 @@ describe('runs that continue until a change of 20 % would be detected', () => {
     assert.equal(detectsShare(compare(sets), 1, 0.2), true);
   });
 
-  it('are not enough if the noise is unknown', () => {
+  it('no number of runs is enough to detect a change if the noise is unknown', () => {
     assert.equal(detectsShare(compare([side(100), side(100)]), 1, 0.2), false);
   });
 });

@@ -23,7 +23,7 @@ const codeOf = (comparison: Comparison) => exitCodeOf(endOf(comparison));
 describe('the answer "no difference"', () => {
   const noisy: RunSet[] = [p99s(50, 400, 90), p99s(60, 700, 100)];
 
-  it('is not given for a wide interval, which is inconclusive and names the runs needed', () => {
+  it('a wide interval is inconclusive instead of "no difference", and shows how many runs are needed', () => {
     const wide = differenceOf(noisy);
     assert.equal(wide?.answer, 'inconclusive');
     assert.ok((wide?.high ?? 0) - (wide?.low ?? 0) > 1000);
@@ -33,7 +33,7 @@ describe('the answer "no difference"', () => {
     assert.equal(codeOf(compare(noisy)), 5);
   });
 
-  it('is given for an interval within the margin, which the user may set', () => {
+  it('answers "no difference" for an interval within the margin, which the user may set', () => {
     const sets = [p99s(100, 104, 96, 100, 103), p99s(101, 105, 97, 100, 104)];
     const byMargin = [0.02, 0.1, 0.2].map((margin) => differenceOf(sets, margin)?.answer);
     assert.deepEqual(byMargin, ['inconclusive', 'no-difference', 'no-difference']);
@@ -41,14 +41,14 @@ describe('the answer "no difference"', () => {
     assert.equal(codeOf(compare(sets, { margin: 0.02 })), 5);
   });
 
-  it('is given for a detected difference if its whole interval is within the margin', () => {
+  it('answers "no difference" for a detected difference if its whole interval is within the margin', () => {
     const sets = [p99s(100, 100.4, 99.6, 100, 100.2), p99s(112, 112.4, 111.6, 112, 112.3)];
     const byMargin = [0.1, 0.2, 0.5, 2].map((margin) => differenceOf(sets, margin)?.answer);
     assert.deepEqual(byMargin, ['worse', 'no-difference', 'no-difference', 'no-difference']);
     assert.equal(codeOf(compare(sets, { margin: 0.2 })), 0);
   });
 
-  it('takes about as many runs as predicted', () => {
+  it('the answer "no difference" takes about as many runs as predicted', () => {
     const spread = [90, 110, 95, 105, 100];
     const sets = [p99s(...spread), p99s(...spread)];
     const needed = differenceOf(sets)?.runsNeeded ?? 0;
@@ -74,22 +74,27 @@ describe('counted faults', () => {
     ['faults in a single run against one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
     ['equal faults in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
     ['equal faults in single runs', [400], [400], 'inconclusive'],
-    ['half as many again in single runs', [100], [150], 'inconclusive'],
+    ['half as many faults again in single runs', [100], [150], 'inconclusive'],
     ['fewer faults in single runs', [100], [60], 'inconclusive'],
-    ['39 times as many in single runs', [10], [400], 'worse'],
+    ['39 times as many faults in single runs', [10], [400], 'worse'],
     ['faults in a single run, with repeats that vary as much', [100], [140, 300], 'inconclusive'],
     ['faults in a single run, with repeats that hardly vary', [100], [150, 149, 151, 150], 'worse'],
-    ['a few more in all, within the margin', [100, 100, 100, 100, 100], [105, 105, 105, 105, 105], 'no-difference'],
-    ['ten times as many in all runs', [40, 41, 39], [400, 410, 395], 'worse'],
     [
-      'one in twelve against eleven',
+      'a few more faults in all runs, within the margin',
+      [100, 100, 100, 100, 100],
+      [105, 105, 105, 105, 105],
+      'no-difference',
+    ],
+    ['ten times as many faults in all runs', [40, 41, 39], [400, 410, 395], 'worse'],
+    [
+      'faults in one of twelve runs against eleven of twelve',
       [0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0],
       [5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 0, 5],
       'worse',
     ],
   ];
   for (const [what, a, b, expected] of CASES) {
-    it(`${what}: ${expected}`, () => {
+    it(`counted faults, ${what}: ${expected}`, () => {
       assert.equal(answer(lost(...a), lost(...b), 'delivery.coverage'), expected);
       const codes = { worse: 1, inconclusive: 5, better: 0, 'no-difference': 0 };
       const own = compare([lost(...a), lost(...b)]);
@@ -97,7 +102,7 @@ describe('counted faults', () => {
     });
   }
 
-  it('in all runs of a level are inconclusive in a study where faults vary between other runs', () => {
+  it('faults in all runs of a level are inconclusive in a study where faults vary between other runs', () => {
     const answerTo = (others: RunSet[]) =>
       figure([failed(0, 0), failed(7, 9), ...others], FAILED).differences[0]?.answer;
     assert.equal(answerTo([failed(0, 0)]), 'worse');
@@ -105,7 +110,7 @@ describe('counted faults', () => {
   });
 });
 
-it('the exit code follows one rule: worse before INVALID, INVALID before inconclusive', () => {
+it('the exit code of a comparison is worse before INVALID, and INVALID before inconclusive', () => {
   const steady = p99s(100, 101, 99, 100);
   assert.equal(codeOf(compare([steady, p99s(300, 301, 299, 300)])), 1);
   assert.equal(codeOf(compare([steady, p99s(50, 51, 50, 50)])), 0);

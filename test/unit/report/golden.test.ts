@@ -305,7 +305,7 @@ function differences(result: Result, usual: Result): string[] {
 
 it('prints all sections of a perfect run', (t) => assertGolden(t, 'perfect.txt', fullText(perfectResult())));
 
-it('prints the differences of each run from the usual one of its kind', (t) => {
+it('prints how each special run differs from the usual run of its kind', (t) => {
   const kinds = Object.entries(KINDS).map(([name, one]) => [name, ...differences(one, perfectResult())].join('\n'));
   const cases = Object.entries(CASES).map(([name, of]) => {
     const result = typeof of === 'function' ? perfectResult() : of;
@@ -316,7 +316,7 @@ it('prints the differences of each run from the usual one of its kind', (t) => {
   assertGolden(t, 'differences.txt', [...kinds, ...cases].join('\n\n'));
 });
 
-it('has the machine in the head of report.html, also for an INVALID run', () => {
+it('report.html has the machine in its head, also for an INVALID run', () => {
   for (const codes of [[], ['RUN_INCOMPLETE' as const]]) {
     const result = perfectResult();
     found(...codes)(result);

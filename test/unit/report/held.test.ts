@@ -31,7 +31,7 @@ it('describes a moment without connections in words', () => {
   assert.deepEqual(texts, ['while no connection was open', 'at 1 connection', 'at 5,000 connections']);
 });
 
-it('counts the connections of a wave even if some had left before its peak was read', () => {
+it('the number of held connections includes every connection of a wave, even if it left before the reading', () => {
   const result = waves({
     peaks: [moment(10, 96, 4), moment(30, 48, 102), moment(50, 100, 150)],
     readings: [moment(20, 0, 100), moment(40, 0, 150), moment(60, 0, 250)],

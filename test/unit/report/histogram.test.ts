@@ -39,7 +39,7 @@ test('percentiles require at least one independent value in their tail', () => {
   }
 });
 
-test('decodes recorded values with their counts, in order', () => {
+test('a histogram decodes recorded values with their counts, in order', () => {
   assert.deepEqual(recordedUs(histogramOf([7, 3, 7, 1_000_000])), [
     { valueUs: 3, count: 1 },
     { valueUs: 7, count: 2 },
@@ -47,7 +47,7 @@ test('decodes recorded values with their counts, in order', () => {
   ]);
 });
 
-test('percentiles are within 3 significant digits', () => {
+test('percentiles of a histogram are within 3 significant digits', () => {
   const summary = summaryMs(histogramOf(Array.from({ length: 10_000 }, (_, i) => (i + 1) * 100)));
   assert.ok(summary);
   const { count, mean, p50, p90, p95, p99, p999, max } = summary;
@@ -56,21 +56,21 @@ test('percentiles are within 3 significant digits', () => {
   for (const [index, ms] of [mean, p50, p90, p95, p99, p999, max].entries()) near(ms ?? 0, expected[index] ?? 0);
 });
 
-test('keeps values out of range at the edge, without an error', () => {
+test('a histogram keeps values out of range at the edge, without an error', () => {
   const summary = summaryMs(histogramOf([-5, 0.7, HISTOGRAM_MAX_US * 10]));
   assert.equal(summary?.count, 3);
   near(summary?.max ?? 0, HISTOGRAM_MAX_US / 1000);
   assert.equal(summary?.p50, 0);
 });
 
-test('decoding restores every count and allows higher values', () => {
+test('decoding a histogram restores every count and allows higher values', () => {
   const decoded = decodeHistogram(encodeHistogram(histogramOf([1, 10, 100])));
   recordUs(decoded, 5_000_000);
   assert.equal(decoded.totalCount, 4);
   near(decoded.maxValue, 5_000_000);
 });
 
-test('merging adds the counts of parts with different ranges and leaves the parts unchanged', () => {
+test('merging histograms adds counts of different ranges and leaves the parts unchanged', () => {
   const parts = [histogramOf([1, 2, 3]), histogramOf([2_000_000]), createHistogram()];
   const merged = mergeHistograms(parts);
   assert.equal(merged.totalCount, 4);
@@ -78,6 +78,6 @@ test('merging adds the counts of parts with different ranges and leaves the part
   assert.deepEqual(column(parts, 'totalCount'), [3, 1, 0]);
 });
 
-test('decoding refuses garbage', () => {
+test('decoding a histogram refuses garbage', () => {
   assert.throws(() => decodeHistogram('bm90IGEgaGlzdG9ncmFt'));
 });

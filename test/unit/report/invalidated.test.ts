@@ -29,7 +29,7 @@ function latencies(p99: number, late: number, code: FindingCode = 'GENERATOR_LAT
 }
 
 describe('a figure that a finding of its run invalidates', () => {
-  it('is inconclusive if a side has no other run, and the answer has the code', () => {
+  it("an invalidated figure is inconclusive if a side has no other run, and the answer has the finding's code", () => {
     const comparison = compare([latencies(50, 0), latencies(150, 5)]);
     const late = comparison.figures.find(({ path }) => path === P99);
     assert.deepEqual(
@@ -42,14 +42,14 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(exitCodeOf(endOf(comparison)), 5);
   });
 
-  it('has the code also if it invalidates the reference', () => {
+  it("the answer for a figure has the finding's code also if it invalidates the reference", () => {
     const comparison = compare([latencies(50, 5), latencies(150, 0)]);
     const late = comparison.figures.find(({ path }) => path === P99);
     assert.deepEqual(late?.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
     assert.match(headlineOf(comparison, 1).text, /unknown for A: .*One way p99/);
   });
 
-  it('is taken from the remaining runs if there are some', () => {
+  it('takes an invalidated figure from the remaining runs if there are some', () => {
     const found = figure([latencies(50, 2), latencies(150, 3)], P99);
     assert.deepEqual(
       found.spreads.map((spread) => spread?.runs),
@@ -58,7 +58,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.deepEqual(found.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
   });
 
-  it('leaves figures of other answers unchanged', () => {
+  it('an invalidated figure leaves figures of other answers unchanged', () => {
     const slower = (code: FindingCode) =>
       setOf(
         ...latencies(50, 5, code).results.map((result) => ({
@@ -73,7 +73,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(answerTo('USERS_SKIPPED', P99), 'no-difference');
   });
 
-  it('belongs to one answer, whichever figure it is', () => {
+  it('each figure belongs to one answer that a finding can invalidate', () => {
     const codes: [code: FindingCode, path: string, isInvalid: boolean][] = [
       ['MACHINE_SATURATED', 'connections.connectMs.p99', true],
       ['GENERATOR_LATE', 'messages.ackMs.p95', true],

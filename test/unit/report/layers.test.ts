@@ -5,7 +5,7 @@ import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } fr
 import { perfectResult } from '../../helpers/results.ts';
 
 describe('the layers of a result', () => {
-  it('have the names and the order of the document, with unknown layers last', () => {
+  it('the layers of a result have the names and the order of the document, with unknown layers last', () => {
     const result = perfectResult();
     result.memory.layers.reverse();
     assert.equal(layerTitle(result, 'pm2Pss'), 'PM2 daemon PSS');
@@ -13,20 +13,20 @@ describe('the layers of a result', () => {
     assert.deepEqual(inOrder(result, ['other', 'workerPss', 'nginxPss']), ['nginxPss', 'workerPss', 'other']);
   });
 
-  it('exclude minor layers, and have one for each process', () => {
+  it('the layers of a result exclude minor ones, and include one for each process', () => {
     assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
     const main = mainLayers(perfectResult());
     assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);
   });
 
-  it('exclude layers that are always 0', () => {
+  it('the layers of a result exclude layers that are always 0', () => {
     const result = perfectResult();
     assert.ok(slopeLayers(result).includes('nginxPss'));
     for (const plateau of result.memory.plateaus) plateau.nginxPss = 0;
     assert.ok(!slopeLayers(result).includes('nginxPss'));
   });
 
-  it('have distinct colours in charts', () => {
+  it('the layers of a result have distinct colours in charts', () => {
     const result = perfectResult();
     const styles = cpuLayers(result).map(({ id }) => JSON.stringify(layerStyle(result, id)));
     assert.equal(new Set(styles).size, cpuLayers(result).length);

@@ -18,7 +18,7 @@ function combined(kept: Slope, workerRss: Slope | undefined, connections = 1000,
 }
 
 describe('memory per connection from V8 and RSS', () => {
-  it('includes 4 KB of malloc per connection that V8 does not count', () => {
+  it('memory per connection includes 4 KB of malloc per connection that V8 does not count', () => {
     // The true value is 16.5 KB.
     const [bytes = 0, low = 0, high = 0, native] = combined(line(12.7, 11.7, 13.8), line(16.2, 15.1, 17.2));
     assert.ok(low <= 16.5 && 16.5 <= high, `${low} to ${high}`);
@@ -26,23 +26,23 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual([bytes, native], [16.1, 3.4]);
   });
 
-  it('is RSS if its interval is narrow', () => {
+  it('memory per connection is RSS if its interval is narrow', () => {
     assert.deepEqual(combined(line(11.6, 11.5, 11.7), line(17.2, 17, 17.4), 4000), [17.2, 15.5, 17.4, 5.6]);
   });
 
-  it('is V8’s count if the noise of RSS hides the rest, with an interval over both', () => {
+  it('memory per connection is V8’s count if the noise of RSS hides the rest, with an interval over both', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(14, 8, 20)), [12.3, 12.2, 20, 0]);
   });
 
-  it('keeps V8’s lower end if RSS exceeds it by pages that are taken once', () => {
+  it('memory per connection keeps V8’s lower end if RSS exceeds it by pages that are taken once', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(13.8, 13.7, 13.9)).slice(1, 3), [12.2, 13.9]);
   });
 
-  it('is V8’s count if connections reuse free pages', () => {
+  it('memory per connection is V8’s count if connections reuse free pages', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(6, 5, 7)), [12.3, 12.2, 12.4, 0]);
   });
 
-  it('adds the heap of malloc without external memory, and without the noise of RSS', () => {
+  it('adds the heap of malloc to V8’s count without external memory, and without the noise of RSS', () => {
     const malloc = { workerMalloc: line(5.1, 4.1, 6.1), workerExternal: line(0.1, 0.1, 0.1) };
     assert.deepEqual(combined(line(15.8, 15, 16.6), line(19, 12, 26), 400, malloc), [20.8, 19.5, 22.1, 5]);
     const two = (slope: number) => ({ ...line(slope, 0, 0), low95: null, high95: null });
@@ -51,13 +51,13 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual(combined(line(213, 212, 214), undefined, 400, large), [213, 212, 214.1, 0]);
   });
 
-  it('includes memory of other threads if RSS proves it', () => {
+  it('memory per connection includes memory of other threads if RSS proves it', () => {
     const malloc = { workerMalloc: line(1, 0, 2), workerExternal: line(0, 0, 0) };
     assert.deepEqual(combined(line(16, 15.5, 16.5), line(40, 38, 42), 1000, malloc), [40, 34.9, 42, 24]);
   });
 
   for (const pages of [undefined, line(30, 29, 31, 'freed'), { ...line(30, 0, 0), low95: null, high95: null }]) {
-    it(`is V8’s count if RSS has ${pages?.doubt ?? (pages ? 'no interval' : 'no slope')}`, () => {
+    it(`memory per connection is V8’s count if RSS has ${pages?.doubt ?? (pages ? 'no interval' : 'no slope')}`, () => {
       assert.deepEqual(combined(line(12.3, 12.2, 12.4), pages), [12.3, 12.2, 12.4, 0]);
     });
   }

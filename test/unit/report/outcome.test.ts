@@ -56,14 +56,14 @@ const withThreshold =
   };
 
 describe('the outcome', () => {
-  it('is passed if everything arrived, and lists the met expectations', () => {
+  it('a run has passed if everything arrived, and lists the met expectations', () => {
     const result = changed(() => {});
     const { status, thresholds } = result.outcome;
     assert.deepEqual([status, thresholds.length, thresholds.every(({ met }) => met)], ['PASSED', 6, true]);
     assert.deepEqual([outcomeText(result), exitCodeOfResult(result)], ['Passed', 0]);
   });
 
-  it('has the root cause first in the result and in JUnit, followed by its consequences', () => {
+  it('the result and JUnit list the root cause first, followed by its consequences', () => {
     const all = [
       finding('MACHINE_SATURATED', 'busy', { fails: null }),
       finding('PROCESS_ENDED', 'it ended', { explains: ['CONNECTIONS_DROPPED'] }),
@@ -79,7 +79,7 @@ describe('the outcome', () => {
     assert.ok(xml.indexOf('PROCESS_ENDED: it ended') < xml.indexOf('MACHINE_SATURATED: busy'));
   });
 
-  it('meets an expectation only by figures that prove it', () => {
+  it('the outcome meets an expectation only by figures that prove it', () => {
     const met = (change: (result: Result) => void) => {
       const result = changed(change);
       return result.outcome.thresholds.filter((one) => one.met).map(({ name }) => name);
@@ -94,7 +94,7 @@ describe('the outcome', () => {
 
   /** Events of a VALID run and the details of the failure; a run without details passes. */
   const CASES: [what: string, change: Change, ...details: (string | number)[]][] = [
-    ['half of the copies', halfDelivered, '50.00 %'],
+    ['half of the copies lost', halfDelivered, '50.00 %'],
     ['no broadcast sent', noneSent, '1 of 1'],
     ['no broadcast planned', set('delivery', nothing)],
     ['failed connections', set('connections', { failed: 400, failures: { ECONNREFUSED: 400 } }), '400 of 5000 failed'],
@@ -104,20 +104,30 @@ describe('the outcome', () => {
       '1 of 5000 connections were lost',
       'transport close 1',
     ],
-    ['both failures and losses', failedAndLost, '6 of 5000 failed: http_503 6', '1 of 5000 connections were lost'],
+    [
+      'both failed and lost connections',
+      failedAndLost,
+      '6 of 5000 failed: http_503 6',
+      '1 of 5000 connections were lost',
+    ],
     ['a lost namespace', lostNamespace, '2 virtual users lost a namespace', 'disconnected_io_server_disconnect 2'],
     ['duplicates', set('delivery', { duplicates: 3 }), 3],
     ['unacknowledged messages', unanswered, '0.00 %'],
     ['copies that a planned fault explains', stormy(20)],
     ['one more copy than a planned fault explains', stormy(21), '99.96 %'],
     ['connections that did not return after a planned fault', stormy(0, 10), '10 connections', 'gave up 10'],
-    ['one more lost connection', stormy(0, 10, 11), '11 of 5000 connections were lost', 'transport close 11'],
+    [
+      'one more lost connection than a planned fault explains',
+      stormy(0, 10, 11),
+      '11 of 5000 connections were lost',
+      'transport close 11',
+    ],
     ['a met threshold of the scenario instead of the default', withThreshold(true)],
     ['a missed threshold', withThreshold(false), 'socketio.delivery.coverage >= 0.4'],
     ['a missed optional threshold', withThreshold(false, false)],
   ];
   for (const [what, change, ...details] of CASES) {
-    it(`${details.length > 0 ? 'fails' : 'passes'} with ${what}`, () => {
+    it(`the outcome ${details.length > 0 ? 'fails' : 'passes'} with ${what}`, () => {
       const result = changed(change);
       const [text, isPassed] = [outcomeText(result), details.length === 0];
       assert.match(text, isPassed ? /^Passed$/ : /^Failed: /);
@@ -126,7 +136,7 @@ describe('the outcome', () => {
     });
   }
 
-  it('has no expectation of unmeasured figures', () => {
+  it('the outcome has no expectation of unmeasured figures', () => {
     const result = changed((one) => {
       one.delivery = null;
       one.connections.held = null;
@@ -138,7 +148,7 @@ describe('the outcome', () => {
     ]);
   });
 
-  it('is unknown for an untrusted measurement', () => {
+  it('the outcome is unknown for an untrusted measurement', () => {
     const result = changed((one, measured) => {
       halfDelivered(one);
       othersAccepted(measured);
@@ -148,7 +158,7 @@ describe('the outcome', () => {
     assert.doesNotMatch(outcomeText(result), /Passed|Failed/);
   });
 
-  it('outweighs a doubt', () => {
+  it('a failed expectation outweighs a doubt', () => {
     const doubtful: Change = (_, measured) => measured.observations.note('connectionsBefore', { others: 1 });
     assert.equal(exitCodeOfResult(changed(doubtful)), EXIT_CODES.suspect);
     assert.equal(exitCodeOfResult(changed((...run) => [doubtful(...run), halfDelivered(run[0])])), EXIT_CODES.worse);
@@ -173,7 +183,7 @@ describe('the outcome of conditions given after the run', () => {
     ['meets a bound of a slope without a doubt', doubted, 'memory.perConnectionBytes.workerRss.slope', 1e6],
   ];
   for (const [what, change, key, value, says] of CASES) {
-    it(what, () => {
+    it(`the outcome of conditions given after the run ${what}`, () => {
       const result = perfectResult();
       change(result);
       const { status, thresholds } = outcomeBy([{ key, comparison: '<=', value }], result);
@@ -185,7 +195,7 @@ describe('the outcome of conditions given after the run', () => {
     });
   }
 
-  it('is unknown for an INVALID run', () => {
+  it('the outcome of conditions given after the run is unknown for an INVALID run', () => {
     const result = perfectResult();
     result.verdict.status = 'INVALID';
     const outcome = outcomeBy([{ key: 'connections.failed', comparison: '<=', value: 0 }], result);

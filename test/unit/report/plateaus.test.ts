@@ -30,7 +30,7 @@ function near(actual: number | null | undefined, expected: number): void {
 }
 
 /** Values of generalized least squares with the inverted covariance matrix of the differences. */
-it('weights steps by their length, also steps of zero, and includes other influences on the figure', () => {
+it('weights memory steps by their length, also of zero, and includes other influences on the figure', () => {
   const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
   const influences = [0, 5, 9, 16, 20, 31, 36, 44, 50];
   const withoutInfluence = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));
@@ -52,7 +52,7 @@ it('weights steps by their length, also steps of zero, and includes other influe
 });
 
 /** Output of this program when simulations (`coverage.test.ts`) had shown that its intervals contain the slope. */
-it('reproduces the interval of a known series', () => {
+it('reproduces the interval of a known series of plateaus', () => {
   const ys = [100, 109.2, 121.5, 119.1, 137.3, 145.8, 163.9, 171.2, 182.7];
   for (const [variance, slope, low95, high95, intercept] of [
     [undefined, 1.0408600706098272, 0.9303374433930385, 1.162849761961858, 99.64528622140651],
@@ -69,7 +69,7 @@ it('reproduces the interval of a known series', () => {
 });
 
 describe('the interval of a slope', () => {
-  it('has no width around a perfect line, at any scale', () => {
+  it('the interval of a slope has no width around a perfect line, at any scale', () => {
     const line = fitPlateaus([0, 1, 2, 3].map((x) => ({ x: 1e4 * x, y: 5e9 + 1e8 * x })));
     assert.ok(line && Math.abs(line.slope - 1e4) < 1e-6 && Math.abs(line.intercept - 5e9) < 1);
     assert.ok(line.high95 !== null && line.high95 - line.slope < 1e-3);
@@ -77,7 +77,7 @@ describe('the interval of a slope', () => {
     assertEach([flat?.slope, flat?.low95, flat?.high95], (value) => Math.abs(Math.round(value ?? 9)), [0, 0, 0]);
   });
 
-  it('is unknown for two points, and finite if points share their x', () => {
+  it('the interval of a slope is unknown for two points, and finite if points share their x', () => {
     const two = [
       { x: 0, y: 1 },
       { x: 10, y: 2 },

@@ -23,7 +23,7 @@ describe('readResult', () => {
     assert.throws(() => readResult(link), { code: 'FILE_UNREADABLE' });
   });
 
-  it('reads a file, and the folder of a run', () => {
+  it('reads a result file, and the folder of a run', () => {
     const result = perfectResult();
     written(JSON.stringify(result));
     assert.deepEqual(readResult(file), result);
@@ -64,7 +64,7 @@ describe('readResult', () => {
     });
   }
 
-  it('does not read a file that is too large to come from a run', () => {
+  it('refuses a file that is too large to come from a run', () => {
     truncateSync(written(''), 2 ** 40);
     const isTooLarge = ({ code, cause }: CapacityError) => code === 'FILE_UNREADABLE' && /MB/.test(String(cause));
     assert.throws(() => readResult(file), isTooLarge);

@@ -18,7 +18,7 @@ it('gives the margin of a value near zero in its unit', () => {
   assert.equal(margin(9216), '9.0 KB ± 11 %');
 });
 
-it('does not round a small value to zero, or a large share to 100 %', () => {
+it('rounds no small value to zero, and no large share to 100 %', () => {
   const texts = [exactDecimals(0.0004, 2), exactDecimals(-0.0004, 1), exactDecimals(0, 2)];
   assert.deepEqual(texts, ['0.0004', '-0.0004', '0.00']);
   assert.equal(exactDecimals(0.1 + 0.2 - 0.3, 2), '0.00', 'a rounding error');

@@ -17,7 +17,7 @@ function invalid(): Result {
   return withFindings(perfectResult(), finding('MEMBERS_DISAGREE', 'they differ', { fix: 'see its log' }));
 }
 
-it('html escapes inserted values, and keeps its own markup', () => {
+it('the html template escapes inserted values, and keeps its own markup', () => {
   const name = `<b a="1" b='2'>&`;
   const inner = html`<i title="${name}">${name}</i>`;
   const escaped = '&lt;b a=&quot;1&quot; b=&#39;2&#39;&gt;&amp;';
@@ -25,7 +25,7 @@ it('html escapes inserted values, and keeps its own markup', () => {
 });
 
 describe('report.html', () => {
-  it('escapes all text of the document', () => {
+  it('report.html escapes all text of the document', () => {
     const marks: string[] = [];
     const attack = (path: string) => {
       marks.push(path);
@@ -44,7 +44,7 @@ describe('report.html', () => {
     assert.equal(markup.match(/="[^"]*onerror=alert[^"]*"[^\s>/?]/g), null);
   });
 
-  it('loads nothing from the network, and stays small', () => {
+  it('report.html loads nothing from the network, and stays small', () => {
     const markup = reportHtml(measured);
     assert.doesNotMatch(markup, /(?:src|href)="(?!#|data:)[^"]*"/);
     assert.doesNotMatch(markup, /@import|url\((?!#)/);
@@ -52,7 +52,7 @@ describe('report.html', () => {
     assert.ok(markup.length < 3_000_000, `${markup.length}`);
   });
 
-  it('begins with the answer and its main figures', () => {
+  it('report.html begins with the answer and its main figures', () => {
     const text = textOfPage(reportHtml(measured)).toLowerCase();
     const { latency, memory } = measured;
     const p99 = (latency.oneWayMs?.p99 ?? 0).toFixed(0);
@@ -66,14 +66,14 @@ describe('report.html', () => {
     );
   });
 
-  it('has the reasons of an INVALID run, and no headline figure', () => {
+  it('report.html has the reasons of an INVALID run, and no headline figure', () => {
     const markup = reportHtml(invalid());
     assert.match(textOfPage(markup), /They differ\. MEMBERS_DISAGREE Fix: see its log/);
     assert.doesNotMatch(markup, /class="headline"|id="capacity"/);
     assert.doesNotMatch(textOfPage(markup), /16\.6 KB|14\.6/);
   });
 
-  it('links terms to existing definitions, and defines no others', () => {
+  it('report.html links terms to existing definitions, and defines no others', () => {
     const markup = reportHtml(measured);
     const ids = [...markup.matchAll(/ id="([^"]+)"/g)].map((match) => match[1] as string);
     assert.equal(new Set(ids).size, ids.length, 'ids are unique');
@@ -86,7 +86,7 @@ describe('report.html', () => {
 });
 
 describe('terminal output', () => {
-  it('has colours and no other escapes, and the same text without colours', () => {
+  it('terminal output has colours and no other escapes, and the same text without colours', () => {
     const options = { width: 80, verbose: true };
     const plain = renderRun(runDocument(invalid()), { ...options, color: false });
     const coloured = renderRun(runDocument(invalid()), { ...options, color: true });
@@ -95,7 +95,7 @@ describe('terminal output', () => {
     assert.equal(stripVTControlCharacters(coloured), plain);
   });
 
-  it('keeps tables and sentences within its columns', () => {
+  it('terminal output keeps tables and sentences within its columns', () => {
     for (const width of [40, 80, 120]) {
       const text = renderRun(runDocument(resultWithMessages()), { width, color: false, verbose: true });
       // A word, or the first two columns of a table, are never broken.
@@ -110,14 +110,14 @@ describe('terminal output', () => {
     ['the reason of the doubt', ['MACHINE_SATURATED'], false, /^SUSPECT: .* in doubt: about MACHINE_SATURATED/],
     ['another finding', ['MACHINE_SATURATED', 'WORKERS_LEAK'], false, /^SUSPECT: .* in doubt\. About WORKERS_LEAK\./],
   ] as const) {
-    it(`starts with ${what}`, () => {
+    it(`terminal output starts with ${what}`, () => {
       const thresholds = missed ? [{ expression: 'socketio.connections.rate > 900', met: false, strict: true }] : [];
       const result = withFindings({ ...perfectResult(), thresholds }, ...codes.map((code) => finding(code)));
       assert.match(renderAnswer(runDocument(result), { width: 200, color: false }), expected);
     });
   }
 
-  it('has only the answer by default', () => {
+  it('terminal output has only the answer by default', () => {
     const text = renderAnswer(runDocument(invalid()), { width: 80, color: false });
     assert.match(
       text,
@@ -130,7 +130,7 @@ describe('terminal output', () => {
 describe('report.md', () => {
   const MARKUP = '<script>alert(1)</script> | [x](javascript:alert(1)) `a` **b**\n# c';
 
-  it('keeps every table aligned, even with markup in all outside text', () => {
+  it('report.md keeps every table aligned, even with markup in all outside text', () => {
     const result = perfectResult();
     Object.assign(result.run, { scenario: MARKUP, target: MARKUP, engine: MARKUP });
     result.findings = [{ ...finding('GENERATOR_LATE', MARKUP, { fix: MARKUP }), code: MARKUP }];

@@ -78,7 +78,7 @@ const own = (cause: string, ...codes: FindingCode[]) => withReasons([REFUSED, ..
 const CASES: Record<string, Case> = {
   'breaks when copies are wrong': [DEFAULT, wrongCopies, 'deployment'],
   'holds with a VALID run': [DEFAULT, perfectResult(), null],
-  'holds with doubts that do not concern it': [DEFAULT, withReasons(['PLATEAUS_UNUSABLE']), null, /PLATEAUS_/],
+  'holds with doubts about other figures': [DEFAULT, withReasons(['PLATEAUS_UNUSABLE']), null, /PLATEAUS_/],
   'breaks when connections fail': [DEFAULT, own('http_503'), 'deployment', /CONNECTIONS_FAILED$/],
   'breaks when copies are missing': [DEFAULT, copies, 'deployment', /COPIES_LOST/],
   'breaks when connections are lost': [DEFAULT, dropped(3, 0), 'deployment', /DEPLOYMENT_CHANGED$/],
@@ -87,17 +87,17 @@ const CASES: Record<string, Case> = {
   'breaks when a worker ends': [DEFAULT, withReasons([CHANGED]), 'deployment'],
   'breaks by a condition': [until(`${P99} > 500`), slow, 'deployment', /500 ms \(it was 733 ms\)$/],
   'holds with fewer failures than allowed': [until(FAILED), timedOut, null],
-  'holds with a failure that nobody knows': [until(FAILED), own('of_a_plugin'), null, /CONNECTIONS_FAILED/],
+  'holds with a failure of an unknown code': [until(FAILED), own('of_a_plugin'), null, /CONNECTIONS_FAILED/],
   'holds without broadcasts': [DEFAULT, withReasons([], (result) => (result.delivery = null)), null],
-  'holds where none was counted': [until('connections.failures.http_503 > 0'), timedOut, null],
-  'never holds INVALID': [until(FAILED), withReasons(['WORKERS_DISAGREE']), 'deployment'],
+  'holds if no failure of the condition was counted': [until('connections.failures.http_503 > 0'), timedOut, null],
+  'never holds with an INVALID run': [until(FAILED), withReasons(['WORKERS_DISAGREE']), 'deployment'],
   'breaks by a slope': [until(`${SLOPE} > 1000`), perfectResult(), 'deployment'],
-  'has no doubted slope': [until(`${SLOPE} > 1000`), curved, 'measurement', /not a straight line/],
-  'has too few connections': [until(`${P99} > 9000`), missing, 'deployment'],
-  'may have fewer if a condition says so': [until(FAILED), missing, null],
-  'does not reach its rate': [rate, withReasons([RATE]), 'deployment'],
-  'nor by a late generator': [rate, withReasons([RATE, LATE]), 'generator'],
-  'nor by a rate that the generator missed': [rate, byGenerator, 'generator'],
+  'is unknown if the slope is in doubt': [until(`${SLOPE} > 1000`), curved, 'measurement', /not a straight line/],
+  'breaks with too few connections': [until(`${P99} > 9000`), missing, 'deployment'],
+  'holds with too few connections if a condition allows it': [until(FAILED), missing, null],
+  'breaks if the varied rate is not reached': [rate, withReasons([RATE]), 'deployment'],
+  'is unknown if a late generator missed the rate': [rate, withReasons([RATE, LATE]), 'generator'],
+  'is unknown if the generator itself missed the rate': [rate, byGenerator, 'generator'],
   'a late generator': [DEFAULT, delayed('timeout_tcp', 1000, LATE), 'generator', /GENERATOR_LATE/],
   'a generator that was late by less than a time-out': [DEFAULT, delayed('timeout_tcp', 999, LATE), 'deployment'],
   'resets by a server, while a loop was a little late': [DEFAULT, own('ECONNRESET', LATE, RATE), 'deployment'],
@@ -121,8 +121,13 @@ const CASES: Record<string, Case> = {
     { ...withReasons([LATE]), latency: slow.latency },
     'generator',
   ],
-  'a full server': [DEFAULT, own('ECONNRESET', 'LIMIT_REACHED'), 'deployment'],
-  'its open files': [DEFAULT, withReasons(['GENERATOR_FAILED'], failing('EMFILE')), 'generator', /GENERATOR_FAILED/],
+  'resets by a full server': [DEFAULT, own('ECONNRESET', 'LIMIT_REACHED'), 'deployment'],
+  'too many open files of the generator': [
+    DEFAULT,
+    withReasons(['GENERATOR_FAILED'], failing('EMFILE')),
+    'generator',
+    /GENERATOR_FAILED/,
+  ],
   'its limit': [
     DEFAULT,
     withReasons(['TARGET_NOT_REACHED'], ({ findings }) =>
@@ -130,11 +135,19 @@ const CASES: Record<string, Case> = {
     ),
     'generator',
   ],
-  'a shared machine': [DEFAULT, elsewhere(HERE, 'timeout_open', FULL), 'machine'],
-  'a machine of its own': [DEFAULT, elsewhere(STAGING, 'timeout_open', FULL), 'generator'],
+  'time-outs of a target on the busy machine of the generator': [
+    DEFAULT,
+    elsewhere(HERE, 'timeout_open', FULL),
+    'machine',
+  ],
+  'time-outs of a target on another machine than the busy generator': [
+    DEFAULT,
+    elsewhere(STAGING, 'timeout_open', FULL),
+    'generator',
+  ],
   'a refusal, however busy the machine': [DEFAULT, delayed('namespace_refused', 1000, FULL), 'deployment'],
   'a rate of a loop that was busy later': [rate, idle, 'deployment'],
-  'copies of others in the room': [
+  'copies of other clients in the room': [
     DEFAULT,
     withReasons([], ({ findings }) => findings.push(finding('WRONG_COPIES', 'a', { about: 'measurement' }))),
     null,
@@ -166,12 +179,12 @@ const CASES: Record<string, Case> = {
   ],
   'an unsound measurement': [DEFAULT, withReasons(['ACCOUNTS_MISMATCH']), 'measurement', /ACC/],
   'a figure that is missing': [until(`${P99} > 500`), unmeasured, 'measurement', /did not measure it$/],
-  'a percentile of too few': [until(`${P99} > 500`), few, 'measurement', /needs 100 broadcasts/],
+  'a percentile of too few broadcasts': [until(`${P99} > 500`), few, 'measurement', /needs 100 broadcasts/],
 };
 
 describe('the outcome of a level', () => {
   for (const [name, [plan, result, blame, first]] of Object.entries(CASES)) {
-    it(name, () => {
+    it(`outcome of a level: ${name}`, () => {
       const found = judge(result, plan);
       const outcome = blame === null ? 'holds' : blame === 'deployment' ? 'breaks' : 'cannotTell';
       assert.deepEqual([found.outcome, found.blame], [outcome, blame]);
@@ -181,7 +194,7 @@ describe('the outcome of a level', () => {
 });
 
 describe('a condition', () => {
-  it('supports the operators and the metric names of conditions in `ensure', () => {
+  it('a condition supports the operators and the metric names of conditions in `ensure`', () => {
     const result = withReasons([], ({ memory }) => {
       memory.leaks = 0;
     });
@@ -199,7 +212,7 @@ describe('a condition', () => {
     assert.ok(!met('memory.leaks != 0'));
   });
 
-  it('is refused with the nearest key if its key is unknown; all problems are reported together', () => {
+  it('refuses a condition with an unknown key and suggests the nearest one; reports all problems together', () => {
     const { conditions, problems } = parseConditions([
       'latency.oneWay.p99 > 500',
       'coverage < 1',

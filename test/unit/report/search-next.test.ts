@@ -43,7 +43,7 @@ function foundIn(runs: Tried[]) {
 const breaksAbove = (limit: number) => (level: number) => (level > limit ? 'breaks' : 'holds');
 
 describe('a search', () => {
-  it('steps up, bisects, and confirms the level that held', () => {
+  it('a search steps up, bisects, and confirms the level that held', () => {
     const found = search({ deployment: breaksAbove(41_000) });
     assert.equal(found.end, 'found');
     assert.deepEqual(found.levels.slice(0, 7), [1000, 2000, 4000, 8000, 16_000, 32_000, 64_000]);
@@ -56,7 +56,7 @@ describe('a search', () => {
     assert.deepEqual(found.levels.slice(-2), [found.held, found.broke], 'what broke is asked once more, too');
   });
 
-  it('is accurate to the tolerance for any limit', () => {
+  it('a search is accurate to the tolerance for any limit', () => {
     for (let limit = 1; limit < 200_000; limit = Math.ceil(limit * 1.37)) {
       const { end, held = 0, broke = 0, runs } = search({ deployment: breaksAbove(limit) });
       assert.equal(end, 'found', String(limit));
@@ -66,14 +66,14 @@ describe('a search', () => {
     }
   });
 
-  it('searches below a first level that breaks, and ends if no level holds', () => {
+  it('a search continues below a first level that breaks, and ends if no level holds', () => {
     const { held: low = 0 } = search({ deployment: breaksAbove(90) });
     assert.ok(low <= 90 && low > 90 / 1.05, String(low));
     const { end, held, broke } = search({ deployment: () => 'breaks' });
     assert.deepEqual([end, held, broke], ['none', undefined, 1]);
   });
 
-  it('lowers the answer if confirmations break', () => {
+  it('a search lowers its answer if confirmations break', () => {
     // Between 40,000 and 42,000, only the first run holds.
     const noisy = search({
       deployment: (level, tries) => (level >= 42_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds'),
@@ -85,7 +85,7 @@ describe('a search', () => {
     assert.ok(lucky.length > 0, 'what held by luck is kept');
   });
 
-  it('retries once and then stops if the generator, its machine or the measurement is the limit', () => {
+  it('a search retries once and then stops if the generator, its machine or the measurement is the limit', () => {
     for (const blame of ['generator', 'machine', 'measurement'] as const) {
       const { end, levels, held } = search({ deployment: (level) => (level > 3000 ? { blame } : 'holds') });
       assert.deepEqual({ end, levels, held }, { end: blame, levels: [1000, 2000, 4000, 4000], held: 2000 });
@@ -101,7 +101,7 @@ describe('a search', () => {
     assert.equal(search({ deployment: breaksAbove(5000), before: failed.runs }).end, 'found', 'when it is resumed');
   });
 
-  it('retries the level that ended an earlier start once, and nothing else', () => {
+  it('a search retries the level that ended an earlier start once, and nothing else', () => {
     const stopped = search({ deployment: (level) => (level > 3000 ? { blame: 'generator' } : 'holds') });
     const resumed = search({ deployment: breaksAbove(5000), before: stopped.runs });
     assert.equal(resumed.end, 'found');
@@ -115,7 +115,7 @@ describe('a search', () => {
     assert.deepEqual([finished.end, finished.held], ['found', resumed.held]);
   });
 
-  it('continues after an interruption at any point', () => {
+  it('a search continues after an interruption at any point', () => {
     const deployment = breaksAbove(41_000);
     const whole = search({ deployment });
     for (let maxRuns = 0; maxRuns < whole.runs.length; maxRuns++) {
@@ -124,7 +124,7 @@ describe('a search', () => {
     }
   });
 
-  it('measures up to the highest level that is requested, or that the machine allows', () => {
+  it('a search measures up to the highest level that is requested, or that the machine allows', () => {
     const highest = search({ deployment: () => 'holds', rules: { to: 5000 } });
     assert.deepEqual([highest.end, highest.levels], ['highest', [1000, 2000, 4000, 5000, 5000, 5000]]);
     assert.equal(search({ deployment: () => 'holds', rules: { to: 4100 } }).held, 4100, 'however near');
@@ -137,7 +137,7 @@ describe('a search', () => {
     assert.deepEqual([minimal.end, minimal.levels], ['doctor', []]);
   });
 
-  it('ends if there is no level in between, or none above', () => {
+  it('a search ends if there is no level in between, or none above', () => {
     // Rates of 100 arrivals in whole seconds, at least two.
     const snap = (rate: number) => 100 / Math.max(2, Math.ceil(100 / rate - 1e-9));
     const coarse = search({ deployment: breaksAbove(30), rules: { from: 5 }, snap });
@@ -146,7 +146,7 @@ describe('a search', () => {
     assert.deepEqual([all.end, all.held], ['highest', 50]);
   });
 
-  it('steps further up if levels are far apart, and finds single levels in between', () => {
+  it('a search steps further up if levels are far apart, and finds single levels in between', () => {
     const ends = (level: number) => (level < 5000 ? 1000 : 5000);
     const far = search({ deployment: () => 'holds', rules: { to: 5000 }, snap: ends });
     assert.deepEqual([far.end, far.levels], ['highest', [1000, 5000, 5000, 5000]]);
@@ -157,13 +157,13 @@ describe('a search', () => {
     }
   });
 
-  it('takes the majority answer, which needs two runs if a level breaks', () => {
+  it('a search takes the majority answer, which needs two runs if a level breaks', () => {
     const answer = (held: number, broke: number) => outcomeOf({ level: 1, held, broke })?.at(0) ?? '-';
     const rows = [0, 1, 2, 3].map((held) => [0, 1, 2, 3].map((broke) => answer(held, broke)).join(''));
     assert.deepEqual(rows, ['--bb', 'h-bb', 'hh-b', 'hhh-']);
   });
 
-  it('believes no single run: two runs, and the majority, must break', () => {
+  it('a search counts a level as broken only after two broken runs, and the majority', () => {
     const once = (at: number) =>
       search({ deployment: (level, tries) => (level > 8000 || (level === at && tries === 0) ? 'breaks' : 'holds') });
     for (const at of [1000, 2000, 8000]) {
@@ -175,7 +175,7 @@ describe('a search', () => {
     assert.deepEqual(once(1000).levels.slice(0, 4), [1000, 500, 1000, 1000]);
   });
 
-  it('rests after each run that broke, and longer until the held level holds again', () => {
+  it('a search rests after each run that broke, and longer until the held level holds again', () => {
     // For two runs after a break of another level, nothing holds.
     const recovering = search({
       deployment: (level, _, runs) => {
@@ -203,7 +203,7 @@ describe('a search', () => {
     assert.equal(restAfter([broken, { ...broken, outcome: 'holds' }, broken], 30), 30, 'something has held since');
   });
 
-  it('ends if the deployment does not recover, and retries that level when it resumes', () => {
+  it('a search ends if the deployment does not recover, and retries that level when it resumes', () => {
     const dead = search({
       deployment: (level, _, runs) =>
         level > 3000 || runs.some((run) => run.outcome === 'breaks') ? 'breaks' : 'holds',
@@ -214,7 +214,7 @@ describe('a search', () => {
     assert.ok((restarted.held ?? 0) > 2900, String(restarted.held));
   });
 
-  it('ends if more and more held levels break, and continues when it resumes', () => {
+  it('a search ends if more and more held levels break, and continues when it resumes', () => {
     const deployment = (level: number, tries: number) =>
       level >= 64_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds';
     const leaking = search({ deployment });
@@ -224,7 +224,7 @@ describe('a search', () => {
   });
 
   for (const [name, { repeat }] of Object.entries(DEPLOYMENTS)) {
-    it(`misses the limit by more than the tolerance in at most 5 % of searches: ${name}`, () => {
+    it(`a search misses the limit by more than the tolerance in at most 5 % of cases: ${name}`, () => {
       const { offPercent, runs, most } = summarize(name, 500);
       assert.ok(offPercent <= 5, `${offPercent} %`);
       const times = repeat === undefined ? 1 : 2.5;
@@ -232,7 +232,7 @@ describe('a search', () => {
     });
   }
 
-  it('reports the maximum number of remaining runs', () => {
+  it('a search reports the maximum number of remaining runs', () => {
     const deployment = breaksAbove(41_000);
     // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, three controls, and a confirmation
     // of each.

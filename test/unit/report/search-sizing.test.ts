@@ -15,7 +15,7 @@ function sized(change: Change = () => {}, broke = true) {
   return sizingOf(result, broke, 0.3);
 }
 
-it('computes machines from connections held, memory and CPU, each with headroom, and marks the deciding one', () => {
+it('sizes machines by connections held, memory and CPU, each with headroom, and marks the deciding one', () => {
   const sizing = sized();
   assert.ok(sizing);
   const [held, memory, cpu] = sizing.walls;
@@ -39,7 +39,7 @@ it('computes machines from connections held, memory and CPU, each with headroom,
   assert.ok(Math.abs((first?.reconnectSeconds ?? 0) - (0.74 * 3.334) / (1.4 - 0.01667)) < 1e-3);
 });
 
-it('has no limits of an unseen machine, or of missing figures', () => {
+it('sizing has no limits of an unseen machine, or of missing figures', () => {
   const remote: Change = ({ run, workers }) => {
     Object.assign(run, { profile: 'remote', target: 'https://staging.example.com' });
     // Report themselves, but not their machine.
@@ -75,7 +75,7 @@ const nginxAtZero =
   ({ memory }) =>
     Object.assign(memory.plateaus[0] ?? {}, { nginxPss });
 
-it('includes all memory of the deployment: each connection by the headline', () => {
+it('sizing includes all memory of the deployment: each connection by the headline', () => {
   const whole = bytesOf();
   const needed = resultWithPings().memory.perConnection?.inService ?? 0;
   // 3,334 connections on each of three machines, within the noise of the fitted plateaus.
@@ -92,7 +92,7 @@ it('includes all memory of the deployment: each connection by the headline', () 
   }
 });
 
-it('has no memory without a headline', () => {
+it('sizing has no memory without a headline', () => {
   for (const to of [{ bytes: null }, { inService: null }, { inService: 0 }, { low95: 0, high95: 1e9 }]) {
     const sizing = sized(({ memory }) => Object.assign(memory.perConnection ?? {}, to));
     assert.deepEqual([sizing?.walls[1]?.max, sizing?.rows[0]?.memoryBytes], [null, null]);
@@ -100,7 +100,7 @@ it('has no memory without a headline', () => {
   assert.equal(sized(({ memory }) => Object.assign(memory, { perConnection: null }))?.walls[1]?.max, null);
 });
 
-it('follows the lowest limit, and is empty if no connection fits', () => {
+it('sizing follows the lowest limit, and is empty if no connection fits', () => {
   const limits =
     (to: object): Change =>
     ({ environment }) =>
@@ -132,7 +132,7 @@ it('follows the lowest limit, and is empty if no connection fits', () => {
   );
 });
 
-it('has no time to reconnect without a measured ramp', () => {
+it('sizing has no time to reconnect without a measured ramp', () => {
   const sizing = sized(({ cpu }) => {
     for (const layer of Object.values(cpu)) layer.rampSecondsPerThousandConnects = null;
   });

@@ -41,7 +41,7 @@ test("Student's t agrees with the printed tables", () => {
   near(studentT(0.9, 7), 1.8946, 0.00005);
 });
 
-test('a line has the interval of R: lm(y ~ x), confint()', () => {
+test('the confidence interval of a line equals that of R: lm(y ~ x), confint()', () => {
   const fit = fitLine(points([1, 2.1], [2, 3.9], [3, 6.2], [4, 7.8], [5, 10.1]));
   assert.ok(fit);
   near(fit.slope, 1.99, 1e-9);
@@ -53,14 +53,14 @@ test('a line has the interval of R: lm(y ~ x), confint()', () => {
   assert.equal(fit.n, 5);
 });
 
-test('a line keeps the digits of large numbers', () => {
+test('a fitted line keeps the digits of large numbers', () => {
   const exact = fitLine(points([0, 5e9], [10_000, 5e9 + 1e8], [20_000, 5e9 + 2e8], [30_000, 5e9 + 3e8]));
   near(exact?.slope, 10_000, 1e-6);
   near(exact?.r2, 1, 1e-12);
   near((exact?.high95 ?? 0) - (exact?.low95 ?? 0), 0, 1e-3);
 });
 
-test('an interval needs three different x, a line two', () => {
+test('the interval of a line needs three different x, a line needs two', () => {
   assert.equal(fitLine([]), null);
   assert.equal(fitLine(points([5, 1], [5, 2], [5, 3])), null);
   const two = fitLine(points([0, 1], [0, 1.2], [10, 2], [10, 2.2]));
@@ -68,21 +68,21 @@ test('an interval needs three different x, a line two', () => {
   near(two?.slope, 0.1, 1e-12);
 });
 
-test('a constant layer has slope 0, fully explained', () => {
+test('a line through constant values has slope 0, fully explained', () => {
   const flat = fitLine(points([0, 7], [1, 7], [2, 7]));
   assert.ok(flat);
   assert.deepEqual([flat.slope, flat.low95, flat.high95, flat.r2], [0, 0, 0, 1]);
   assert.equal(crossingOf(flat, 8), null);
 });
 
-test('finds where a line reaches a budget, and that a falling line never does', () => {
+test('finds where a line reaches a budget, and that a falling line never reaches one', () => {
   const fit = fitLine(points([1, 2.1], [2, 3.9], [3, 6.2], [4, 7.8], [5, 10.1]));
   near(fit && crossingOf(fit, 20), 19.95 / 1.99, 1e-9);
   const falling = fitLine(points([1, 3], [2, 2], [3, 1]));
   assert.equal(falling && crossingOf(falling, 0), null);
 });
 
-test('a line that rises by rounding errors only reaches no budget', () => {
+test('a fitted line that rises only by rounding errors reaches no budget', () => {
   const line = fitLine(points([0, 1e9], [10, 1e9 + 1e-6], [30, 1e9 + 1e-6], [50, 1e9 + 2e-6]));
   assert.ok(line && line.slope > 0);
   assert.equal(crossingOf(line, 24 * 1024 ** 3), null);
@@ -98,7 +98,7 @@ test('the median is the mean of the middle two of an even number', () => {
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
 
 describe('spreadOf', () => {
-  it('has mean, deviation and interval of three runs', () => {
+  it('spreadOf has mean, deviation and interval of three runs', () => {
     const { runs, mean, min, max, deviation, low95, high95 } = spread(10, 12, 14);
     assert.deepEqual({ runs, mean, min, max, deviation }, { runs: 3, mean: 12, min: 10, max: 14, deviation: 2 });
     // t(0.95, 2) = 4.303; 4.303 × 2 ÷ √3 = 4.969
@@ -106,13 +106,13 @@ describe('spreadOf', () => {
     near(high95, 12 + 4.969);
   });
 
-  it('has no interval for two runs', () => {
+  it('spreadOf has no interval for two runs', () => {
     const { deviation, low95, high95 } = spread(10, 12);
     near(deviation, Math.SQRT2);
     assert.deepEqual([low95, high95], [null, null]);
   });
 
-  it('has no spread of a single run, and is null without runs', () => {
+  it('spreadOf has no spread of a single run, and is null without runs', () => {
     const { deviation, low95, high95 } = spread(10);
     assert.deepEqual([deviation, low95, high95], [null, null, null]);
     assert.equal(spreadOf([]), null);
@@ -120,7 +120,7 @@ describe('spreadOf', () => {
 });
 
 describe('meansApart', () => {
-  it('uses Welch’s test, each side with its own deviation', () => {
+  it('meansApart uses Welch’s test, each side with its own deviation', () => {
     // Variances 4 and 16 of 3 and 4 runs: 4/3 and 4. √(5.333) = 2.309; 5.333² ÷ (1.333²/2 + 4²/3) = 28.444 ÷ 6.222 = 4.571
     const a = spread(10, 12, 14);
     const b = { ...spread(20), runs: 4, deviation: 4 };
@@ -130,7 +130,7 @@ describe('meansApart', () => {
     near(estimate?.degrees, 4.571);
   });
 
-  it('gives a single run the spread of the repeats on the other side', () => {
+  it('meansApart gives a single run the spread of the repeats on the other side', () => {
     // 2 × √(1/3 + 1) = 2.309, with the repeats' 2 degrees
     const estimate = meansApart(spread(10, 12, 14), spread(20));
     near(estimate?.value, 8);
@@ -139,17 +139,17 @@ describe('meansApart', () => {
     assert.equal(meansApart(spread(20), spread(10, 12, 14))?.degrees, 2);
   });
 
-  it('uses the own error of a single run if that is larger', () => {
+  it('meansApart uses the own error of a single run if that is larger', () => {
     // √(2²/3 + 5²) = 5.132
     near(meansApart(spread(10, 12, 14), spread(20), 5)?.error, 5.132);
     near(meansApart(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
   });
 
-  it('is unknown with one run each', () => {
+  it('meansApart is unknown with one run each', () => {
     assert.equal(meansApart(spread(10), spread(20)), null);
   });
 
-  it('is exact for repeats that never differ', () => {
+  it('meansApart is exact for repeats that never differ', () => {
     const estimate = meansApart(spread(0, 0, 0), spread(5, 5, 5));
     assert.ok(estimate);
     assert.deepEqual(intervalOf(estimate, 0.95), { low: 5, high: 5 });
@@ -157,7 +157,7 @@ describe('meansApart', () => {
 });
 
 describe('pooled noise', () => {
-  it('is the deviation of equal runs, as a share of their mean, over all combinations with several runs', () => {
+  it('pooled noise is the relative deviation of equal runs, over all combinations with several runs', () => {
     // Shares of √2 ÷ 10 and 10 ÷ 200: √((0.02 + 2 × 0.0025) ÷ 3) = 9.129 %
     const noise = pooledNoise([spread(9, 11), spread(190, 200, 210), spread(7), spread(0, 0)]);
     near(noise?.share, 0.09129, 0.00001);
@@ -165,7 +165,7 @@ describe('pooled noise', () => {
     assert.equal(pooledNoise([spread(7), spread(8)]), null);
   });
 
-  it('uses the noisiest level for few runs, and at least their own noise', () => {
+  it('pooled noise uses the noisiest level for few runs, and at least their own noise', () => {
     const noises = [
       { share: 0.05, degrees: 9 },
       { share: 0.1, degrees: 8 },
@@ -188,7 +188,7 @@ describe('pooled noise', () => {
 });
 
 describe('holm', () => {
-  it('compares the smallest p-value with the error ÷ all tests, and each next one with a larger share', () => {
+  it('holm compares the smallest p-value with the error ÷ all tests, and each next one with a larger share', () => {
     assert.deepEqual(holm([0.06, 0.01, 0.02], 0.05), [false, true, true], '0.02 is below 0.05 ÷ 2');
     assert.deepEqual(holm([0.03, 0.01, 0.02], 0.05), [true, true, true]);
     assert.deepEqual(holm([0.04, 0.02, 0.04], 0.05), [false, false, false], 'it stops at the first that fails');
@@ -197,19 +197,19 @@ describe('holm', () => {
 });
 
 describe('rankSumP', () => {
-  it('is exact: two of 252 divisions separate five from five', () => {
+  it('rankSumP is exact: two of 252 divisions separate five from five', () => {
     near(rankSumP([0, 0, 0, 0, 1], [2, 3, 4, 5, 6]), 2 / 252, 1e-9);
     assert.equal(rankSumP([1], [2]), 1);
   });
 
-  it('is Fisher’s exact test for values of zero or one', () => {
+  it('rankSumP is Fisher’s exact test for values of zero or one', () => {
     // 1 of 5 against 4 of 5: 2 × (C(5,1) C(5,4) + 1) ÷ C(10,5) = 52 ÷ 252
     near(rankSumP([0, 0, 0, 0, 1], [0, 1, 1, 1, 1]), 52 / 252, 1e-9);
     assert.equal(rankSumP([0, 0, 1], [1, 0, 0]), 1);
   });
 });
 
-it('more runs are needed to detect a smaller difference, and no number is enough for a zero difference', () => {
+it('a smaller difference needs more runs to be detected, and a zero difference needs infinitely many', () => {
   const estimate = { value: 0, error: 10, degrees: 8 };
   const runs = [100, 20, 10].map((margin) => runsNeeded(estimate, 5, 0.99, margin) ?? 0);
   // Four times the runs halve the error: (2.6 + 0.85) × 10 × √(5 ÷ n) = 10
@@ -221,7 +221,7 @@ it('more runs are needed to detect a smaller difference, and no number is enough
 });
 
 describe('intervalOf', () => {
-  it('uses Student’s t, with fractions of a degree rounded down', () => {
+  it('intervalOf uses Student’s t, with fractions of a degree rounded down', () => {
     // t(0.95, 4) = 2.776
     const { low, high } = intervalOf({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
     near(low, 8 - 6.41, 0.01);
@@ -230,7 +230,7 @@ describe('intervalOf', () => {
 });
 
 describe('estimatesApart', () => {
-  it('adds the variances', () => {
+  it('estimatesApart adds the variances', () => {
     const { value, error, degrees } = estimatesApart(
       { value: 100, error: 3, degrees: 3 },
       { value: 110, error: 4, degrees: 3 },
@@ -241,7 +241,7 @@ describe('estimatesApart', () => {
   });
 });
 
-it('the detectable difference is found in four of five comparisons, with fractions of a degree rounded down', () => {
+it('the detectable difference is found in four of five comparisons, with degrees rounded down', () => {
   // t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376
   near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
   near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));

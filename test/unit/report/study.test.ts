@@ -56,13 +56,13 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
 describe('a study with holes', () => {
   const { study, runs } = studyWithHoles();
 
-  it('is a Markdown text with answers, tables, and the combinations that lack runs', (t) => {
+  it('a study with holes prints as Markdown with answers, tables, and the combinations that lack runs', (t) => {
     assertGolden(t, 'study.md', markdownOf(study, runs));
     const stopped = study.runs.map((run, index) => (index === 10 ? { ...run, exitCode: 130 } : run));
     assert.match(markdownOf({ ...study, runs: stopped }, runs), /10 of 12 runs are done/);
   });
 
-  it('takes the noise of few runs from all combinations with the same level', () => {
+  it('a study takes the noise of few runs from all combinations with the same level', () => {
     const { differences } = summarize(PLAN, runsOf(-100, 0, 100));
     assertEach(differences, ({ name, figures: { [SLOPE]: slope } }) => `${name}: ${slope?.answer} by ${slope?.noise}`, [
       ...['TLS: worse by study', 'TLS: worse by study'],
@@ -70,12 +70,12 @@ describe('a study with holes', () => {
     ]);
   });
 
-  it('has a document that its schema accepts', () => {
+  it('a study has a document that its schema accepts', () => {
     assert.deepEqual(studySchema.parse(JSON.parse(JSON.stringify(study))), study);
     assert.throws(() => studySchema.parse({ ...study, unknown: 1 }));
   });
 
-  it('doubts a name whose levels leave no trace in the results, and conditions that changed', () => {
+  it('a study doubts a name whose levels leave no trace in the results, and conditions that changed', () => {
     // TLS is invisible in these results; the workers are in their settings.
     assert.deepEqual(doubtsOf(runs.slice(0, 9), questionsOf(PLAN, runs.slice(0, 9))), []);
     const whole = studyWithHoles().runs.map((run, index) => ({
@@ -90,7 +90,7 @@ describe('a study with holes', () => {
     assert.deepEqual([machine, load], ['different machine: cores: 2, 64', 'different load: connections: 4000, 5000']);
   });
 
-  it('is a page with the differences, and escapes outside text', () => {
+  it('the page of a study shows the differences, and escapes outside text', () => {
     const page = pageOf(study, runs);
     assert.match(page, /id="question-1"[\s\S]*: 1 worse[\s\S]*id="question-2"/);
     assert.match(page, /class="worse"[\s\S]*WORSE/);
@@ -100,7 +100,7 @@ describe('a study with holes', () => {
   });
 });
 
-it('reports by name which level lacks a figure', () => {
+it('a study names the level that lacks a figure', () => {
   const runs = runsOf(-20, 0, 20);
   for (const { levels, result } of runs) {
     if (levels.TLS === 'off') Object.assign(result.memory.perConnection ?? {}, { isAtLeast: true });
@@ -110,7 +110,7 @@ it('reports by name which level lacks a figure', () => {
   assert.match(answer ?? '', /^TLS=on instead of off: .*unknown for TLS=off: Memory per connection/);
 });
 
-it('levels that cannot be combined are left out, also as a reference', () => {
+it('a study omits levels that cannot be combined, also as a reference', () => {
   const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
   const none = { ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] };
   const questions = answersOf({ ...studyWithHoles().study, plan: none }, []).map((answer) => answer.split(':')[0]);
@@ -124,14 +124,14 @@ it('levels that cannot be combined are left out, also as a reference', () => {
   assert.doesNotMatch(pageOf(without, runs), /against off, with workers=2/);
 });
 
-it('a study can be rendered before its first run', () => {
+it('renders a study before its first run', () => {
   const { study } = studyWithHoles();
   const empty = { ...study, runs: [], ...summarize(PLAN, []) };
   assert.equal(missingRuns(empty).length, 4);
   for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
 });
 
-it('shows the figure that a level changes most, as a multiple, and no figure without a change', () => {
+it('a study shows the figure that a level changes most, as a multiple, and no figure without a change', () => {
   const { study, runs } = measuredStudy('tls', PLAN, runsOf(-20, 0, 20));
   const [tls, workers] = questionsOf(PLAN, runs).map(changeOf);
   assert.match(tls?.title ?? '', /Workers PSS per connection.*TLS=off/);
@@ -141,7 +141,7 @@ it('shows the figure that a level changes most, as a multiple, and no figure wit
   assert.match(pageOf(study, runs), /<figcaption>Workers PSS per connection/);
 });
 
-it('shows the spread of each figure between equal settings, with an interval from three runs', (t) => {
+it('a study shows the spread of each figure between equal settings, with an interval from three runs', (t) => {
   const texts = [
     [0, 512],
     [0, 512, 256],

@@ -37,7 +37,7 @@ const CLIENTS: [what: string, result: Result, clients: RegExp | null][] = [
 
 describe('transport and compression', () => {
   for (const [what, result, clients] of CLIENTS) {
-    it(`${what}: ${clients ? 'described' : 'unknown'}`, () => {
+    it(`transport and compression of ${what}: ${clients ? 'described' : 'unknown'}`, () => {
       const named = clientsOf(result);
       if (clients === null) assert.equal(named, null);
       else assert.match(named ?? '', clients);
