@@ -29,7 +29,7 @@ it('memory at rest is the mean of several readings, each after a collection', as
   assert.deepEqual(asked, ['gc', 'reading at 300 ms', 'gc', 'reading at 500 ms', 'gc', 'reading at 800 ms']);
 });
 
-it('a layer that one of the readings lacks has no figure', async (t) => {
+it('a layer that one of several readings lacks has no figure at rest', async (t) => {
   const { layers } = await read(t, [{ a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }]);
   assert.deepEqual(layers, { a: 1 });
 });
@@ -45,10 +45,34 @@ describe('the reading of memory', () => {
   /** Bytes by milliseconds, the expected time of the reading, and the layers that are still falling then. */
   const CASES: [what: string, bytesAt: (ms: number) => Record<string, number>, fromMs: number, to: number, string[]][] =
     [
-      ['is repeated within a second if memory has settled', () => ({ workerRss: 200 * MB }), 0, 1500, []],
-      ['waits while memory falls', (ms) => ({ workerRss: Math.max(100, 200 - ms / 50) * MB }), 5000, 8000, []],
-      ['is taken at the time limit, with the layers that still fall', falling, 20_000, 22_000, ['redis']],
-      ['does not wait for noisy or shared memory, or for memory outside the deployment', unrelated, 0, 1500, []],
+      [
+        'repeats the memory reading within a second if memory has settled',
+        () => ({ workerRss: 200 * MB }),
+        0,
+        1500,
+        [],
+      ],
+      [
+        'delays the memory reading while memory falls',
+        (ms) => ({ workerRss: Math.max(100, 200 - ms / 50) * MB }),
+        5000,
+        8000,
+        [],
+      ],
+      [
+        'takes the memory reading at the time limit, and reports the layers that still fall',
+        falling,
+        20_000,
+        22_000,
+        ['redis'],
+      ],
+      [
+        'delays no memory reading for noisy or shared memory, or for memory outside the deployment',
+        unrelated,
+        0,
+        1500,
+        [],
+      ],
     ];
   for (const [what, bytesAt, fromMs, toMs, falls] of CASES) {
     it(what, async (t) => {
@@ -79,7 +103,7 @@ describe('a collection that a worker confirms without making it', () => {
         readingsOf({ workerPss: 1e6 + run.status.connected * 1000, nginxPss: 1e6 + run.status.connected * 100 });
     });
 
-  it('is reported once', async (t) => {
+  it('reports once that a worker confirms a collection without making it', async (t) => {
     const conducted = await lying(t, 10);
     assertWarned(conducted, 'COLLECTION_MISSING', 'at 10', 'w1');
     const { fix = '' } = conducted.result.findings.find(({ code }) => code === 'COLLECTION_MISSING') ?? {};
@@ -88,7 +112,7 @@ describe('a collection that a worker confirms without making it', () => {
     assert.equal(conducted.result.verdict.status, 'SUSPECT');
   });
 
-  it('removes memory at rest of the workers, and the capacity', async (t) => {
+  it('a worker that confirms collections without making them has no memory at rest, and no capacity', async (t) => {
     const { memory, capacity } = (await lying(t, 20)).result;
     assert.deepEqual(Object.keys(memory.perConnectionBytes), ['nginxPss']);
     assert.deepEqual(Object.keys(memory.inService?.perConnectionBytes ?? {}), ['nginxPss']);
@@ -115,20 +139,20 @@ describe('memory that is freed late', () => {
       };
     });
 
-  it('delays the baseline', async (t) => {
+  it('memory that is freed late delays the baseline', async (t) => {
     const conducted = await freed(t, (ms) => Math.max(0, 30 - ms / 250) * MB);
     assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.plateaus[0]?.layers.workerRss, 100 * MB);
     assert.equal(Math.round(conducted.result.memory.perConnectionBytes.workerRss?.slope ?? 0), 1000);
   });
 
-  it('delays the residual', async (t) => {
+  it('memory that is freed late delays the residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => Math.max(0, 30 - goneMs / 250) * MB);
     assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.afterDisconnect, { workerRss: 100 * MB, redisRss: 10 * MB });
   });
 
-  it('at the time limit gives no memory per connection, but an upper bound', async (t) => {
+  it('memory that still falls at the time limit makes memory per connection an upper bound', async (t) => {
     const conducted = await freed(t, (ms) => Math.max(0, 300 - ms / 100) * MB);
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'no connection was open', 'Workers', '20 s');
     const { perConnectionBytes, perConnection } = conducted.result.memory;
@@ -138,13 +162,13 @@ describe('memory that is freed late', () => {
     assert.notEqual(perConnectionBytes.redisRss?.doubt, 'freed');
   });
 
-  it('after the disconnect gives no residual for its layer', async (t) => {
+  it('memory that still falls after the disconnect leaves its layer without a residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => 500 * MB - goneMs * 10_000);
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'after all had left');
     assert.deepEqual(conducted.result.memory.residualBytes, { redisRss: 0 });
   });
 
-  it('after the last reading is part of the residual', async (t) => {
+  it('memory that is freed after the last reading is part of the residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => (goneMs > 0 ? 0 : 30 * MB));
     assert.equal(conducted.result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
   });

@@ -10,9 +10,9 @@ const WARM_UP = { warmUp: 10 };
 
 describe('the baseline', () => {
   testWarnings(prepared, [
-    ['excludes the connection of the probe', () => {}],
+    ['the baseline excludes the connection of the probe', () => {}],
     [
-      'excludes the connection of the reference receiver',
+      'the baseline excludes the connection of the reference receiver',
       (run) => {
         run.others = 1;
         run.context.sentinel = { connected: true, join: () => Promise.reject(new Error('not before the broadcasts')) };
@@ -20,7 +20,7 @@ describe('the baseline', () => {
     ],
   ]);
 
-  it('is read once the connections of the warm-up are no longer counted', async (t) => {
+  it('reads the baseline once the connections of the warm-up are no longer counted', async (t) => {
     const { run } = await prepared(t, { warmUp: 60 }, ({ context, asked }) => {
       context.population.gone = async () => asked.push('gone') > 0;
     });
@@ -30,7 +30,7 @@ describe('the baseline', () => {
     ]);
   });
 
-  it('is read after a failed warm-up, with a warning', async (t) => {
+  it('reads the baseline after a failed warm-up, with a warning', async (t) => {
     const warmUp = () => Promise.reject(new Error('http_502: no worker'));
     const { run, stages } = await prepared(t, WARM_UP, ({ context }) => Object.assign(context.link, { warmUp }));
     assert.deepEqual(run.codes, ['CONNECTIONS_FAILED']);
@@ -48,7 +48,7 @@ describe('the warm-up', () => {
     };
   };
 
-  it('publishes from every worker to its warm-up room while connections are open', async (t) => {
+  it('the warm-up publishes from every worker to its own room while connections are open', async (t) => {
     const orders: string[] = [];
     const options = { ...WARM_UP, broadcasts: { count: 0, bytes: 70 } };
     await prepared(t, options, ({ context: { control } }) => {
@@ -62,7 +62,7 @@ describe('the warm-up', () => {
     assert.deepEqual(new Set(orders), new Set([0, 1].map((via) => `70 to capacity:warm-up by ${via}`)));
   });
 
-  it('uses virtual users if the server refuses bare clients', async (t) => {
+  it('the warm-up uses virtual users if the server refuses bare clients', async (t) => {
     let arrived = 0;
     const { run } = await prepared(t, WARM_UP, ({ context }) => {
       const connection = { ...context.config.connection, url: 'http://127.0.0.1:1' };
@@ -76,7 +76,7 @@ describe('the warm-up', () => {
     assert.equal(run.asked.includes('warm-up of 20'), false, 'and not with connections of the fleet');
   });
 
-  it('ends when the server has closed its connections', async (t) => {
+  it('the warm-up ends when the server has closed its connections', async (t) => {
     let beganMs = 0;
     const { run } = await prepared(t, WARM_UP, (run, { conductor, time }) => {
       leaving(4000)(run);
@@ -86,7 +86,7 @@ describe('the warm-up', () => {
     assert.deepEqual(run.codes, []);
   });
 
-  it('warns of connections that stay open', async (t) => {
+  it('warns of warm-up connections that stay open', async (t) => {
     const { run } = await prepared(t, WARM_UP, leaving(100_000));
     assert.deepEqual(run.codes, ['CONNECTIONS_FAILED', 'WORKERS_DISAGREE']);
   });
@@ -96,7 +96,7 @@ describe('single round trips', () => {
   const separateClocks = (offsetsUs: number[], uncertaintyUs: number) => (run: FakeRun) =>
     run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: offsetsUs[via] ?? 0, uncertaintyUs }));
 
-  it('use a separate room, and the probe joins the common room afterwards', async (t) => {
+  it('single round trips use a separate room, and the probe joins the common room afterwards', async (t) => {
     const { run } = await prepared(t, {}, () => {});
     const joins = run.asked.filter((what) => what.startsWith('probe'));
     assert.deepEqual(joins, ['probe joins capacity:single', 'probe joins capacity']);
@@ -119,7 +119,7 @@ describe('single round trips', () => {
     ...[0, -2000, 400, 4000, Number.NaN].map((us): Trip => [`cannot be ${us} µs`, answering(us), [], 2]),
   ];
   for (const [what, change, us, impossible = 0] of TRIPS) {
-    it(what, async (t) => {
+    it(`single round trips ${what}`, async (t) => {
       const { run } = await prepared(t, {}, change);
       const { roundTripsUs, impossibleRoundTrips } = run.measurements;
       assert.deepEqual([roundTripsUs.single, impossibleRoundTrips.length, run.codes], [us, impossible, []]);
@@ -142,7 +142,7 @@ describe('single round trips', () => {
     ['missing after a timeout', unanswered, 3, 30_000, /^2 of 5/],
     ['missing at once, because no worker sent', unsent, 0, 0, /^5 of 5.* out of memory/],
   ] as const) {
-    it(`are reported: ${what}`, async (t) => {
+    it(`reports round trips that are ${what}`, async (t) => {
       const { run, time } = await prepared(t, { singleRoundTrips: 5 }, change);
       assert.ok(time.nowMs >= afterMs && time.nowMs < afterMs + 10_000, `${time.nowMs} ms`);
       assert.equal(run.measurements.roundTripsUs.single.length, answered);

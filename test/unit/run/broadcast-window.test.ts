@@ -20,7 +20,7 @@ function windowWith(t: TestContext, change: (broadcast: Broadcast, window: Broad
 }
 
 describe('broadcasts', () => {
-  it('are sent on schedule, by the workers in turn', async (t) => {
+  it('sends broadcasts on schedule, by the workers in turn', async (t) => {
     const { sent, unsent } = await new BroadcastWindow(t).measure();
     const byWorkers = { seq: [1, 2, 3, 4], via: [0, 1, 0, 1], worker: ['w0', 'w1', 'w0', 'w1'] };
     assert.deepEqual(columns(sent, 'seq', 'via', 'worker', 'expected'), { ...byWorkers, expected: [11, 11, 11, 11] });
@@ -31,7 +31,7 @@ describe('broadcasts', () => {
     }
   });
 
-  it('are ordered ahead of their time, by less than the second that workers accept', async (t) => {
+  it('orders broadcasts ahead of their time, by less than the second that workers accept', async (t) => {
     const aheadMs: number[] = [];
     const window = windowWith(t, (broadcast) => (order, via) => {
       aheadMs.push(((order.atUs ?? 0) - monotonicUs()) / 1000);
@@ -42,13 +42,13 @@ describe('broadcasts', () => {
     for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
   });
 
-  it('keep their number if a worker confirms another one, and the confirmation is recorded', async (t) => {
+  it('keeps the number of a broadcast if a worker confirms another one, and records the confirmation', async (t) => {
     const window = windowWith(t, (broadcast) => async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 }));
     const { sent } = await window.measure();
     assert.deepEqual(columns(sent, 'seq', 'confirmedAs'), { seq: [1, 2, 3, 4], confirmedAs: [undefined, 1, 1, 1] });
   });
 
-  it('are not sent once the run is stopped', async (t) => {
+  it('sends no broadcasts once the run is stopped', async (t) => {
     const ordered: number[] = [];
     const window = windowWith(t, (broadcast, { run }) => (order, via) => {
       ordered.push(order.seq);
@@ -59,7 +59,7 @@ describe('broadcasts', () => {
     assert.deepEqual({ ordered, sent: column(sent, 'seq') }, { ordered: [1, 2], sent: [1, 2] });
   });
 
-  it('keep their schedule if a worker is slow: the delay is in their send time', async (t) => {
+  it('keeps the schedule of broadcasts if a worker is slow: the delay is in their send time', async (t) => {
     const window = windowWith(
       t,
       (broadcast) =>
@@ -71,7 +71,7 @@ describe('broadcasts', () => {
     assert.deepEqual(Object.fromEntries(delaysMs), { 1: 0, 2: 1500, 3: 0, 4: 0 });
   });
 
-  it('that failed are recorded with the reason, and their ledger rows are not requested', async (t) => {
+  it('records failed broadcasts with the reason, and requests no ledger rows for them', async (t) => {
     const window = windowWith(
       t,
       (broadcast) => (order, via) => (order.seq === 2 ? Promise.reject(new Error('no worker')) : broadcast(order, via)),
@@ -82,7 +82,7 @@ describe('broadcasts', () => {
     assert.ok(window.run.asked.includes('freeze 1,3,4'));
   });
 
-  it('have their ledger closed once, after the drain, with the room and both times', async (t) => {
+  it('closes the ledger of broadcasts once, after the drain, with the room and both times', async (t) => {
     const window = new BroadcastWindow(t);
     const { freeze } = window.context.link;
     const asked: { orders: FreezeOrder[]; received: number }[] = [];
@@ -101,7 +101,7 @@ describe('broadcasts', () => {
     assert.deepEqual(columns(frozen, 'seq', 'received'), { seq: [1, 2, 3, 4], received: [10, 10, 10, 10] });
   });
 
-  it('to several rooms expect only the members of their room', async (t) => {
+  it('expects broadcasts to several rooms only at the members of their room', async (t) => {
     const window = new BroadcastWindow(t, { rooms: { count: 2 }, drain: { quiet: 1, deadline: 2 } });
     const { control, link } = window.context;
     control.broadcast = async ({ seq, room, atUs = 0 }, via) => {
@@ -127,7 +127,7 @@ describe('broadcasts', () => {
 });
 
 describe('the window', () => {
-  it('has the receipts since its start as units, and includes the drain', async (t) => {
+  it('the broadcast window counts the receipts since its start as units, and includes the drain', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.status.received = 7;
     const { cpu } = await window.measure();
@@ -138,7 +138,7 @@ describe('the window', () => {
     assert.equal(Math.round(whole?.cpuUs.worker ?? 0), Math.round(seconds * 1e5));
   });
 
-  it('has parts with equal numbers of broadcasts, each from just before its first one to the next part', async (t) => {
+  it('splits the broadcast window into parts with equal numbers of broadcasts', async (t) => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 25, interval: 1 } });
     const { cpu, sent } = await window.measure();
     assert.equal(sent.length, 25);
@@ -148,7 +148,7 @@ describe('the window', () => {
     for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
   });
 
-  it("without a ledger has the server's member counts as units, and freezes nothing", async (t) => {
+  it("a window without a ledger has the server's member counts as units, and finalizes nothing", async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { cpu, frozen, afterBroadcasts } = await window.measure();
@@ -192,7 +192,7 @@ describe('the window', () => {
     assert.deepEqual(redis, { nodes, cpuUs: 400 });
   });
 
-  it("includes the generator's loops from just before the first broadcast", async (t) => {
+  it("the broadcast window includes the generator's loops from just before the first broadcast", async (t) => {
     const window = windowWith(t, (broadcast, { run }) => (order, via) => {
       run.asked.push('broadcast');
       return broadcast(order, via);

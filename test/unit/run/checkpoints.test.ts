@@ -41,17 +41,41 @@ const oneWorker: Change = ({ context: { control } }) => {
 
 describe('workers and kernel count', () => {
   testWarnings(fromTheStart, [
-    ['the same number as the generator', () => {}],
-    ['existing connections of other programs', (run) => (run.others = 2), 'SERVER_NOT_IDLE', 2],
-    ['connections of one worker of two', oneWorker, 'WORKERS_DISAGREE', 'at 10', 0],
-    ['the previous counts again', counting(() => ({ uptimeSeconds: 60 })), 'WORKER_URLS_WRONG', 'at 10', 'w0, w1'],
-    ['a negative number', counting(() => ({ connections: 0 })), 'WORKERS_DISAGREE', 'no connection was open', 1],
-    ['fewer sockets than connections', openFiles((held) => 30 + held / 2), 'WORKERS_DISAGREE', 'at 20', 10],
-    ['a socket and more for each connection', openFiles((held) => 30 + held * 2)],
+    ['workers and kernel count as many connections as the generator', () => {}],
+    ['the baseline includes existing connections of other programs', (run) => (run.others = 2), 'SERVER_NOT_IDLE', 2],
+    ['workers count connections of one worker of two', oneWorker, 'WORKERS_DISAGREE', 'at 10', 0],
+    [
+      'workers repeat their previous counts',
+      counting(() => ({ uptimeSeconds: 60 })),
+      'WORKER_URLS_WRONG',
+      'at 10',
+      'w0, w1',
+    ],
+    [
+      'workers count fewer connections than before the load',
+      counting(() => ({ connections: 0 })),
+      'WORKERS_DISAGREE',
+      'no connection was open',
+      1,
+    ],
+    [
+      'workers count fewer sockets than connections',
+      openFiles((held) => 30 + held / 2),
+      'WORKERS_DISAGREE',
+      'at 20',
+      10,
+    ],
+    ['workers count more than a socket for each connection', openFiles((held) => 30 + held * 2)],
     // One connection to a page of metrics, one of the probe, and as many of other programs as of the run.
-    ["other connections to the server's port", toPort((held) => 2 + 2 * held), 'WORKERS_DISAGREE', 'at 10', 10],
-    ['a few connections of other programs to the port', toPort((held) => held + (held > 0 ? 5 : 0))],
-    ['earlier connections of other programs to the port', toPort((held) => held + 40), 'SERVER_NOT_IDLE'],
+    [
+      "other programs connect to the server's port as often as the run",
+      toPort((held) => 2 + 2 * held),
+      'WORKERS_DISAGREE',
+      'at 10',
+      10,
+    ],
+    ['other programs have a few connections to the port', toPort((held) => held + (held > 0 ? 5 : 0))],
+    ['other programs had connections to the port before the load', toPort((held) => held + 40), 'SERVER_NOT_IDLE'],
   ]);
 });
 
@@ -60,9 +84,22 @@ describe('after the baseline', () => {
     run.context.deployment = async () => partsOf('worker', deployment);
   };
   testWarnings(afterTheBaseline, [
-    ['new connections of other programs, reported once', (run) => (run.others = 3), 'WORKERS_DISAGREE', 'at 10', 13],
-    ['replaced parts', parts({ nginx: '7,9', Redis: 'run-2' }), 'DEPLOYMENT_CHANGED', 'at 10', 'nginx', 'Redis'],
-    ['a part that cannot be read', parts({ nginx: '7,8' })],
+    [
+      'new connections of other programs after the baseline, reported once',
+      (run) => (run.others = 3),
+      'WORKERS_DISAGREE',
+      'at 10',
+      13,
+    ],
+    [
+      'replaced parts of the deployment after the baseline',
+      parts({ nginx: '7,9', Redis: 'run-2' }),
+      'DEPLOYMENT_CHANGED',
+      'at 10',
+      'nginx',
+      'Redis',
+    ],
+    ['a part of the deployment that cannot be read after the baseline', parts({ nginx: '7,8' })],
   ]);
 });
 
@@ -97,8 +134,19 @@ describe('at full target', () => {
       counting((_, index) => (index === 1 ? { connections: 20 } : {}))(run);
     };
   testWarnings(atFullTarget, [
-    ['other connections for a while', (run) => (run.strangers = 30), 'WORKERS_DISAGREE', 'after the broadcasts', 30],
-    ['closed connections that the workers do not notice', unnoticed(2), 'PLATEAUS_UNUSABLE', 'still count 2'],
+    [
+      'other programs connect for a while at full target',
+      (run) => (run.strangers = 30),
+      'WORKERS_DISAGREE',
+      'after the broadcasts',
+      30,
+    ],
+    [
+      'connections closed at full target without notice by the workers',
+      unnoticed(2),
+      'PLATEAUS_UNUSABLE',
+      'still count 2',
+    ],
     ['an engine that leaves requests unanswered', ({ context }) => (context.link.unanswered = 1), 'GENERATOR_SILENT'],
     ['a probe whose connection closes, and no longer belongs to the run', endProbe, 'PROBE_INCOMPLETE', '3 of 3'],
   ]);
@@ -125,21 +173,21 @@ describe('counts of different origins', () => {
     return run.codes;
   };
 
-  it('are not compared while the next ramp runs: connections at the port', async (t) => {
+  it('compares no counts of origins that differ in time: connections at the port during the next ramp', async (t) => {
     const codes = await duringRamp(t, ({ context, status }, extra) => {
       context.target.connections = async () => 2 + status.connected + extra();
     });
     assert.deepEqual(codes, []);
   });
 
-  it('are not compared while the next ramp runs: connections that the workers accepted', async (t) => {
+  it('compares no counts of origins that differ in time: accepted connections during the next ramp', async (t) => {
     const codes = await duringRamp(t, (run, extra) => {
       counting((one, index) => (index === 1 ? { accepted: one.accepted + extra() } : {}))(run);
     });
     assert.deepEqual(codes, []);
   });
 
-  it('allow for a timed-out attempt that the server may accept later', async (t) => {
+  it('allows counts of different origins to differ by timed-out attempts that the server may accept later', async (t) => {
     const { run, time } = new ConductedRun(t);
     run.arrive(10);
     run.status.failed = 2;
@@ -164,14 +212,14 @@ describe('too high a count of the workers', () => {
     return { ...warning, codes: run.codes };
   };
 
-  it('is not explained by unnoticed closes if the run closed no connection', async (t) => {
+  it('unnoticed closes do not explain too high a count of the workers if the run closed no connection', async (t) => {
     const { codes, message = '', fix } = await counted(t, (run) => (run.others = 6));
     assert.deepEqual(codes, ['WORKERS_DISAGREE']);
     assertNames(message, ['count 206', 'generator 200', "none of the run's connections ended", 'accepted no others']);
     assert.doesNotMatch(`${message} ${fix}`, /firewall|other users/);
   });
 
-  it('is not explained by fewer closes than the difference', async (t) => {
+  it('fewer unnoticed closes than the difference do not explain too high a count of the workers', async (t) => {
     const { codes, message } = await counted(t, (run) => {
       run.leave(2);
       run.others = 6;
@@ -180,7 +228,7 @@ describe('too high a count of the workers', () => {
     assertNames(message, ['count 204', 'generator 198', 'only 2']);
   });
 
-  it('may be due to other users if the workers accepted more than the run made', async (t) => {
+  it('other users may explain too high a count if the workers accepted more than the run made', async (t) => {
     const { codes, fix = '' } = await counted(t, (run) => {
       run.others = 6;
       run.strangers = 6;
@@ -190,7 +238,7 @@ describe('too high a count of the workers', () => {
   });
 });
 
-it('too low a count is not due to an unknown worker if the adapter counts all servers', async (t) => {
+it('blames no unknown worker for too low a count if the adapter counts all servers', async (t) => {
   const { run, time } = new ConductedRun(t);
   run.arrive(10);
   run.others = -3;
@@ -228,7 +276,7 @@ describe("a standstill at which the workers' counts", () => {
     ['cannot be compared, as connections open and close', churn, [], 6, 7],
   ];
   for (const [what, count, codes, fromSeconds, toSeconds] of CASES) {
-    it(what, async (t) => {
+    it(`waits for worker counts that ${what}`, async (t) => {
       const { run, time } = new ConductedRun(t);
       count(run, 0);
       const counting = setInterval(() => count(run, time.nowMs / 1000), 500);
@@ -240,7 +288,7 @@ describe("a standstill at which the workers' counts", () => {
     });
   }
 
-  it('have disagreed before is not awaited again', async (t) => {
+  it('waits only once for worker counts that never agree', async (t) => {
     const { run, time } = new ConductedRun(t);
     run.others = 3;
     const checkpoints = new Checkpoints(run.context);

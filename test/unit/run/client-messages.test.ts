@@ -20,7 +20,7 @@ function sending(run: FakeRun): FakeRun {
   return run;
 }
 
-test('the hold is measured in ten parts, and other work of the run is kept outside', async () => {
+test('measures the hold in ten parts, and keeps other work of the run outside', async () => {
   const run = sending(new FakeRun({ hold: 0.2 }));
   const measured = ofEvent('batch');
   await measureMessages(run.context, measured);
@@ -46,7 +46,7 @@ async function ended(deadline: number, unanswered: () => number, isStopped = fal
   return run.asked.length;
 }
 
-test('after the stop, the run waits for acknowledgements until the deadline or a stop', async () => {
+test('the run waits for acknowledgements of messages until the deadline or a stop', async () => {
   let left = 3;
   assert.equal(await ended(5, () => left--), 4);
   const never = () => 3;
@@ -56,7 +56,7 @@ test('after the stop, the run waits for acknowledgements until the deadline or a
 
 for (const [what, handled, codes] of [
   ['all', 50, []],
-  ['messages around the hold as well', 70, []],
+  ['messages in and around the hold', 70, []],
   ['each message twice', 100, ['MESSAGES_DISAGREE']],
   ['no message, because a middleware acknowledges it', 0, ['MESSAGES_DISAGREE']],
 ] as const) {

@@ -31,7 +31,7 @@ async function read(t: TestContext, offsetsUs: number[], here: boolean[]) {
   return { asked, asks, time, clocks };
 }
 
-it('a shared clock on one host is not sampled, and adds no error to latencies', async (t) => {
+it('the run samples no clock shared on one host, and adds no error to latencies', async (t) => {
   const { asked, time, clocks } = await read(t, [150, 150], [true, false]);
   assertEach(clocks.lines, (line) => `${line.offsetAt(monotonicUs())} ± ${line.boundUs}`, ['0 ± 0', '150 ± 100']);
   asked.splice(0);
@@ -44,7 +44,7 @@ it('a shared clock on one host is not sampled, and adds no error to latencies', 
   assert.equal(asked.length, 10);
 });
 
-it('a clock of this host with an offset is used and sampled', async (t) => {
+it('the run uses and samples a clock of this host with an offset', async (t) => {
   const { asked, time, clocks } = await read(t, [5000], [true]);
   assertEach(clocks.lines, (line) => `${line.offsetAt(0)} ± ${line.boundUs}`, ['5000 ± 100']);
   clocks.follow();
@@ -53,7 +53,7 @@ it('a clock of this host with an offset is used and sampled', async (t) => {
   clocks.close();
 });
 
-it('keeps the last readings of a worker that stops answering, and fails only if it never answered', async (t) => {
+it('keeps the last clock readings of a silent worker, and fails only if it never answered', async (t) => {
   const { asks, time, clocks } = await read(t, [5000], [false]);
   const { clock } = asks;
   clocks.follow();
@@ -95,7 +95,7 @@ function ahead(window: BroadcastWindow, moreUs: (ms: number) => number) {
 }
 
 describe('broadcasts', () => {
-  it("have send times on the run's clock, however the worker's clock drifts", async (t) => {
+  it("send times of broadcasts are on the run's clock, however the worker's clock drifts", async (t) => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 40, interval: 1 } });
     // Drift of up to 50 millionths in both directions.
     const { measure, sentUs } = ahead(window, (ms) => 800 * Math.sin(ms / 16_000));
@@ -112,7 +112,7 @@ describe('broadcasts', () => {
   });
 
   for (const byUs of [1_000_000, -1_000_000]) {
-    it(`are correct if a clock jumps by ${byUs / 1000} ms; those near the jump are doubtful, with a finding`, async (t) => {
+    it(`broadcast times are correct if a clock jumps by ${byUs / 1000} ms; times near the jump are doubtful`, async (t) => {
       const window = new BroadcastWindow(t, { broadcasts: { count: 10, interval: 1 } });
       const { measure, sentUs } = ahead(window, (ms) => (ms < 5001 ? 0 : byUs));
       const measured = await measure();
@@ -136,7 +136,7 @@ describe('broadcasts', () => {
 });
 
 describe('the window', () => {
-  it('excludes impossible round trips of the server, and reports them', async (t) => {
+  it('the broadcast window excludes impossible round trips of the server, and reports them', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.echo = { roundTripUs: 0 };
     const measured = await window.measure();

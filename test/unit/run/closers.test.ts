@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { Closers } from '../../../plugin/run/closers.ts';
 import { until } from '../../../plugin/run/wait.ts';
 
-it('closes in reverse order, once, despite errors', async () => {
+it('closers close in reverse order, once, despite errors', async () => {
   const closed: string[] = [];
   const errors: unknown[] = [];
   const closers = new Closers((error) => errors.push(error));
@@ -15,7 +15,7 @@ it('closes in reverse order, once, despite errors', async () => {
   assert.equal(errors.length, 1);
 });
 
-it('closes a resource at once if it was opened too late', async () => {
+it('closes a resource at once if it was opened after the end', async () => {
   const closers = new Closers(() => {});
   await closers.close();
   let closed = false;
@@ -25,7 +25,7 @@ it('closes a resource at once if it was opened too late', async () => {
   assert.ok(closed);
 });
 
-it('does not check again after the signal', async () => {
+it('a poll does not check again after its signal', async () => {
   const abort = new AbortController();
   let asked = 0;
   const condition = () => {

@@ -59,7 +59,7 @@ const DRAINS: [what: string, drain: Drain, seconds: number][] = [
 
 describe('the drain', () => {
   for (const [what, drain, seconds] of DRAINS) {
-    it(what, async (t) => {
+    it(`the drain ${what}`, async (t) => {
       const window = new BroadcastWindow(t);
       await window.measure(() => {
         for (const [ms, happens] of drain(window.run)) setTimeout(happens, ms);
@@ -68,14 +68,14 @@ describe('the drain', () => {
     });
   }
 
-  it('is part of the CPU of the window, with its receipts', async (t) => {
+  it('the drain is part of the CPU of the window, with its receipts', async (t) => {
     const window = new BroadcastWindow(t);
     const { status } = window.run;
     const { cpu } = await window.measure(() => setTimeout(() => (status.received += 3), 800));
     assert.equal(wholeWindow(cpu.broadcasts)?.units, 43);
   });
 
-  it('expects no copy of a probe that disconnected before the broadcasts', async (t) => {
+  it('the drain expects no copy of a probe that disconnected before the broadcasts', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.measurements.probeLeftAtUs = 1;
     window.context.probe.leftAtUs = 1;
@@ -84,7 +84,7 @@ describe('the drain', () => {
     assert.deepEqual(window.run.codes, []);
   });
 
-  it('follows the round trips if there is no ledger', async (t) => {
+  it('the drain follows the round trips if there is no ledger', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { probe } = window.context;
@@ -109,7 +109,7 @@ describe('the reference receiver', () => {
     return window.run;
   };
 
-  it('joins the room before the first broadcast', async (t) => {
+  it('the reference receiver joins the room before the first broadcast', async (t) => {
     const run = await measured(t, async ({ run }) => {
       assert.equal(run.measurements.sent.length, 0);
       return seen();
@@ -123,14 +123,14 @@ describe('the reference receiver', () => {
     ['receives none of the broadcasts', async () => seen({ receivedAtUs: new Map() }), /none of 4/],
   ];
   for (const [what, join, message] of MISSING) {
-    it(`is reported if it ${what}`, async (t) => {
+    it(`reports a reference receiver that ${what}`, async (t) => {
       const { codes, noticed } = await measured(t, join);
       assert.deepEqual(codes, ['PROBE_INCOMPLETE']);
       assert.match(noticed[0]?.message ?? '', message);
     });
   }
 
-  it('is not reported as missing in a stopped run', async (t) => {
+  it('reports no missing reference receiver in a stopped run', async (t) => {
     const { codes, measurements } = await measured(t, ({ run }) => {
       run.stop.abort();
       return Promise.reject(new Error('stopped'));
@@ -153,14 +153,24 @@ interface Left {
 const OWN: [what: string, left: Left, before: number, after: number][] = [
   ['stay', {}, 0, 0],
   ['disconnected before the order', { probeLeftAtUs: 99, sentinelLeftAtUs: 99 }, 0, 0],
-  ['disconnect before the send: may have been counted', { probeLeftAtUs: 100, sentinelLeftAtUs: 299 }, 2, 0],
-  ['disconnect before it in another room', { probeLeftAtUs: 200, sentinelLeftAtUs: 200, room: 'capacity:1' }, 0, 0],
-  ['disconnect after the send: may not have been counted', { probeLeftAtUs: 310 }, 0, 1],
+  ['disconnect before the send and may have been counted', { probeLeftAtUs: 100, sentinelLeftAtUs: 299 }, 2, 0],
+  [
+    'disconnect before the send in another room',
+    { probeLeftAtUs: 200, sentinelLeftAtUs: 200, room: 'capacity:1' },
+    0,
+    0,
+  ],
+  ['disconnect after the send and may not have been counted', { probeLeftAtUs: 310 }, 0, 1],
   ['disconnect after the send, with an earlier copy', { probeLeftAtUs: 310, probeReceivedAtUs: 50 }, 0, 1],
-  ['disconnect after their copy', { probeLeftAtUs: 310, probeReceivedAtUs: 305, sentinelLeftAtUs: 310 }, 0, 0],
+  [
+    'disconnect after they received the copy',
+    { probeLeftAtUs: 310, probeReceivedAtUs: 305, sentinelLeftAtUs: 310 },
+    0,
+    0,
+  ],
 ];
 for (const [what, left, before, after] of OWN) {
-  it(`own receivers that ${what}`, () => {
+  it(`uncertain members: own receivers that ${what}`, () => {
     const { room = 'capacity', probeLeftAtUs, probeReceivedAtUs, sentinelLeftAtUs: leftAtUs } = left;
     const receivedAtUs = new Map([50, 301].map((us, index) => [index + 1, us]));
     const sentinel = { worker: 'w0', joinedAtUs: 1, leftAtUs, receivedAtUs };
@@ -177,14 +187,14 @@ const lostRow = (seq: number, connections: number) =>
 
 /** Rows, the server's member count of each broadcast, and the expected receivers in each row. */
 const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | null)[], expected: number[]][] = [
-  ['left before a broadcast: are no members', [here(1), lostRow(1, 5), here(2), lostRow(2, 5)], [8, 3], [3, 5, 3, 0]],
-  ['are in several rooms: are partly members', [here(1), lostRow(1, 50)], [13], [3, 10]],
+  ['left before a broadcast: none', [here(1), lostRow(1, 5), here(2), lostRow(2, 5)], [8, 3], [3, 5, 3, 0]],
+  ['are in several rooms: a part', [here(1), lostRow(1, 50)], [13], [3, 10]],
   ['belong to several engines: as many as counted', [lostRow(1, 5), here(1), lostRow(1, 5)], [10], [5, 3, 2]],
-  ['are not all members: other connections joined the room', [here(1), lostRow(1, 5)], [20], [3, 5]],
-  ['have no count: all may be members', [here(1), lostRow(1, 5)], [null], [3, 5]],
+  ['are not all members: all if other connections joined the room', [here(1), lostRow(1, 5)], [20], [3, 5]],
+  ['have no count: all, as they may be members', [here(1), lostRow(1, 5)], [null], [3, 5]],
 ];
 for (const [what, rows, counted, expected] of LOST) {
-  test(`connections of a lost host ${what}`, () => {
+  test(`expects copies at connections of a lost host that ${what}`, () => {
     // The probe is a member as well.
     const broadcasts = counted.map((count, index) => ({ ...sent(index + 1, 0), expected: count && count + 1 }));
     const bounded = withLostMembers(rows, measurements({ sent: broadcasts, receiversRoom: 'capacity' }));

@@ -20,7 +20,7 @@ const STOPS: [Stage, (run: FakeRun) => void, Stage[]][] = [
 ];
 
 for (const [stage, hinder, after] of STOPS) {
-  it(`ends in stage ${stage} at once, without warnings`, async (t) => {
+  it(`a stopped run ends in stage ${stage} at once, without warnings`, async (t) => {
     const conducted = new ConductedRun(t, LONG, [RAMP, PAUSE]);
     const { time, run, conductor } = conducted;
     let stoppedMs = 0;
@@ -40,7 +40,7 @@ for (const [stage, hinder, after] of STOPS) {
   });
 }
 
-it('takes no plateau of the arrivals before the stop', async (t) => {
+it('a stopped run takes no plateau of the arrivals before the stop', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
   await conducted.prepare();
@@ -51,7 +51,7 @@ it('takes no plateau of the arrivals before the stop', async (t) => {
   assert.deepEqual([run.measurements.plateaus.length, run.measurements.peakConnections, run.codes], [1, 5, []]);
 });
 
-it('keeps the ledger of earlier broadcasts, even if no worker answers', async (t) => {
+it('a stopped run keeps the ledger of earlier broadcasts, even if no worker answers', async (t) => {
   const { run } = await fromTheStart(t, LONG, ({ context: { control }, stop }, { conductor }) => {
     const lost = () => Promise.reject(new Error('connection lost'));
     conductor.onStage = () => {
@@ -66,7 +66,7 @@ it('keeps the ledger of earlier broadcasts, even if no worker answers', async (t
   assert.equal(run.measurements.sent.length, 3);
 });
 
-it('during the warm-up does not start the series', async (t) => {
+it('a stop during the warm-up prevents the start of the series', async (t) => {
   const { run, stages } = await prepared(t, { warmUp: 10 }, ({ context, stop }) => {
     context.link.warmUp = async () => {
       stop.abort();
@@ -85,7 +85,7 @@ const noRedis = {
 };
 const neverRedis = { ...noRedis, absence: { ...noRedis.absence, sinceUs: undefined } };
 
-it('after the broadcasts does not report a silent Redis as lost', async (t) => {
+it('a stop after the broadcasts does not report a silent Redis as lost', async (t) => {
   const { run } = await fromTheStart(t, {}, ({ context, stop }) => {
     context.redis = noRedis;
     context.link.freeze = async () => {
@@ -132,7 +132,7 @@ describe('a search for the part that ended', () => {
 });
 
 describe('the finale', () => {
-  it('goes from the last plateau to the disconnect without idle time and broadcasts', async (t) => {
+  it('the run goes from the last plateau to the disconnect without idle time and broadcasts', async (t) => {
     const conducted = new ConductedRun(t, { hold: 0, broadcasts: { count: 0 } }, [RAMP, PAUSE]);
     await conducted.whole();
     const { cpu, sent, frozen, afterBroadcasts } = conducted.run.measurements;
@@ -170,7 +170,7 @@ describe('the finale', () => {
     });
   }
 
-  it('releases no virtual users if they do not hold', async (t) => {
+  it('the run releases no virtual users if their flow does not hold', async (t) => {
     const { run, conductor, stages } = await fromTheStart(t, {}, ({ context }) => (context.holds = false));
     assert.deepEqual(stages.slice(-3), ['drain', 'end of the run', 'done']);
     assert.ok(!run.asked.includes('tell release'));
@@ -178,14 +178,14 @@ describe('the finale', () => {
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
-  it('ends the last ramp and takes a plateau if no pause follows it', async (t) => {
+  it('the run ends its last ramp and takes a plateau if no pause follows', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP]);
     await conducted.whole();
     const { plateaus, cpu } = conducted.run.measurements;
     assert.deepEqual([column(plateaus, 'connections'), column(cpu.ramps, 'units')], [[0, 10], [10]]);
   });
 
-  it('has no residual while connections stay open', async (t) => {
+  it('a run has no residual while connections stay open', async (t) => {
     const { run, time } = await fromTheStart(t, {}, (run) => (run.context.link.tell = () => run.leave(17)));
     assert.ok(time.nowMs >= 120_000);
     assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);
@@ -193,7 +193,7 @@ describe('the finale', () => {
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
-  it('gives many connections more time to disconnect', async (t) => {
+  it('a run gives many connections more time to disconnect', async (t) => {
     const conducted = new ConductedRun(t, { broadcasts: { count: 0 } }, [{ duration: 1, arrivalRate: 200_000 }, PAUSE]);
     const { run } = conducted;
     run.context.link.tell = () => void setTimeout(() => run.leave(200_000), 300_000);

@@ -57,7 +57,7 @@ async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   return { run, measured, seconds: (time.nowMs - beganMs) / 1000 };
 }
 
-it('starts on time, and is over when all connections have been back for a second', async (t) => {
+it('a fault starts on time, and is over when all connections have been back for a second', async (t) => {
   const { run, measured, seconds } = await suffer(t, 'kill-worker', (deployment, { status }) => {
     deployment.restart('w0');
     status.away = 4;
@@ -69,7 +69,7 @@ it('starts on time, and is over when all connections have been back for a second
   assert.ok(measured.over && measured.over.atUs > measured.atUs);
 });
 
-it('waits for workers that do not answer yet', async (t) => {
+it('a fault waits for workers that do not answer yet', async (t) => {
   const { seconds, run } = await suffer(t, 'reload-workers', (deployment, { context }) => {
     for (const worker of ['w0', 'w1']) deployment.restart(worker);
     let asked = 0;
@@ -101,7 +101,7 @@ const CASES: [what: string, StackFault, Happens, replaced: string[], restarted: 
   ['restarts more than the planned part', 'kill-worker', restartMore, ['w0'], ['w1'], ['DEPLOYMENT_CHANGED']],
 ];
 for (const [what, kind, happens, replaced, restarted, codes] of CASES) {
-  it(`${what}: reports ${codes[0] ?? 'nothing'}`, async (t) => {
+  it(`a fault that ${what}: reports ${codes[0] ?? 'nothing'}`, async (t) => {
     const { run, measured } = await suffer(t, kind, happens);
     assert.deepEqual([measured.replaced, measured.restarted, run.codes], [replaced, restarted, codes]);
   });

@@ -84,7 +84,7 @@ function load(givesIds: boolean) {
   };
 }
 
-test('500 broadcasts in room for 40 keep all sums, and late copies stay late', async () => {
+test('finalizing 500 broadcasts in room for 40 keeps all sums, and late copies stay late', async () => {
   const { finalizer: start, receive, pass, now, mostOpen, result } = load(true);
   const finalizer = start();
   await finalizer.poll();
@@ -121,7 +121,7 @@ test('500 broadcasts in room for 40 keep all sums, and late copies stay late', a
   assert.ok(Math.abs((latency.oneWayMs?.p50 ?? 0) - 1) < 0.01);
 });
 
-test('broadcasts with ids of the server are finalized oldest first, and only when the room fills up', async () => {
+test('finalizes broadcasts with ids of the server oldest first, and only when the room fills up', async () => {
   const { finalizer: start, receive, all, pass, now, result, orders } = load(false);
   const finalizer = start();
   await finalizer.poll();
@@ -157,7 +157,7 @@ test('counts copies without room as outside if no broadcast can be finalized in 
   assert.deepEqual([delivery.broadcasts, delivery.received, delivery.outside], [40, 40, 60]);
 });
 
-test('a complete broadcast is finalized when no copy has come for the quiet time of the drain', async () => {
+test('finalizes a complete broadcast when no copy has arrived for the quiet time of the drain', async () => {
   const { finalizer: start, all, pass, orders } = load(false);
   const finalizer = start();
   await finalizer.poll();

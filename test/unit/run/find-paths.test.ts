@@ -34,21 +34,21 @@ describe('an id', () => {
     ['absent if it repeats', (n) => ({ id: n % 2 })],
   ];
   for (const [what, make, path] of CASES) {
-    it(`is ${what}`, () => {
+    it(`the id of a message is ${what}`, () => {
       const found = pathsOf(messages('said', 3, (index, nowMs) => [make(index, nowMs)]));
       const expected = path === undefined ? undefined : ['0', ...path.split('.').filter(Boolean)];
       assert.deepEqual(found?.id, expected);
     });
   }
 
-  it('is not found in one message, or in messages to single connections', () => {
+  it('finds no id in one message, or in messages to single connections', () => {
     assert.equal(pathsOf(messages('said', 1, () => [{ id: 'only-one-1' }])), undefined);
     const own = (name: string) => messages('hello', 3, (index) => [{ id: `${name}-${index}` }]);
     assert.equal(findPaths([own('a'), own('b')]), undefined);
     assert.equal(pathsOf([]), undefined);
   });
 
-  it('that was published is used, wherever the server puts it', () => {
+  it('finds an id that was published, wherever the server puts it', () => {
     const heard = [
       ...messages('tick', 3, (index) => [{ id: index }]),
       ...messages('said', 1, () => [['ann', { body: { ref: 'mine-1' } }]]),
@@ -68,11 +68,11 @@ describe('a time', () => {
     ['in seconds', (ms) => ms / 1000 + 1e-5],
     ['in microseconds', (ms) => ms * 1000],
     ['written as text', (ms) => new Date(ms).toISOString()],
-    ['too coarse', (ms) => Math.floor(ms / 1000), /whole seconds/],
+    ['in whole seconds', (ms) => Math.floor(ms / 1000), /whole seconds/],
     ['days off', (ms) => ms - 3 * 86_400_000, /3\.0 days/],
   ];
   for (const [what, write, unusable] of CASES) {
-    it(`${what} is ${unusable ? 'reported and unused' : 'found'}`, () => {
+    it(`a time ${what} is ${unusable ? 'reported and unused' : 'found'}`, () => {
       const born = 946_684_800_000;
       const found = pathsOf(messages('said', 3, (id, ms) => [{ id, born, when: write(ms) }]));
       const { path, reason = '' } = found?.unusableTime ?? {};
@@ -82,7 +82,7 @@ describe('a time', () => {
     });
   }
 
-  it('can be the id at the same time', () => {
+  it('a time can be the id at the same time', () => {
     assert.deepEqual(pathsOf(messages('price', 3, (_, at) => [{ at }]))?.sentAt, ['0', 'at']);
   });
 });
@@ -94,7 +94,7 @@ const VIEWS: [what: string, view: (player: string, tick: number) => object, id?:
   ['a tick number in different views', (me, tick) => ({ me, tick }), 'tick'],
 ];
 for (const [what, view, id] of VIEWS) {
-  it(`identical times, with ${what}: ${id ?? 'no broadcasts'}`, () => {
+  it(`messages with identical times and ${what} have ${id ? `the id ${id}` : 'no id'}`, () => {
     const [epochMs, startUs] = [Date.now(), monotonicUs()];
     const heardBy = (player: string) =>
       [1, 2, 3, 4].map((tick) => ({

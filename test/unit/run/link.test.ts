@@ -65,7 +65,7 @@ function linked(t: TestContext, options: ConstructorParameters<typeof EngineLink
   return { link, engineOf, connected };
 }
 
-test('adds up statuses by host, and keeps the largest loop delay', async (t) => {
+test('the link adds up statuses by host, and keeps the largest loop delay', async (t) => {
   const { link, engineOf, connected } = linked(t, { hosts: 2 });
   for (const [index, loopLateMs] of [2, 40, 7].entries()) {
     engineOf(`${index}`, answering, index < 2 ? 'a' : 'b').ready(1, { loopLateMs });
@@ -78,7 +78,7 @@ test('adds up statuses by host, and keeps the largest loop delay', async (t) => 
   );
 });
 
-test('waits for all engines of all hosts', async (t) => {
+test('the link waits for all engines of all hosts', async (t) => {
   const { link, engineOf, connected } = linked(t, { hosts: 2 });
   const [a1, a2, b1] = [engineOf('1', answering, 'a'), engineOf('2', answering, 'a'), engineOf('1', answering, 'b')];
   let isReady = false;
@@ -93,7 +93,7 @@ test('waits for all engines of all hosts', async (t) => {
   await waited;
 });
 
-test('asks all engines; a silent one times out and is counted, and the other answers stay', async (t) => {
+test('the link asks all engines, and counts the one that times out; other answers stay', async (t) => {
   const { link, engineOf, connected } = linked(t, { replyTimeoutMs: 100 });
   for (const id of ['1', '2']) engineOf(id).ready();
   await connected(10);
@@ -145,7 +145,7 @@ test('stops waiting for engines when the run ends', async (t) => {
   await assert.rejects(ready, /stopped/);
 });
 
-test('sends messages to all engines, and adds up their counts', async (t) => {
+test('the link sends messages to all engines, and adds up their counts', async (t) => {
   const { link, engineOf, connected } = linked(t);
   const counting: Answer = (message) =>
     message.type === 'messages' && message.stage === 'stop'

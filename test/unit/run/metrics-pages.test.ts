@@ -34,16 +34,16 @@ describe('metrics of a server', () => {
   };
 
   testWarnings(fromTheStart, [
-    ['page without any change', showing(() => [{ rssBytes: 5 }]), 'WORKER_URLS_WRONG', 'at 10', W0, 'at 0'],
-    ['memory without change at a worker without new connections', showing(() => [moving(), { rssBytes: 5 }])],
-    ['CPU time without any change', showing(() => [moving(), moving(7)]), 'WORKER_URLS_WRONG', 'at 10', W1, 'at 0'],
-    ['one page at two URLs', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
-    ['pages that are equal once, or in CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
+    ['a metrics page without any change', showing(() => [{ rssBytes: 5 }]), 'WORKER_URLS_WRONG', 'at 10', W0, 'at 0'],
+    ['metrics with constant memory at a worker without new connections', showing(() => [moving(), { rssBytes: 5 }])],
+    ['metrics with constant CPU time', showing(() => [moving(), moving(7)]), 'WORKER_URLS_WRONG', 'at 10', W1, 'at 0'],
+    ['metrics of one page at two URLs', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
+    ['metrics pages that are equal once, or in CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
   ]);
 
   const page = () => ({ rssBytes: next() });
   testWarnings(afterTheBaseline, [
-    ['pages of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
+    ['metrics pages of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
   ]);
 });
 
@@ -64,7 +64,7 @@ const WATCHED = [
 ] as const;
 
 for (const { figure, what, least } of WATCHED) {
-  test(`without change in ${what} for ${least} opened or closed connections are stale`, () => {
+  test(`metrics without change in ${what} for ${least} opened or closed connections are stale`, () => {
     const still = new StillFigures();
     const at = (value: number, connections: number) => still.check([page({ [figure]: value })], connections);
     assert.equal(at(7, 0), undefined);
@@ -77,7 +77,7 @@ for (const { figure, what, least } of WATCHED) {
   });
 }
 
-test('have their share of the connections if there are several pages', () => {
+test('each of several metrics pages is checked against its share of the connections', () => {
   const still = new StillFigures();
   const pages = (last: number) => [page({ cpuSeconds: 7 }), page({ cpuSeconds: last }, 'http://w1/metrics')];
   still.check(pages(1), 0);

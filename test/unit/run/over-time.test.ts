@@ -50,7 +50,7 @@ async function conducted(t: TestContext, overTime: object, phases: object[], lea
 }
 
 describe('waves', () => {
-  it('are read at their peak and after the disconnect; the line begins after the first wave', async (t) => {
+  it('waves are read at their peak and after the disconnect; the line begins after the first wave', async (t) => {
     const { time, run, conductor, wave } = await conducted(t, {}, [...WAVE, ...WAVE, ...WAVE, ...WAVE]);
     for (let index = 0; index < 4; index++) await wave(index, 100);
     await time.until(conductor.finale());
@@ -71,7 +71,7 @@ describe('waves', () => {
     assert.deepEqual(run.measurements.stages.map(({ name }) => name).slice(1, 4), ['ramp', 'wave', 'after the wave']);
   });
 
-  it('are read with their garbage if `collect` is off', async (t) => {
+  it('memory after waves includes garbage if `collect` is off', async (t) => {
     const { run, wave } = await conducted(t, { collect: false }, [...WAVE, ...WAVE], 0);
     const before = run.asked.length;
     for (const index of [0, 1]) await wave(index, 100);
@@ -81,7 +81,7 @@ describe('waves', () => {
     assertEach(found?.readings, ({ bytes }) => bytes.workerHeapUsed, [24e6, 25e6]);
   });
 
-  it('without connections at their peak have no reading', async (t) => {
+  it('waves without connections at their peak have no reading', async (t) => {
     const { run, phase } = await conducted(t, {}, WAVE);
     await phase(0, () => {
       run.arrive(100);
@@ -101,7 +101,7 @@ describe('waves', () => {
       },
     ],
   ] as const) {
-    it(`that ${what} have no reading, and a warning`, async (t) => {
+    it(`waves that ${what} have no reading, and a warning`, async (t) => {
       const { run, phase } = await conducted(t, {}, WAVE);
       await phase(0, () => run.arrive(100));
       leave(run);
@@ -113,7 +113,7 @@ describe('waves', () => {
 });
 
 describe('churn', () => {
-  it('is read at its interval, and its line begins when the first generation has disconnected', async (t) => {
+  it('churn is read at its interval, and its line begins when the first generation has disconnected', async (t) => {
     const { run, phase } = await conducted(t, { every: 10 }, [{ duration: 120, arrivalRate: 10 }]);
     setInterval(() => run.arrive(10), 1000);
     setTimeout(() => setInterval(() => run.leave(10), 1000), 25_000);

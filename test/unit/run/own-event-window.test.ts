@@ -28,7 +28,7 @@ async function partsOf(t: TestContext, happens: Happens, delivery: object, drain
   return run.measurements.cpu.broadcasts.map(({ units, seconds }) => [units, Math.round(seconds)]);
 }
 
-it('begin with a broadcast of the publishers', async (t) => {
+it('parts of the window begin with a broadcast of the publishers', async (t) => {
   const publishing: Happens = ({ status }) => ({
     ...{
       connected: 1,
@@ -62,11 +62,15 @@ const lastAt = (lastMs: number) => (ms: number) => (ms < lastMs ? 9 : 10);
 const DRAINS: [what: string, reachedAt: (ms: number) => number, drainSeconds: number][] = [
   ['quiet time after the last copy, if all have arrived', lastAt(0), 3],
   ['quiet time after a late last copy', lastAt(4000), 7],
-  ['its deadline, if a copy never arrives', lastAt(Number.POSITIVE_INFINITY), 12],
-  ['longer than its deadline while copies arrive', (ms) => Math.min(10, Math.max(0, Math.floor(ms / 4000))), 43],
+  ['the deadline of the drain, if a copy never arrives', lastAt(Number.POSITIVE_INFINITY), 12],
+  [
+    'longer than the deadline of the drain while copies arrive',
+    (ms) => Math.min(10, Math.max(0, Math.floor(ms / 4000))),
+    43,
+  ],
 ];
 for (const [what, reachedAt, drainSeconds] of DRAINS) {
-  it(`the last one includes the drain: ${what}`, async (t) => {
+  it(`the last part of the window includes the drain: ${what}`, async (t) => {
     const broadcasting: Happens = ({ context }, time) => {
       const firstAtUs = monotonicUs() + 1;
       context.link.sight = async () => {
@@ -87,7 +91,7 @@ function pages(seq: number) {
   return [frozenBroadcast(seq, [seq * 1000, seq * 1000 + 1000]), frozenBroadcast(seq, [], lost)];
 }
 
-test('a row can represent several broadcasts without changing any sum', () => {
+test('a ledger row can represent several broadcasts without changing any sum', () => {
   const rows = new Rows(4);
   const count = 19;
   for (let seq = 1; seq <= count; seq++) {
@@ -113,7 +117,7 @@ test('a row can represent several broadcasts without changing any sum', () => {
   assert.equal(Math.round(completionMs?.p50 ?? 0), 11, 'of each broadcast, not of each row');
 });
 
-test('a broadcast without a time has receipts and no latency; one that no process reports has neither', () => {
+test('a broadcast without a time has receipts but no latency, and no receipts if no process reports it', () => {
   const rows = new Rows();
   const orders = [1, 2].map((seq) => ({ seq, room: '', sentAtUs: 0, intendedAtUs: 0 }));
   rows.add(orders, [frozenBroadcast(1, [], { untimed: true, expected: 2, received: 2, firstUs: 0, lastUs: 0 })]);

@@ -19,7 +19,7 @@ const TIMES: [written: unknown, us: number, resolutionUs: number][] = [
   ['2026-11-22T12:00:00.001002+00:00', 1002, 1],
   ['2026-11-22T13:00:00.5+01:00', 500_000, 1e5],
 ];
-test('parses times by their magnitude and notation', () => {
+test('parses times of an event by their magnitude and notation', () => {
   for (const [written, us, resolutionUs] of TIMES) {
     const instant = instantOf(written) ?? assert.fail(`${written}`);
     assert.deepEqual([Math.round(instant.epochUs - AT_US), instant.resolutionUs], [us, resolutionUs], `${written}`);
@@ -35,12 +35,12 @@ const stamped = (sentAtMonotonicUs: number, firstAtUs: number) => ({
   sentAt: (sentAtMonotonicUs + OFFSET_US) / 1000,
 });
 
-test("times that agree with the run's clock are used: before the receipt, and never after it", () => {
+test("uses times that agree with the run's clock: before the receipt, and never after it", () => {
   const found = sentTimes([stamped(1000, 4000), stamped(5000, 4500)], OFFSET_US);
   assert.deepEqual('atUs' in found && found.atUs.map(Math.round), [1000, 4500]);
 });
 
-test('reports unusable times with their reason', () => {
+test('reports unusable times of events with their reason', () => {
   const dayUs = 86_400e6;
   const cases: [Parameters<typeof sentTimes>[0], RegExp][] = [
     [[stamped(0, 1000), { firstAtUs: 1, sentAt: undefined }], /nothing/],

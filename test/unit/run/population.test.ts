@@ -22,19 +22,19 @@ describe('counts of the fleets', () => {
     later: [ms: number, Partial<FleetStatus>],
     seconds?: number,
   ][] = [
-    ['all hold or have failed', {}, [0, {}], 0],
-    ['some have not started', { started: 9 }, [0, {}]],
-    ['some run on another engine', { started: 6, connected: 5, holding: 5, others: 4 }, [0, {}], 0],
-    ['one connects', { connecting: 1 }, [0, {}]],
-    ['one joins', { joining: 1 }, [0, {}]],
-    ['one upgrades', { upgrading: 1 }, [0, {}]],
+    ['all connections hold or have failed', {}, [0, {}], 0],
+    ['some arrivals have not started', { started: 9 }, [0, {}]],
+    ['some arrivals run on another engine', { started: 6, connected: 5, holding: 5, others: 4 }, [0, {}], 0],
+    ['one connection opens', { connecting: 1 }, [0, {}]],
+    ['one connection joins', { joining: 1 }, [0, {}]],
+    ['one connection upgrades', { upgrading: 1 }, [0, {}]],
     // A second of quiet follows.
     ['a flow has no `hold`', { holding: 0, joining: 1 }, [3000, { joining: 0 }], 4],
     ['processes report later than the engine', { connected: 8, joining: 1 }, [3000, { joining: 0 }], 4],
     ['arrivals may be skipped', SKIPPED, [900, { started: 6, connected: 6, holding: 6 }], 2],
   ];
   for (const [what, now, [ms, changes], seconds] of CASES) {
-    it(`settle after ${seconds ?? '–'} s where ${what}`, async (t) => {
+    it(`counts of the fleets settle after ${seconds ?? '–'} s if ${what}`, async (t) => {
       const time = new VirtualTime(t);
       const status = { ...QUIET, ...now };
       setTimeout(() => Object.assign(status, changes), ms);
@@ -45,7 +45,7 @@ describe('counts of the fleets', () => {
     });
   }
 
-  it('have disconnected when none is left', async (t) => {
+  it('fleets have disconnected when no connection is left', async (t) => {
     const time = new VirtualTime(t);
     const status = { ...QUIET, connected: 1 };
     const population = new FleetPopulation({ status });
@@ -55,7 +55,7 @@ describe('counts of the fleets', () => {
     assert.equal(population.connections(), 0);
   });
 
-  it('are not awaited after the run has ended', async (t) => {
+  it('stops waiting for the fleets when the run has ended', async (t) => {
     const time = new VirtualTime(t);
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 20);
@@ -87,13 +87,13 @@ describe('counts of the workers', () => {
     return { time, population, count, polls: () => polls };
   }
 
-  it('are the sum without the probe, and keep their value while a worker does not answer', async (t) => {
+  it('counts of the workers are the sum without the probe, and stay while a worker does not answer', async (t) => {
     const { count } = start(t);
     assert.deepEqual([await count(4, 3), await count()], [6, 6]);
     assert.equal(await count(0, 0), 0, 'none is less than none');
   });
 
-  it('are settled when all have arrived, and disconnected when none is left', async (t) => {
+  it('counts of the workers have settled when all have arrived, and disconnected when none is left', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     assert.equal(await time.until(population.settled(all(7), 1000, never)), false);
@@ -103,7 +103,7 @@ describe('counts of the workers', () => {
     assert.equal(await population.gone(0, never), true);
   });
 
-  it('are settled in phases that may skip arrivals once none arrived for longer than a poll', async (t) => {
+  it('phases that may skip arrivals settle once no connection arrived for longer than a poll', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     const before = time.nowMs;
@@ -111,7 +111,7 @@ describe('counts of the workers', () => {
     assert.ok(time.nowMs - before >= 1500 && time.nowMs - before < 1800, `${time.nowMs - before} ms`);
   });
 
-  it('are not polled after the end', async (t) => {
+  it('polls no workers after the end of the run', async (t) => {
     const { time, population, polls } = start(t);
     population.close();
     await time.pass(2000);

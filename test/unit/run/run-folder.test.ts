@@ -11,18 +11,18 @@ import { describeError } from '../../../protocol/codes/errors.ts';
 import { readResult } from '../../../report/read.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-test('a scenario has the name of its file, and its command the given path', () => {
+test('a run of a scenario file is named after the file, and its command has the given path', () => {
   assert.deepEqual([scenarioName('load/chat.yaml'), scenarioFile('load/chat.yaml')], ['chat', 'load/chat.yaml']);
   assert.equal(scenarioFile('/home/somebody/load/chat.yaml'), 'chat.yaml');
 });
 
-test('a result is written as a whole, and `latest` links to it', (t) => {
+test('writes a result as a whole, and links `latest` to it', (t) => {
   const { runFolder, results } = open(t);
   runFolder.write(perfectResult());
   assert.deepEqual(readResult(join(results, 'latest')), perfectResult());
 });
 
-test('an impossible figure is reported by its key, and the rest of the result is kept', (t) => {
+test('reports an impossible figure by its key, and keeps the rest of the result', (t) => {
   const { runFolder, results } = open(t);
   const result = perfectResult();
   result.connections.peak = Number.NaN;
@@ -45,7 +45,7 @@ for (const [what, put] of Object.entries({
   folder: (path: string) => fs.mkdirSync(path),
   file: (path: string) => fs.writeFileSync(path, 'mine'),
 })) {
-  test(`a ${what} named \`latest\` is kept, and reported before the measurement`, (t) => {
+  test(`keeps a ${what} named \`latest\`, and reports it before the measurement`, (t) => {
     const { results } = open(t);
     put(join(results, 'latest'));
     const before = fs.readdirSync(results);
@@ -54,7 +54,7 @@ for (const [what, put] of Object.entries({
   });
 }
 
-test('a folder named `latest` that appears during the run is kept', (t) => {
+test('keeps a folder named `latest` that appears during the run', (t) => {
   const { runFolder, results } = open(t);
   fs.mkdirSync(join(results, 'latest'));
   assert.equal(runFolder.write(perfectResult()), join(runFolder.directory, 'result.json'));
@@ -69,7 +69,7 @@ test('reports why a folder for results cannot be made', (t) => {
   assert.throws(() => new RunFolder(join(results, 'file/results'), 'run'), unwritable('ENOTDIR'));
 });
 
-test('a folder that is removed during the run is reported, and not made again', (t) => {
+test('reports a folder that is removed during the run, and does not make it again', (t) => {
   const { runFolder, results } = open(t);
   fs.rmSync(results, { recursive: true });
   const failures: unknown[] = [];
@@ -82,7 +82,7 @@ test('a folder that is removed during the run is reported, and not made again', 
   runFolder.discard();
 });
 
-test('a full disk is reported, and leaves no partial file', {
+test('reports a full disk, and leaves no partial file', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { results } = open(t);

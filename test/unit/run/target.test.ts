@@ -23,7 +23,7 @@ for (const [what, workers, pids] of [
   ['partly on another machine are not read', [worker(7), worker(8, { ...here, kernel: 'another' })], []],
   ['in a container with a separate PID namespace are not read', [worker(1, { ...here, pidNamespace: 'pid:[1]' })], []],
 ] as const) {
-  test(`workers ${what}`, async () => {
+  test(`processes of workers ${what}`, async () => {
     // Addresses of a tunnel hide the machine behind it.
     const target = await open(controlled(workers.map((_, index) => `http://127.0.0.1:${4000 + index}`)));
     assert.deepEqual((await target.pids([...workers])).worker, pids);
@@ -53,7 +53,7 @@ for (const target of ['http://localhost:3000', 'http://127.0.0.5:3999']) {
   });
 }
 
-test('a server elsewhere needs no control port, unless an external engine drives the load', async () => {
+test('a server on another machine needs no control port, unless an external engine drives the load', async () => {
   const config = hookConfig({}, { target: 'https://staging.example.com' });
   assert.equal((await open(config)).control, undefined);
   await assert.rejects(open({ ...config, engine: 'socketio-v3' }), { code: 'CONTROL_MISSING' });
@@ -71,13 +71,13 @@ function check(workers: ReturnType<typeof named>[], servers: (number | undefined
 const oneWorker = [named('w0', 'a')];
 const two = [named('w0', 'a'), named('w1', 'b')];
 
-test('accepts workers if all are known, or if the adapter has no count', async () => {
+test('accepts workers if all are known, or if the adapter has no count of them', async () => {
   assert.deepEqual(await check(two, [2]), []);
   assert.deepEqual(await check(two, [1]), [], 'they have no adapter in common');
   assert.deepEqual(await check(oneWorker, [undefined]), []);
 });
 
-test('refuses one process at two addresses, and two workers with one name', async () => {
+test('refuses one worker process at two addresses, and two workers with one name', async () => {
   for (const [second, message] of [
     [named('w0', 'a'), /2 .* same process, w0/],
     [named('w0', 'b'), /2 .* same name, w0/],

@@ -19,14 +19,14 @@ async function measure(t: TestContext, options: object, publisher: Publisher) {
 }
 
 describe('a server that needs longer for a broadcast than the interval', () => {
-  it('gets more time than the deadline while its backlog shrinks', async (t) => {
+  it("a slow server gets more time than the drain's deadline while its backlog shrinks", async (t) => {
     const options = { ...TOO_FAST, drain: { quiet: 1, deadline: 2 } };
     const { window, delivery } = await measure(t, options, { needsMs: 160 });
     assert.equal(delivery.received, 120 * MEMBERS);
     assert.ok(window.drainSeconds > 7, `${window.drainSeconds} s`);
   });
 
-  it('gets ten deadlines at most; then the tail is cut, and missing copies are not lost', async (t) => {
+  it('a slow server gets ten deadlines at most; then the tail is cut, and missing copies are not lost', async (t) => {
     const options = { ...TOO_FAST, drain: { quiet: 0.5, deadline: 1 } };
     const { window, measured } = await measure(t, options, { needsMs: 400 });
     assert.ok(window.drainSeconds > 10 && window.drainSeconds < 11, `${window.drainSeconds} s`);
@@ -38,7 +38,7 @@ describe('a server that needs longer for a broadcast than the interval', () => {
 });
 
 describe('an unconfirmed broadcast', () => {
-  it('was sent if copies of it arrived: its latency counts from the intended time', async (t) => {
+  it('an unconfirmed broadcast was sent if copies of it arrived: its latency counts from the intended time', async (t) => {
     const { measured, delivery } = await measure(t, {}, { needsMs: 40, loses: 2 });
     assert.deepEqual(column(measured.sent, 'seq').toSorted(), [1, 2, 3, 4]);
     assert.deepEqual([measured.unsent, measured.unknown], [[], []]);
@@ -50,7 +50,7 @@ describe('an unconfirmed broadcast', () => {
     assert.equal(rows[1]?.early, 0);
   });
 
-  it('was sent if only the reference receiver has a copy', async (t) => {
+  it('an unconfirmed broadcast was sent if only the reference receiver has a copy', async (t) => {
     const window = new BroadcastWindow(t);
     publisherOf(window, { needsMs: 40, loses: 2, sendsLost: false });
     const receivedAtUs = new Map([1, 2, 3, 4].map((seq) => [seq, 1]));
@@ -60,13 +60,13 @@ describe('an unconfirmed broadcast', () => {
     assert.deepEqual([column(sent, 'seq').toSorted(), unknown], [[1, 2, 3, 4], []]);
   });
 
-  it('delays the drain until it is quiet for a while, but not to the deadline', async (t) => {
+  it('an unconfirmed broadcast delays the drain until it is quiet for a while, but not to the deadline', async (t) => {
     const options = { drain: { quiet: 1, deadline: 60 } };
     const { window } = await measure(t, options, { needsMs: 0, loses: 4, sendsLost: false });
     assert.ok(window.drainSeconds >= 4.5 && window.drainSeconds < 6, `${window.drainSeconds} s`);
   });
 
-  it('is awaited while its worker may still confirm it', async (t) => {
+  it('the run waits for an unconfirmed broadcast while its worker may still confirm it', async (t) => {
     const window = new BroadcastWindow(t);
     const { control } = window.context;
     const { broadcast } = control;

@@ -14,7 +14,7 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
-it('a window has the CPU of each layer since its mark, except layers that were not read at both ends', async (t) => {
+it('a window has the CPU of each layer since its start, except layers that were not read at both ends', async (t) => {
   const time = new VirtualTime(t);
   const { context } = new FakeRun();
   context.sampler.cpu = async () => {
@@ -82,7 +82,7 @@ async function noted(windows: ('ramp' | 'broadcasts')[], { workers = [], own = [
 }
 
 describe('between two readings', () => {
-  it('the quota with the most throttling counts', () => {
+  it('throttling between two readings is that of the most throttled quota', () => {
     const before = [quota('/own', 100, 10), quota('/pod', 100, 0)];
     const after = [quota('/own', 200, 15), quota('/pod', 180, 40)];
     const expected = { cores: 0.5, periods: 80, throttledPeriods: 40, throttledMs: 2000 };
@@ -97,7 +97,7 @@ describe('between two readings', () => {
 });
 
 describe('in the windows of a run', () => {
-  it('the worst of several ramps is kept, and values before a window are ignored', async () => {
+  it('keeps throttling of the worst of several ramps, and ignores values before a window', async () => {
     const own = [quota('/g', 50, 50), quota('/g', 150, 80), quota('/g', 250, 85), quota('/g', 260, 85)];
     const { throttled } = await noted(['ramp', 'ramp', 'broadcasts'], { own });
     const { ramp, broadcasts } = throttled.get(GENERATOR) ?? {};
@@ -105,7 +105,7 @@ describe('in the windows of a run', () => {
     assert.deepEqual([broadcasts?.periods, broadcasts?.throttledPeriods], [10, 0]);
   });
 
-  it('workers have names; silent ones and those in the generator’s group are left out', async () => {
+  it('throttled workers have names; silent ones and ones in the generator’s group are left out', async () => {
     const at = (times: number) => [
       withQuota('w0', quota('/g', 100 * times, 90 * times)),
       withQuota('w1', quota('/w1', 100 * times, 20 * times)),
@@ -118,7 +118,7 @@ describe('in the windows of a run', () => {
     });
   });
 
-  it('the part with the most CPU used by other programs is kept', async () => {
+  it('keeps the part of a window with the most CPU used by other programs', async () => {
     const at = (second: number, stealUs: number, othersUs: number): MachineTotals => ({
       ...{ atMs: second * 1000, cores: 2, busyUs: stealUs + othersUs, stealUs, interruptUs: 0, pressure: undefined },
       processes: { oursUs: 0, othersUs, kernelUs: 0, programsUs: new Map([['tsc', othersUs]]) },
@@ -129,7 +129,7 @@ describe('in the windows of a run', () => {
     assert.deepEqual([stealCores, othersCores, programs], [0, 0.8, [{ name: 'tsc', cores: 0.8 }]]);
   });
 
-  it('the least idle CPU is kept, and the maximum of values that go up and down', async () => {
+  it('keeps the least idle CPU of a window, and the maximum of values that go up and down', async () => {
     const at = (busyUs: number, idleUs: number, stealUs: number, openFiles: number, usedBytes: number) => {
       const { machine } = workerResources();
       const cpu = { busyUs, idleUs, stealUs, interruptUs: 0 };
@@ -186,7 +186,7 @@ test('fleets of two hosts have separate rows, although their Artillery workers s
   ]);
 });
 
-test('the worst ramp of each loop is kept, in any order of answers', async () => {
+test('keeps the worst ramp of each generator loop, in any order of answers', async () => {
   const rows = await loopsOf(
     [engine('here', '1', 1, [9]), engine('here', '2', 1, [1])],
     [engine('here', '2', 1, [7]), engine('here', '1', 1, [2])],
@@ -202,7 +202,7 @@ test('the share of CPU waits is unknown if the kernel does not report it', async
   assert.equal(measurements.generator[0]?.cpuWaitShare, null);
 });
 
-test('a discarded reading resets the loops, and external engines are not asked', async () => {
+test('discarding a reading resets the generator loops, and asks no external engines', async () => {
   const run = new FakeRun();
   await resetGenerator(run.context);
   assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);

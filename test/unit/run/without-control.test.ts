@@ -23,7 +23,7 @@ const conduct = (t: TestContext, change: (run: FakeRun) => unknown = () => {}) =
   });
 
 describe('without a control port', () => {
-  it('a run is VALID and complete, and the other sections are absent with the reason', async (t) => {
+  it('a run without a control port is VALID, and the sections that need the port are absent with the reason', async (t) => {
     const { result } = await conduct(t);
     assert.deepEqual(result, resultSchema.parse(result));
     assert.deepEqual([result.verdict.status, result.findings], ['VALID', []]);
@@ -32,13 +32,13 @@ describe('without a control port', () => {
     assert.deepEqual(Object.keys(result.absent).sort(), ['cpu', 'delivery', 'latency', 'memory', 'roundTrip']);
   });
 
-  it('does not publish, collect garbage or warm up', async (t) => {
+  it('a run without a control port does not publish, collect garbage or warm up', async (t) => {
     const { run, stages } = await conduct(t);
     assert.ok(!stages.includes('broadcasts') && stages.includes('hold'), String(stages));
     assert.doesNotMatch(run.asked.join(), /gc|freeze|warm-up|probe/);
   });
 
-  it('joins without an acknowledgement delay nothing', async (t) => {
+  it('joins without an acknowledgement delay nothing in a run without a control port', async (t) => {
     const { run } = await conduct(t, ({ status }) => (status.joining = 7));
     assert.deepEqual(run.codes, []);
   });

@@ -28,16 +28,16 @@ const CASES: [what: string, now: Changes, evidence: RegExp | undefined][] = [
   ['an uptime that rounding lowers', { uptimeSeconds: 99.5 }, undefined],
   ['an uptime shorter than the process is known', { readAtMs: 300_000, uptimeSeconds: 150 }, /150 s .* 300 s/],
   ['old statistics repeated', { readAtMs: 300_000 }, undefined],
-  ['fewer accepted connections', { totals: { accepted: 3 } }, /accepted connections fell from 600 to 3/],
-  ['fewer broadcasts', { totals: { broadcasts: 0 } }, /broadcasts fell/],
-  ['fewer garbage collections', { totals: { collections: 1 } }, /garbage collections fell/],
-  ['less CPU time', { totals: { cpuUs: 200_000 } }, /CPU fell/],
+  ['fewer accepted connections than before', { totals: { accepted: 3 } }, /accepted connections fell from 600 to 3/],
+  ['fewer broadcasts than before', { totals: { broadcasts: 0 } }, /broadcasts fell/],
+  ['fewer garbage collections than before', { totals: { collections: 1 } }, /garbage collections fell/],
+  ['less CPU time than before', { totals: { cpuUs: 200_000 } }, /CPU fell/],
   ['CPU time that differs by a tick', { totals: { cpuUs: 2_995_000 } }, undefined],
 ];
 
 describe('signs of a restart:', () => {
   for (const [what, now, evidence] of CASES) {
-    it(`${what}: ${evidence ? 'restarted' : 'not restarted'}`, () => {
+    it(`worker with ${what}: ${evidence ? 'restarted' : 'not restarted'}`, () => {
       const found = restartEvidence(
         worker('w0'),
         worker('w0', { readAtMs: 1000, ...now, instance: now.instance ?? 'w0' }),
