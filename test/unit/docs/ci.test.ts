@@ -34,7 +34,7 @@ async function job(t: TestContext, file: CiFile, code: number) {
 describe('the files for CI', { concurrency: 2 }, () => {
   for (const [name, read] of Object.entries(CI_FILES)) {
     for (const code of [0, ...Object.values(EXIT_CODES)]) {
-      it(`${name}: a run that exits with ${code} ends the job with it, and its report is kept`, async (t) => {
+      it(`${name}: a run that exits with ${code} ends the job with this code and keeps its report`, async (t) => {
         const file = read();
         const { cwd, code: ended, output, summary } = await job(t, file, code);
         assert.equal(ended, code, output);

@@ -63,7 +63,7 @@ describe('a cell', () => {
     ['the range, if it is wider', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000, 10), withCpu(1100, 10)],
     ['the range, without intervals', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000), withCpu(1100)],
   ] as [string, string, string, ...((result: Result) => void)[]][]) {
-    it(`shows ${what}`, () => {
+    it(`a cell of a table of figures shows ${what}`, () => {
       const results = changes.map((change) => report(1000, change).result);
       assert.equal(figureCell(results, path), shown);
     });
@@ -75,18 +75,18 @@ it('a page cannot show an unknown figure', () => {
 });
 
 describe('growth over the reports', () => {
-  it('has a column for every size', () => {
+  it('growth over the reports has a column for every size of run', () => {
     const table = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
     assertEach(cells(table)[0], (head) => head.split(':')[0], ['', 'us, 5,000', 'us, 32,000', 'us, 100,000']);
     assert.match(table, /10\.0 ± 0\.5/);
   });
 
-  it('leaves INVALID runs out, and can be empty', () => {
+  it('growth over the reports omits INVALID runs, and can be empty', () => {
     assert.deepEqual(cells(growth([report(5000, invalid)]))[0], ['']);
   });
 });
 
-it('the cost of TLS has each report beside the one without TLS', () => {
+it('the cost of TLS shows each report beside the one without TLS', () => {
   const secure = report(5000, ({ run }) => {
     run.target = 'https://127.0.0.1:8443';
   });
@@ -98,12 +98,12 @@ it('the cost of TLS has each report beside the one without TLS', () => {
 describe('published studies', () => {
   const all = { BENCHMARK_REPORT, RSS_BY_CONNECTIONS, COVERAGE_BY_BATCH, TECHRACERS, MEMORY_USAGE, RACCOON };
 
-  it('have a cell in each column, or none if only this project measured the figure', () => {
+  it('published studies have a cell in each column, or none if only this project measured the figure', () => {
     for (const { published, rows } of Object.values(all))
       for (const [question, printed] of rows) assert.ok([0, published.length].includes(printed.length), question);
   });
 
-  it('have consistent figures: rate × ramp, 2 GiB × N ÷ peak, and the slope of its RSS', () => {
+  it('figures of a published study are consistent: rate × ramp, 2 GiB × N ÷ peak, and the slope of its RSS', () => {
     const number = (cell = '') => Number(cell.replaceAll(',', ''));
     for (const [index, size] of [5000, 10_000, 20_000, 32_000].entries()) {
       const printed = (question: RegExp) =>
@@ -116,7 +116,7 @@ describe('published studies', () => {
     }
   });
 
-  it('are shown beside valid runs of the same size', () => {
+  it('shows published studies beside valid runs of the same size', () => {
     const { benchmarkReport, techracers, memoryUsage } = publishedStudies(
       [report(32_000), report(100_000), describeReport('techracers', perfectResult())],
       [],
@@ -127,7 +127,7 @@ describe('published studies', () => {
     assert.equal(publishedStudies([report(32_000, invalid)], []).benchmarkReport, '');
   });
 
-  it('include runs with waves, those with collections first, and not among the sizes', () => {
+  it('published studies list runs with waves separately, with collections first', () => {
     const wave = (size: string, result: Result) => {
       result.run.scenario = 'waves';
       return describeReport(size, result);
@@ -140,7 +140,7 @@ describe('published studies', () => {
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 
-  it('include runs that send batches beside Raccoon’s, and nowhere else', () => {
+  it('published studies list runs that send batches beside Raccoon’s, and nowhere else', () => {
     const sending = describeReport('10k', resultWithMessages());
     const page = publishedStudies([report(5000), sending], []);
     const [head, , ...own] = cells(page.raccoon).map((row) => row.at(-1));
@@ -154,7 +154,7 @@ describe('published studies', () => {
 describe('the stored runs', () => {
   const page = publishedStudies(readReports(), readMeasuredStudies());
 
-  it('fill each cell of the benchmark report', () => {
+  it('the stored runs fill each cell of the benchmark report', () => {
     const rows = cells(page.benchmarkReport).filter(({ length }) => length === 9);
     assert.ok(rows.length > 40);
     for (const [question, ...row] of rows)
@@ -162,13 +162,13 @@ describe('the stored runs', () => {
         assert.ok(index % 2 === 0 || row[index - 1] === '–' || cell !== '–', `${question}: ${row.join(' | ')}`);
   });
 
-  it('fill each cell of the other studies', () => {
+  it('the stored runs fill each cell of the other studies', () => {
     for (const table of [page.techracers, page.webSocketServers, page.raccoon])
       for (const row of cells(table)) assert.ok(!row.includes('–'), row.join(' | '));
   });
 });
 
-it('the site has a value for every colour of the charts', () => {
+it('the site defines every colour that the charts use', () => {
   const css = readFileSync('docs/.vitepress/theme/charts.css', 'utf8');
   for (const color of Object.values(COLORS)) {
     const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];

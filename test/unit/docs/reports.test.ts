@@ -22,18 +22,18 @@ const withSamples = (count: number): Result => ({
 });
 
 describe('a stored result', () => {
-  it('has a thinned time series with both ends', () => {
+  it('a stored result has a thinned time series with both ends', () => {
     const { samples } = reportParts(withSamples(1000));
     assert.deepEqual([samples.length, samples[0]?.t, samples.at(-1)?.t], [SAMPLES_KEPT, 0, 999]);
     assert.equal(reportParts(withSamples(7)).samples.length, 7);
   });
 
-  it('keeps every figure that a study compares', () => {
+  it('a stored result keeps every figure that a study compares', () => {
     const result = withSamples(1000);
     assert.deepEqual(figureSpreads([studyRunParts(result)]), figureSpreads([result]));
   });
 
-  it('gives the same answer without any time series, in every form', () => {
+  it('a stored result gives the same answer without any time series, in every form', () => {
     const runs = globSync('docs/{reports/*/result.json,studies/*/runs/*.json}', { cwd: ROOT });
     assert.ok(runs.length > 50);
     for (const path of runs) {
@@ -45,12 +45,12 @@ describe('a stored result', () => {
     }
   });
 
-  it('is the same document when read again', () => {
+  it('a stored result is the same document when read again', () => {
     for (const kept of [reportParts(withSamples(3)), studyRunParts(withSamples(3))])
       assert.deepEqual(resultSchema.parse(JSON.parse(serialize(kept))), kept);
   });
 
-  it('is small, and stored by docs/add.ts', () => {
+  it('every stored result is small, with a thinned time series', () => {
     for (const { size, result } of readReports()) {
       assert.ok(result.samples.length <= SAMPLES_KEPT, size);
       assert.ok(serialize(result).length < 200_000, size);
@@ -66,13 +66,13 @@ describe('the title of a report', () => {
     changed: Partial<Record<'run' | 'connections', object>>,
     ...added: string[],
   ][] = [
-    ['its size', '5k', {}],
+    ['the size of its run', '5k', {}],
     ['TLS', '5k', { run: { target: 'https://127.0.0.1:8443' } }, 'TLS'],
     ['transports of an unusual run', '5k', { connections: { transports } }, 'default clients: polling, then WebSocket'],
     ['the scenario of a run without a size', 'techracers', { run: { scenario: 'techracers' } }, 'techracers'],
   ];
   for (const [what, size, { run, connections }, ...expected] of cases) {
-    it(`has ${what}`, () => {
+    it(`the title of a report has ${what}`, () => {
       const result = perfectResult();
       Object.assign(result.run, run);
       Object.assign(result.connections, connections);
@@ -82,7 +82,7 @@ describe('the title of a report', () => {
     });
   }
 
-  it('includes the ping interval, which does not make it another load', () => {
+  it('the title of a report includes the ping interval, which does not make a different load', () => {
     const result = perfectResult();
     result.environment.server = { kind: 'untuned', tunings: {}, options: { pingInterval: '120000' } };
     const { title, differences } = describeReport('5k', result);
@@ -95,26 +95,26 @@ describe('the page of a report', () => {
   const published = readReports().find(({ size }) => size === '32k');
   const markdown = published ? reportPage(published) : '';
 
-  it('has the answer, a chart and the full report', () => {
+  it('the page of a report has the answer, a chart and the full report', () => {
     assert.match(markdown, /^# 32,000 connections\n\n\*\*/);
     assert.match(markdown, /<figure>[\s\S]*<svg/);
     assert.match(markdown, /\]\(\/reports\/32k\/report\.html\)/);
   });
 
-  it('has no empty line within a chart, which would end it in Markdown', () => {
+  it('the page of a report has no empty line within a chart, which would end the chart in Markdown', () => {
     const blocks = [...markdown.matchAll(/<(figure)>[\s\S]*?<\/\1>/g)];
     assert.ok(blocks.length > 0);
     for (const [block] of blocks) assert.doesNotMatch(block, /\n\s*\n/);
   });
 
-  it('shows no chart of an INVALID run', () => {
+  it('the page of a report shows no chart of an INVALID run', () => {
     const result = perfectResult();
     const invalid = withFindings(result, finding('MEMBERS_DISAGREE'));
     assert.doesNotMatch(reportPage(describeReport('5k', invalid)), /<svg|<table/);
   });
 });
 
-it('machine sizes come from the largest VALID report, for each headroom', () => {
+it('takes machine sizes from the largest VALID report, for each headroom', () => {
   const large = resultWithPings();
   large.connections.target = 10_000;
   const invalid = resultWithPings();

@@ -42,14 +42,14 @@ describe('the answer of a study', () => {
     [transports(1), 'no difference; the same: Connections held'],
     [transports(3, 1), 'inconclusive'],
   ] as const) {
-    it(`has the differences beyond noise, with their size: ${answer}`, () => {
+    it(`the answer of a study lists differences above the margin of error: ${answer}`, () => {
       const [first, ...others] = answers(study);
       assert.ok(first?.startsWith(`polling instead of websocket: ${answer}`), first);
       assert.deepEqual(others, []);
     });
   }
 
-  it('reports that delivery and memory are equal within a margin, unless they changed', () => {
+  it('the answer of a study reports that delivery and memory are equal within a margin, unless they changed', () => {
     const same = / the same: .*Delivered, Memory per connection \(within \d[\d.]* %\)$/;
     for (const study of [transports(1), transports(3)]) assert.match(answers(study).join(), same);
     const dearer = transports(1);
@@ -66,7 +66,7 @@ describe('the answer of a study', () => {
     );
   });
 
-  it('uses the word of a level, or its setting', () => {
+  it('the answer of a study uses the word of a level, or its setting', () => {
     assert.equal(levelName('CAPACITY_ADAPTER', 'redis'), 'redis');
     assert.deepEqual([levelName('TLS', 'on'), levelName('broadcasts.binary', true)], ['TLS=on', 'binary=true']);
     assert.equal(levelName('scenario', '../raccoon-50k.yml'), 'raccoon-50k');
@@ -74,7 +74,7 @@ describe('the answer of a study', () => {
 });
 
 describe('the page of a study', () => {
-  it('has its answers, a table of each pair, missing runs, and the machine', () => {
+  it('the page of a study has its answers, a table of each pair, missing runs, and the machine', () => {
     const vary = { CAPACITY_ADAPTER: ['redis', 'redis-streams'], workers: [2, 4], HOLD: [3] };
     const except = [{ CAPACITY_ADAPTER: 'redis', workers: 4 }];
     const levels = { CAPACITY_ADAPTER: 'redis', workers: 2, HOLD: 3 };
@@ -85,7 +85,7 @@ describe('the page of a study', () => {
     assert.match(page, /a processor, 2 cores, 8\.0 GiB, Linux 6\.1; node v24/);
   });
 
-  it('marks each section as computed or as taken from documentation', () => {
+  it('the page of a study marks each section as computed or as taken from documentation', () => {
     const kinds =
       /^## (From documentation and code, not from these runs|What was measured|How a storm is measured|Installing|Socket\.IO's own figures)/;
     for (const { study } of readMeasuredStudies()) {
@@ -105,7 +105,7 @@ it('each stored study has at least two usable runs of each combination, on one m
   }
 });
 
-it('a study is the same report on the site', (t) => {
+it('a study stored for the site gives the same report as the measured one', (t) => {
   const measured = transports(3);
   const folder = addStudy(measured, fileTree(t, {}));
   const stored = readMeasuredStudy(folder);
