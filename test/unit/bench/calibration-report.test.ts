@@ -15,13 +15,13 @@ const section = (title: string, date: string, rows: Comparison[] = [exactly('cop
 const whole = merged(machine, [section('One', '2026-01-01'), section('Two', '2026-01-01')], undefined);
 
 describe('the data of the calibration', () => {
-  it('keep the order of their sections, including older ones', () => {
+  it('the data of the calibration keep the order of their sections, including older ones', () => {
     const { sections } = merged(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
     const dates = sections.map(({ title, measured }) => `${title} ${measured.slice(0, 10)}`);
     assert.deepEqual(dates, ['One 2026-02-02', 'Two 2026-01-01', 'New 2026-02-02']);
   });
 
-  it('report which section was measured on another machine', () => {
+  it('the data of the calibration report which section was measured on another machine', () => {
     const onSecondMachine = merged({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
     assert.equal(onSecondMachine.machine, whole.machine);
     assert.match(
@@ -33,12 +33,12 @@ describe('the data of the calibration', () => {
     assert.doesNotMatch(markdown(onFirstMachine), /another machine/);
   });
 
-  it('cannot be merged from two versions', () => {
+  it('refuses to merge calibration data of two versions', () => {
     const other = { ...machine, versions: { node: 'v26' } };
     assert.throws(() => merged(other, [section('One', '2026-02-02')], whole), /of other versions/);
   });
 
-  it('survive writing and reading, even with a missing figure', () => {
+  it('the data of the calibration survive writing and reading, even with a missing figure', () => {
     const written = merged(machine, [section('One', '2026-01-01', [exactly('copies', 3, Infinity)])], undefined);
     assert.deepEqual(readCalibration(JSON.stringify(written)), written);
   });
@@ -48,18 +48,18 @@ describe('the page of the calibration', () => {
   const pageOf = (rows: Comparison[]) => markdown(merged(machine, [section('One', '2026-01-01', rows)], undefined));
   const time = (what: string, measured: number) => near(what, 'ms', 50, measured, { absolute: 1 });
 
-  it('shows the largest error of each kind, and the number of bounds that hold', () => {
+  it('the page of the calibration shows the largest error of each kind, and the number of bounds that hold', () => {
     const times = [time('p50', 50.1), time('p99', 49.2), time('max', 50.5)];
     const page = pageOf([...times, exactly('a', 1, 1), exactly('b', 2, 2)]);
     assert.match(page, /\| p99 \| 50\.00 ms \| 49\.20 ms \| ± 1\.00 ms \| 3 of 3 \|\n.* exact \| 2 of 2 \|/);
   });
 
-  it('shows a missed bound rather than a larger error within another bound', () => {
+  it('the page of the calibration shows a missed bound rather than a larger error within another bound', () => {
     const page = pageOf([exactly('few', 7, 6), exactly('many', 7, 7), near('p99', 'ms', 500, 504, { share: 0.01 })]);
     assert.match(page, /\| few \| 7 \| 6 \| exact \| 1 of 2 \|/);
   });
 
-  it('is made from its data', () => {
+  it('the stored page of the calibration equals the page made from its data', () => {
     const data = readCalibration(readFileSync('docs/calibration.json', 'utf8'));
     assert.equal(readFileSync('docs/calibration.md', 'utf8'), markdown(data));
     assert.equal(readFileSync('docs/calibration.json', 'utf8'), serialized(data));

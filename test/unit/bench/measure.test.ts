@@ -6,7 +6,7 @@ import { versionOf } from '../../../bench/client/measured-generator.ts';
 import type { Worker } from '../../../bench/worker.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
-it('refuses a missing generator with its install command, before anything starts', async () => {
+it('refuses a missing load generator with its install command, before anything starts', async () => {
   const start = () => assert.fail('it was started');
   const tool = { command: 'no-such-program', version: ['--version'], install: 'pip install it' };
   const load = { url: 'http://127.0.0.1:1', connections: 1000, ratePerSec: 100 };

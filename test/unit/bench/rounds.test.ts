@@ -15,7 +15,7 @@ const pair = (own: Measured, floor?: Measured): GeneratorAndFloor => ({ own, flo
 const cells = (rounds: Record<string, GeneratorAndFloor>[], tls = false) =>
   tableOf({ variants, columns: columns(tls) }, rounds);
 
-test('compares each generator with the floor of its round, and the floor has all its measurements', () => {
+test('compares each load generator with the floor of its round, and shows all measurements of the floor', () => {
   // From the second round on, the machine is half as fast.
   const [fast, slow, slower] = [measured(100, 5, 24), measured(200, 10, 24), measured(400, 20, 24)];
   const [ownPair, otherPair] = [pair(measured(300, 10, 4096), fast), pair(measured(800, 40, 8192), slow)];
@@ -31,7 +31,7 @@ test('compares each generator with the floor of its round, and the floor has all
   ]);
 });
 
-test('the interval of a multiple uses the spread between rounds of all generators, or its own if that is larger', () => {
+test('the interval of a multiple uses the spread between rounds of all generators, or its own if larger', () => {
   const floor = measured(100, 5, 24);
   const round = (ownUs: number, otherUs: number) => ({
     [FLOOR]: pair(floor, floor),
@@ -48,14 +48,14 @@ test('the interval of a multiple uses the spread between rounds of all generator
   assert.equal(of('ours', [round(200, 400)]), '2.00');
 });
 
-test('the table has a cell for every column, even without a floor; over TLS the floor has memory to compare', () => {
+test('the table of a bench has a cell for every column, even without a floor', () => {
   const [withoutFloor] = cells([{ ours: pair(measured(300, 10, 4096)) }]);
   assert.deepEqual(withoutFloor, ['ours', '300', '–', '10.00', '–', '4.0', '1.0']);
   const [overTls] = cells([{ ours: pair(measured(300, 10, 20_480), measured(100, 5, 10_240)) }], true);
   assert.deepEqual(overTls?.slice(-3), ['20.0', '2.00', '1.0']);
 });
 
-test('a bench replaces its section of the page only', () => {
+test('a bench replaces only its own section of the page', () => {
   const page = readFileSync('docs/benchmarks.md', 'utf8');
   for (const name of ['client', 'client-tls', 'client-events', 'server']) {
     const changed = withSection(page, name, 'new\n');
@@ -67,7 +67,7 @@ test('a bench replaces its section of the page only', () => {
   assert.throws(() => withSection('# Benchmarks\n', 'client', 'new'));
 });
 
-test('a check names the rows that are more than a tenth above the published ones', () => {
+test('the check of a bench names the rows that are more than a tenth above the published ones', () => {
   const published = '| - | × floor |\n| ours | 1.20 (1.10–1.30) | 5 |\n| theirs | 2.00 | 5 |\n';
   const rows = (ours: string) => [
     ['ours', ours],
