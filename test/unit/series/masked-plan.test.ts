@@ -22,7 +22,7 @@ const PLAN: Plan = {
   seed: 1,
 };
 
-test('replaces levels that are credentials by numbers, and maps them back', () => {
+test('replaces levels of a plan that are credentials by numbers, and maps them back', () => {
   const { shown, realOf } = maskedPlan(PLAN);
   assert.doesNotMatch(JSON.stringify(shown), /Canary/);
   const { vary, except, servers } = shown;
@@ -37,7 +37,7 @@ test('replaces levels that are credentials by numbers, and maps them back', () =
   assert.deepEqual(realOf(levels), real);
 });
 
-test('passes credentials to the runs, and keeps them out of command lines and documents', async (t) => {
+test('passes credentials of a plan to the runs, and keeps them out of command lines and documents', async (t) => {
   const { folder: root, artillery } = fakeArtillery(
     t,
     `const seen = [process.env.LOGIN_TOKEN, process.argv.slice(2), readFileSync('/proc/self/cmdline', 'utf8')];

@@ -26,7 +26,7 @@ async function prepareServer(t: TestContext, code = SERVER) {
   return { start, port, log };
 }
 
-it('answers before the run, and is stopped after it with all processes that it started', async (t) => {
+it("the user's server answers before the run, and is stopped after it with all processes that it started", async (t) => {
   const { start, port, log } = await prepareServer(t);
   const server = await start(`http://127.0.0.1:${port}/`);
   t.after(() => server.close());
@@ -39,7 +39,7 @@ it('answers before the run, and is stopped after it with all processes that it s
   assert.ok(server.hasEnded());
 });
 
-it('is reported with the end of its log if it does not start', async (t) => {
+it('reports a server that does not start with the end of its log', async (t) => {
   const { start } = await prepareServer(t, 'throw new Error("no configuration")');
   const message = /has ended: .*exit code 1.*no configuration/s;
   await assert.rejects(start(), { code: 'START_FAILED', message });

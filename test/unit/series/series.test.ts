@@ -92,7 +92,7 @@ function list(...ends: string[]) {
   };
 }
 
-it('rewrites the document after each run, and records how every run ended', async (t) => {
+it('a series rewrites its document after each run, and records how every run ended', async (t) => {
   const { folder, read, run } = begin(t);
   const seen: string[] = [];
   const next = (runs: Runs) => {
@@ -124,7 +124,7 @@ it('rewrites the document after each run, and records how every run ended', asyn
   );
 });
 
-it('does not take text of the log, or an invalid document, for the error of a run', async (t) => {
+it('takes no text of the log, and no invalid document, for the error of a run', async (t) => {
   const { folder, run } = begin(t);
   const { document, progress } = await run(list('prints an error', 'invalid error'));
   assert.deepEqual(column(document.runs, 'problem'), ['no result (exit code 2)', 'no result (exit code 2)']);
@@ -135,7 +135,7 @@ it('does not take text of the log, or an invalid document, for the error of a ru
   );
 });
 
-it('lets the command decide on the next run from the results', async (t) => {
+it('a series lets its command decide on the next run from the results', async (t) => {
   const { run } = begin(t);
   const next = (runs: Runs): Next<Key, string> => {
     const last = runs.at(-1)?.result?.verdict.status;
@@ -164,7 +164,7 @@ it('counts a run without a result as refused, even if Artillery had exit code 0'
   assert.deepEqual([only?.exitCode, only?.problem], [2, 'no result (exit code 2)']);
 });
 
-it('ends the current run when it is stopped, and resumes after it', async (t) => {
+it('a stopped series ends its current run, and resumes after it', async (t) => {
   const { folder, read, run } = begin(t);
   const abort = new AbortController();
   const waits = () => existsSync(join(folder, 'logs/2.log')) && read('logs/2.log').includes('waiting');
@@ -186,7 +186,7 @@ it('ends the current run when it is stopped, and resumes after it', async (t) =>
   assert.deepEqual(column(restarted.document.runs, 'number'), [2, 3, 4]);
 });
 
-it('starts anew if the series is complete, and moves the earlier runs to another folder', async (t) => {
+it('a complete series starts anew, and moves the earlier runs to another folder', async (t) => {
   const { folder, run } = begin(t);
   const { document } = await run(list('VALID'));
   const { document: anew, progress } = await run(list('VALID'));
@@ -201,7 +201,7 @@ it('starts anew if the series is complete, and moves the earlier runs to another
   assert.deepEqual([other.document.end, other.document.startedAt], ['otherwise', anew.startedAt]);
 });
 
-it('refuses a folder that another process uses, that has another series, or whose document is damaged', async (t) => {
+it('refuses a series folder that another process or series uses, or whose document is damaged', async (t) => {
   const { folder, run } = begin(t);
   const lock = join(folder, 'lock.json');
   await run(list('VALID'));

@@ -24,7 +24,7 @@ describe('the order of runs', () => {
     runs.map(({ levels }) => labelOf(levels)),
   );
 
-  it('has every combination once in each block', () => {
+  it('the order of runs has every combination once in each block', () => {
     assert.deepEqual([...new Set(order.map(({ block }) => block))].length, 20);
     for (const block of blocks) {
       assert.deepEqual(block.toSorted(), blocks[0]?.toSorted());
@@ -32,13 +32,13 @@ describe('the order of runs', () => {
     }
   });
 
-  it('reverses every second block, so that drift affects all combinations alike', () => {
+  it('the order of runs reverses every second block, so that drift affects all combinations alike', () => {
     for (let index = 0; index < 20; index += 2) assert.deepEqual(blocks[index + 1], blocks[index]?.toReversed());
     assert.equal(new Set(blocks.map(([first]) => first)).size, 6);
     assert.ok(new Set(blocks.map((block) => block.join())).size > 15);
   });
 
-  it('depends on the plan alone, and changes with the seed', () => {
+  it('the order of runs depends on the plan alone, and changes with the seed', () => {
     assert.deepEqual(orderOf(PLAN), order);
     assert.notDeepEqual(orderOf({ ...PLAN, seed: 2 }), order);
   });
@@ -66,7 +66,7 @@ describe('the runs of a plan', () => {
   const REFUSES = `if (process.env.RATE === '30' && read('refuses.json')) process.exit(2); else leave();`;
   const vary = { RATE: [10, 20, 30], hold: [1] };
 
-  it('are all made; the next start repeats refused runs', async (t) => {
+  it('a study makes all runs of its plan; the next start repeats refused runs', async (t) => {
     const { plan, run, write } = begin(t, REFUSES, vary);
     write('refuses.json', true);
     const study = await run();
@@ -89,7 +89,7 @@ describe('the runs of a plan', () => {
     [[30], 1],
     [[10, 30], 2],
   ] as const) {
-    it(`end after a round in which fewer than two combinations were measured, of ${levels.length}`, async (t) => {
+    it(`a study of ${levels.length} levels ends after a round that measured fewer than two combinations`, async (t) => {
       const { run, write } = begin(t, REFUSES, { RATE: [...levels] });
       write('refuses.json', true);
       const { runs, exitCode } = await run();
@@ -118,7 +118,7 @@ describe('runs that other programs disturbed', () => {
   const disturbed = (t: TestContext, body: string, changes?: Partial<Plan>) =>
     begin(t, DISTURB + body, vary, changes).run();
 
-  it('do not count, and are repeated at once', async (t) => {
+  it('excludes runs that other programs disturbed, and repeats them at once', async (t) => {
     const made = await disturbed(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
     for (const text of [made.said, made.page]) assert.match(text, /Excluded and repeated: 1 run/);
     const [, second, third, ...others] = made.runs;
@@ -133,7 +133,7 @@ describe('runs that other programs disturbed', () => {
     ]);
   });
 
-  it('are repeated once at most; the less disturbed run counts', async (t) => {
+  it('repeats a disturbed run once at most; the less disturbed run counts', async (t) => {
     const body = 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6)); process.exitCode = run % 2 === 1 ? 3 : 4;';
     const { runs, said, exitCode, combinations } = await disturbed(t, body);
     assert.match(said, /Excluded and repeated: 4 runs/);
@@ -146,14 +146,14 @@ describe('runs that other programs disturbed', () => {
     ]);
   });
 
-  it('count if the repetition is refused, and the study continues', async (t) => {
+  it('counts a disturbed run if its repetition is refused, and continues the study', async (t) => {
     const body = 'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);';
     const { runs, combinations, exitCode, said } = await disturbed(t, body);
     assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 5], 'its times are open');
     assert.doesNotMatch(said, /Excluded/);
   });
 
-  it('count if the deployment failed in them, in addition to the repetition', async (t) => {
+  it('counts a disturbed run in which the deployment failed, in addition to its repetition', async (t) => {
     const crash = `(result) => {
       disturb(0.4)(result);
       result.findings = ${JSON.stringify([finding('MEMBERS_DISAGREE')])};
@@ -177,7 +177,7 @@ describe('runs that other programs disturbed', () => {
     assert.equal(lossy.runs.length, 4, lossy.said);
   });
 
-  it('end with the first whole block that can show the change to detect', async (t) => {
+  it('a study ends with the first whole block that can show the change to detect', async (t) => {
     const { runs, said, page, exitCode } = await disturbed(t, 'leave();', { repeat: 20, detect: 0.2 });
     assert.deepEqual([runs.length, exitCode], [8, 0]);
     assert.match(said, /RATE=20 against RATE=10 would have shown a change of /);
