@@ -21,7 +21,7 @@ for (const [words, command] of commandsIn(createProgram())) {
     assert.doesNotMatch(help, /.{81}|default: \{/);
   });
 
-  it(`a mistake in ${name} refers to its help`, async () => {
+  it(`the error of a wrong option of ${name} refers to the help of the command`, async () => {
     const program = createProgram();
     let error = '';
     for (const [, one] of commandsIn(program)) one.configureOutput({ writeErr: (text) => (error += text) });
@@ -30,7 +30,7 @@ for (const [words, command] of commandsIn(createProgram())) {
   });
 }
 
-it('ends quietly if its output is closed', async () => {
+it('a command ends quietly if its output is closed', async () => {
   const child = spawn(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), '--help']);
   child.stdout.destroy();
   let error = '';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { withNamedCredentials } from '../../../plugin/cli/init/credentials.ts';
 
-test('replaces each credential of flow and publisher by an environment variable, and keeps the rest', (t) => {
+test('replaces credentials of flow and publisher in a scenario by environment variables, and keeps the rest', (t) => {
   const names = ['PASSWORD', 'TOKEN', 'TOKEN_2', 'KEY'];
   t.after(() => names.map((name) => delete process.env[name]));
   const flow = [

@@ -20,7 +20,7 @@ it('a command that waits for an impossible event exits with code 4, and reports 
   assert.match(stderr, /^UNEXPECTED: the command waits for something that can no longer happen$/m);
 });
 
-it('an uncaught error has exit code 4, not that of a missed threshold', async () => {
+it('an uncaught error exits with code 4, not with the code of a missed threshold', async () => {
   const inCallback = await run("setImmediate(() => { throw new Error('broken'); }); await new Promise(() => {});");
   assert.deepEqual([inCallback.exitCode, /Error: broken\n +at /.test(inCallback.stderr)], [4, true]);
   const rejected = await run("throw new Error('broken');");

@@ -28,7 +28,7 @@ function assertProblems(document: object, expected: string[]): void {
 }
 
 describe('the file of a study', () => {
-  it('reports all mistakes together, each with its place', () => {
+  it('the file of a study reports all mistakes together, each with its place', () => {
     const wrong: [name: string, levels: unknown, problem: string][] = [
       ['TSL', TLS, ': no run reads this variable, did you mean "TLS"?'],
       ['TLS', ['on', 'perhaps'], '[1]: '],
@@ -47,7 +47,7 @@ describe('the file of a study', () => {
     assertProblems({ scenario: 'none.yml', vary: Object.fromEntries(wrong), repeats: 2 }, [...problems, ...others]);
   });
 
-  it('reports levels, servers and scenarios that cannot start', () => {
+  it('reports levels, servers and scenarios of a study that cannot start', () => {
     const vary = { server: ['chat', 'chatt'], 'engine.clientt': [1, 2], 'engine.maxPayload': ['x'] };
     assertProblems({ ...PLAN, scenario: 'none.yml', vary, servers: { chat, other: { command: [], ready: 'here' } } }, [
       'scenario: ',
@@ -67,44 +67,49 @@ describe('the file of a study', () => {
     ['cannot detect a change without levels', { scenario: '1k.yml', repeat: 2, detect: 0.2 }, ['detect']],
     ['cannot override the scenario itself', { ...PLAN, args: ['--overrides', '{}'] }, ['args']],
     ['must repeat runs at least once', { ...PLAN, repeat: 0 }, ['repeat']],
-    ['must list its servers in `vary', { ...PLAN, servers: { chat } }, ['vary.server']],
+    ['must list its servers in `vary`', { ...PLAN, servers: { chat } }, ['vary.server']],
     ['may exclude combinations', { ...PLAN, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
-    ['can only exclude combinations', { ...PLAN, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] }, twice],
+    [
+      'can exclude nothing but combinations',
+      { ...PLAN, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] },
+      twice,
+    ],
     ['cannot exclude all combinations', { ...PLAN, except: [{ TLS: 'on' }] }, ['except']],
     ['may vary variables of its servers', { ...PLAN, servers: { chat }, vary: { server: ['chat'], MINE: [1, 2] } }, []],
   ] as [string, object, string[]][]) {
-    it(what, () => assert.deepEqual(column(parsePlan(document, '').problems, 'path'), places));
+    it(`the file of a study ${what}`, () => assert.deepEqual(column(parsePlan(document, '').problems, 'path'), places));
   }
 
   for (const nothing of [null, 'text', []]) {
-    it(`is not ${JSON.stringify(nothing)}`, () => assert.notDeepEqual(problemsOf(nothing as never, ''), []));
+    it(`refuses ${JSON.stringify(nothing)} as the file of a study`, () =>
+      assert.notDeepEqual(problemsOf(nothing as never, ''), []));
   }
 
-  it('accepts variables that only the scenario reads', () => {
+  it('accepts variables of a study that only its scenario reads', () => {
     const study = { ...PLAN, vary: { GROUPS: [1, 2] } };
     assert.deepEqual(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS }}"'), []);
     assert.match(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS_OF }}"').join(), /no run reads/);
   });
 
-  it('does not allow names to reach inherited properties', () => {
+  it('names in the file of a study cannot reach inherited properties', () => {
     problemsOf({ ...PLAN, vary: { '__proto__.polluted': [1, 2] } });
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   });
 
-  it('is refused if it is missing or not YAML', async (t) => {
+  it('refuses the file of a study if it is missing or not YAML', async (t) => {
     const folder = fileTree(t, { 'broken.yml': 'vary: {' });
     for (const name of ['broken.yml', 'none.yml'])
       await assert.rejects(readStudy(join(folder, name)), { code: 'CONFIG_INVALID' });
   });
 
-  it('is valid and begins with its question, for every bundled study', async () => {
+  it('every bundled study is valid and begins with its question', async () => {
     const paths = globSync('scenarios/studies/*.yml', { cwd: ROOT });
     assert.ok(paths.length > 0);
     for (const path of paths) assert.match((await readStudy(join(ROOT, path))).title, /^\w.*\?$/);
   });
 });
 
-it('a run gets capitals as variables, and options of plugin and engine in one override', () => {
+it('a run of a study gets capitals as variables, and options of plugin and engine in one override', () => {
   const levels = { TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 };
   const { env, overrides } = settingsOf({ ...levels, 'engine.client': 'official', server: 'chat' });
   assert.deepEqual(env, { TLS: 'true', RATE: '10' });
@@ -114,7 +119,7 @@ it('a run gets capitals as variables, and options of plugin and engine in one ov
   assert.deepEqual(settingsOf({ TLS: 'on' }).overrides, {});
 });
 
-it('takes its whole plan from the command line for a scenario, and replacements for a study', async (t) => {
+it('a study takes its whole plan from the command line for a scenario, and replacements for a study', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{ "config": { "processor": "mine.js" } }',
     'b.yml': '{ "config": {} }',
@@ -134,7 +139,7 @@ it('takes its whole plan from the command line for a scenario, and replacements 
   await assert.rejects(readStudy(b, { vary: { MINE: [1, 2] } }), /no run reads this variable/);
 });
 
-it('reads levels of variables as text, and levels of options also as numbers', () => {
+it('a study reads levels of variables as text, and levels of options also as numbers', () => {
   assert.deepEqual(
     ['010', 'x', '5', 'true'].map((text) => [typedLevel('RATE', text), typedLevel('hold', text)]),
     [
@@ -146,7 +151,7 @@ it('reads levels of variables as text, and levels of options also as numbers', (
   );
 });
 
-it('scenarios vary like settings, each with a text of its own', async (t) => {
+it('a study varies scenarios like settings, each with a text of its own', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{}',
     'b.yml': '{}',
@@ -165,7 +170,7 @@ it('scenarios vary like settings, each with a text of its own', async (t) => {
   await assert.rejects(readStudy(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
 });
 
-it('a run starts its server in the folder of the file; the study continues after a failed run', async () => {
+it("a run starts its server in the folder of the study's file; the study continues after a failed run", async () => {
   const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
   const file: AskedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
   const { commandOf, next } = seriesOf(file, 'results');

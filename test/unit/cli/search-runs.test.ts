@@ -75,7 +75,7 @@ function begin(t: TestContext, phases?: Phase[]) {
   return { write, run };
 }
 
-it('answers in one sentence, with the runs, the evidence and the machines, in all documents', async (t) => {
+it('a search answers in one sentence, with the runs, the evidence and the machines, in all documents', async (t) => {
   const { run } = begin(t);
   const { search, answer, made, read } = await run({ limit: 61 }, { times: '2', rest: '0.2' });
   const { end, held, broke, heldRuns, sentence } = answer;
@@ -106,7 +106,7 @@ for (const [vary, limit] of [
   ['bytes', 40_000],
   ['rate', 33],
 ] as const) {
-  it(`finds a limit of ${limit} by --vary ${vary}`, async (t) => {
+  it(`a search by --vary ${vary} finds a limit of ${limit}`, async (t) => {
     const { run } = begin(t, [{ duration: 100, arrivalRate: 10, rampTo: 10 }]);
     const { end, held, broke, sentence } = (await run({ limit }, { vary })).answer;
     assert.equal(end, 'found', sentence);
@@ -115,7 +115,7 @@ for (const [vary, limit] of [
   });
 }
 
-it('resumes with the runs already made, even under new rules', async (t) => {
+it('a search resumes with the runs already made, even under new rules', async (t) => {
   const { run } = begin(t);
   const first = await run({ limit: 61 });
   assert.equal(first.answer.end, 'found');
@@ -126,7 +126,7 @@ it('resumes with the runs already made, even under new rules', async (t) => {
   assert.deepEqual([failures.made, failures.answer.held], [[], 80]);
 });
 
-it('ends if the generator, the machine or an error is the limit, reports it, and retries that', async (t) => {
+it('a search ends if the generator, the machine or an error is the limit, and retries that level', async (t) => {
   const { run } = begin(t);
   const late = await run({ limit: 30, lagsAbove: 35 });
   assert.match(late.answer.sentence, / 20 connections .* at 40, the generator was the limit/);
@@ -145,7 +145,7 @@ it('ends if the generator, the machine or an error is the limit, reports it, and
   assert.match(read('search.md'), /ulimit -n 65536/);
 });
 
-it('refuses another scenario in the same folder, and all wrong options together', async (t) => {
+it('refuses another scenario in the folder of a search, and reports all wrong options together', async (t) => {
   const { write, run } = begin(t);
   await run({ limit: 30 }, { to: '10', times: '1' });
   write('tiny.yml', quickScript({ target: 'http://127.0.0.1:2' }));

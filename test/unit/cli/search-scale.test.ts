@@ -50,7 +50,7 @@ it('makes any number of arrivals exactly, with one, two or seven workers', () =>
 });
 
 describe('connections', () => {
-  it('keep the rates and the shares of the phases, and the pauses between them', () => {
+  it('scaled connections keep the rates and the shares of the phases, and the pauses between them', () => {
     const { own, snap, phasesAt } = scale('connections');
     assert.equal(own, 160);
     for (const level of [4, 5, 61, 160, 12_345]) {
@@ -62,7 +62,7 @@ describe('connections', () => {
     assert.deepEqual(phasesAt(320), [ramp, { pause: 2 }, second]);
   });
 
-  it('are refused if virtual users leave', () => {
+  it('refuses to vary connections if virtual users leave', () => {
     assert.throws(() => scale('connections', {}, PHASES, [{ think: 1 }]), { code: 'CONFIG_INVALID' });
   });
 
@@ -75,14 +75,14 @@ describe('connections', () => {
     [{ delivery }, 131],
     [{ delivery, control }, 130],
   ] as const) {
-    it(`include the run's own clients: ${Object.keys(options)}`, () => {
+    it(`the varied connections include the run's own clients: ${Object.keys(options)}`, () => {
       const { snap, phasesAt } = scale('connections', { broadcasts: NONE, ...options }, [RAMP]);
       assert.equal(totalArrivals(phasesAt(snap(135))), arrivals);
     });
   }
 });
 
-it('a rate keeps all arrivals, and no ramp is faster than the level', () => {
+it('a varied rate keeps all arrivals, and no ramp is faster than the level', () => {
   const { own, snap, phasesAt } = scale('rate');
   assert.equal(own, 30);
   for (const asked of [3, 10, 17, 39.9, 55, 1e9]) {
@@ -95,7 +95,7 @@ it('a rate keeps all arrivals, and no ramp is faster than the level', () => {
   }
 });
 
-it('broadcasts per second keep the length of the window, and the minimum number', () => {
+it('varied broadcasts per second keep the length of the window, and the minimum number', () => {
   const { own, optionsAt } = scale('broadcastsPerSec', { broadcasts: { count: 20, interval: 1 } });
   assert.equal(own, 1);
   assert.deepEqual(optionsAt(10), { broadcasts: { interval: 0.1, count: 200 } });
@@ -103,7 +103,7 @@ it('broadcasts per second keep the length of the window, and the minimum number'
   assert.throws(() => scale('broadcastsPerSec', { broadcasts: NONE }), { code: 'CONFIG_INVALID' });
 });
 
-it('bytes set the size of each broadcast', () => {
+it('varied bytes set the size of each broadcast', () => {
   const { own, optionsAt } = scale('bytes', { broadcasts: { bytes: 300 } });
   assert.deepEqual([own, optionsAt(600)], [300, { broadcasts: { bytes: 600 } }]);
 });
@@ -125,7 +125,7 @@ describe('windows are long enough to show a growing queue, and no longer', () =>
     ['connections', { broadcasts: NONE, hold: 30 }, { hold: 30 }, every],
   ];
   for (const [vary, given, changed, flow] of cases) {
-    it(`${vary} with ${JSON.stringify(given)}`, () => {
+    it(`windows are long enough for a growing queue: ${vary} with ${JSON.stringify(given)}`, () => {
       assert.deepEqual(scale(vary, given, [RAMP], flow).optionsAt(), changed);
     });
   }

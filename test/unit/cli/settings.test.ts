@@ -41,7 +41,7 @@ const MISTAKES: [place: string, meant: string, changed: Changed][] = [
 ];
 
 for (const [place, suggestion, changed] of MISTAKES) {
-  it(`refuses ${JSON.stringify(changed)}`, () => {
+  it(`refuses a scenario with ${JSON.stringify(changed)}`, () => {
     const isRefusal = ({ code, message }: Error & { code?: string }) =>
       code === 'CONFIG_INVALID' &&
       message.split('\n').some((line) => line.startsWith(`  ${place}: `) && line.includes(suggestion));
@@ -49,7 +49,7 @@ for (const [place, suggestion, changed] of MISTAKES) {
   });
 }
 
-it('ignores other plugins’ options, and metrics of Artillery and of its users', () => {
+it('ignores options of other plugins, and metrics of Artillery and of its users', () => {
   const ensure = {
     maxErrorRate: 1,
     thresholds: [{ 'vusers.failed': 1 }, { 'http.response_time.p99': 5 }, { 'checkout.sold': 5 }],
@@ -65,7 +65,7 @@ it('ignores other plugins’ options, and metrics of Artillery and of its users'
   assert.equal(load.connections, 20);
 });
 
-it('finds thresholds in both places', () => {
+it('finds thresholds of a scenario in `config.ensure` and in `config.plugins.ensure`', () => {
   const conditions = [{ expression: 'connections.failed < 1' }];
   for (const [config, expected] of [
     [{}, false],
