@@ -28,7 +28,7 @@ async function evaluated(ensure: object, hosts: Parameters<NonNullable<Evaluatio
 
 type Evaluation = Awaited<ReturnType<typeof openEvaluation>>;
 
-it('compares figures of the run, and sums over all hosts, with their limits', async () => {
+it('compares figures of the run, and Artillery metrics summed over all hosts, with their thresholds', async () => {
   const thresholds = [{ 'connections.failed': 1 }, { 'connections.peak': 10 }, { 'own.time.max': 50 }];
   const expressions = ['vusers.created == 40 and own.rate == 10', 'own.time.count == 4 and own.time.min <= 1.1'];
   const conditions = expressions.map((expression) => ({ expression }));
@@ -42,25 +42,25 @@ it('compares figures of the run, and sums over all hosts, with their limits', as
   });
 });
 
-it('misses the threshold of an Artillery metric if one host has sent no metrics', async () => {
+it('counts the threshold of an Artillery metric as missed if one host has sent no metrics', async () => {
   const thresholds = [{ 'vusers.created': 100 }, { 'connections.failed': 1 }];
   const expected = { 'vusers.created < 100': false, 'connections.failed < 1': true };
   assert.deepEqual(await evaluated({ thresholds }, [HOSTS[0], undefined]), expected);
 });
 
-it('does not send a counter that is NaN', () => {
+it('an Artillery counter that is NaN is not sent to the conductor', () => {
   assert.deepEqual(hostWith(2).counters, { 'vusers.created': 2, 'vusers.completed': 1 });
 });
 
-it('evaluates nothing for a scenario without thresholds', async () => {
+it('evaluates no threshold for a scenario without thresholds', async () => {
   assert.equal(await openEvaluation({ config: { plugins: { ensure: {} } } }, 'nowhere'), undefined);
 });
 
-it('misses a threshold on the Apdex score, which cannot be merged', async () => {
+it('counts a threshold on the Apdex score as missed, since scores of hosts cannot be merged', async () => {
   assert.deepEqual(await evaluated({ conditions: [{ expression: 'apdex > 0.9' }] }), { 'apdex > 0.9': false });
 });
 
-it('refuses an Artillery without the plugin `ensure`', async () => {
+it('refuses an installed Artillery that lacks the plugin `ensure`', async () => {
   const ensure = { thresholds: [{ 'connections.failed': 1 }] };
   await assert.rejects(openEvaluation({ config: { ensure } }, '/nowhere'), { code: 'NOT_INSTALLED' });
 });

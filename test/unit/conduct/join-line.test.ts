@@ -6,7 +6,7 @@ import { inUrl, ownAddress } from '../../../plugin/conduct/hosts/join-line.ts';
 const on = (address: string, internal = false) =>
   ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
 
-it('is an address at which other hosts can reach this one', () => {
+it('the default conductor address is one that other hosts can reach', () => {
   const lo = [on('127.0.0.1', true), on('::1', true)];
   for (const [address, ...eth0] of [
     ['10.0.0.5', on('fe80::1'), on('2001:db8::5'), on('10.0.0.5')],

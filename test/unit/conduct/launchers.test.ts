@@ -27,7 +27,7 @@ function standIn(t: TestContext, script: string): string {
 }
 
 describe('the hosts of --on ssh', () => {
-  it('have users, ports and folders, and get the join token by standard input only', (t) => {
+  it('reads users, ports and folders of the ssh hosts, and passes the join token by standard input only', (t) => {
     const text = "# all\nload-1\nroot@10.0.0.2:2222 ~/it's here # the second\n\nme@[fe80::1]:22 /srv/load\nunused\n";
     const commands = launcherOf(hostsFile(t, text), 3)('secret', 3);
     const shown = commands.map(({ name, args }) => [
@@ -49,18 +49,18 @@ describe('the hosts of --on ssh', () => {
     ['a port out of range', 'a\nb:70000\n', /line 2.*b:70000/],
     ['fewer hosts than asked for', 'a\n', /has 1 hosts, but --hosts asks for 2/],
   ] as const) {
-    it(`are refused with ${what}`, (t) => {
+    it(`refuses a file of ssh hosts with ${what}`, (t) => {
       assert.throws(() => launcherOf(hostsFile(t, text), 2), { code: 'CONFIG_INVALID', message });
     });
   }
 });
 
-it('--on kubernetes names the chart', () => {
+it('refuses `--on kubernetes`, and suggests the Helm chart', () => {
   assert.throws(() => launcherOf('kubernetes', 2), { code: 'CONFIG_INVALID', fix: /deploy\/helm\/load/ });
 });
 
 describe('a launch', () => {
-  it('keeps standard input open until it ends, and prefixes the output of each host', async (t) => {
+  it('a launch keeps standard input open until it ends, and prefixes the output of each host', async (t) => {
     const folder = standIn(t, 'read -r line; echo "$line" > in; echo started; cat > /dev/null; echo closed\n');
     const lines: string[] = [];
     const launched = launch(launcherOf(hostsFile(t, 'a\n'), 1)('secret', 1), (line) => lines.push(line));
@@ -71,7 +71,7 @@ describe('a launch', () => {
     assert.equal(launched.failed.aborted, false);
   });
 
-  it('fails with the host and the last line of its output', async (t) => {
+  it('a failed launch is reported with its host and the last line of its output', async (t) => {
     standIn(t, 'echo "Permission denied (publickey)." >&2; exit 255\n');
     const launched = launch(launcherOf(hostsFile(t, 'a\n'), 1)('secret', 1), () => {});
     await eventually('the failure', () => launched.failed.aborted);
@@ -80,7 +80,7 @@ describe('a launch', () => {
     await launched.end(0);
   });
 
-  it('interrupts a command with everything that it has started', async () => {
+  it('interrupting a launch also ends every process that it has started', async () => {
     const lines: string[] = [];
     const line = 'trap : INT; sh -c \'trap "echo inner; exit" INT; echo up; while :; do sleep 0.05; done\'; echo outer';
     const launched = launch(launcherOf(`command:${line}`, 1)('secret', 1), (text) => lines.push(text));

@@ -28,7 +28,7 @@ function row(seconds: number, cpuIdlePercent: number) {
   return { atUs: BEGAN_US + seconds * 1e6, cpuIdlePercent, clock, skippedUsers: 0 };
 }
 
-test('counts each row in its own window, even if it is delivered late; of several ramps, the lowest mean counts', () => {
+test('averages machine readings in the window in which they were measured, even if they arrive late', () => {
   const stages = stagesAt(1, 3, 5, 7, 20);
   const windows = new MachineWindows();
   windows.add(row(0.5, 1), { stages: [], samplesBeganAtUs: undefined });
@@ -38,7 +38,7 @@ test('counts each row in its own window, even if it is delivered late; of severa
   assert.deepEqual(windows.cpuIdlePercent, { ramp: 50, messages: 90, broadcasts: 30 });
 });
 
-test('averages the CPU of other programs in each window; of several ramps, the one with the most CPU taken counts', () => {
+test('averages the CPU of other programs in each window, and reports the ramp with the most', () => {
   const run = { stages: stagesAt(0, 10, 20, 30, 30), samplesBeganAtUs: BEGAN_US };
   const windows = new MachineWindows();
   for (const [at, seconds, othersCores, name] of [
@@ -59,7 +59,7 @@ test('averages the CPU of other programs in each window; of several ramps, the o
   assert.deepEqual(ramp.pressure, pressure);
 });
 
-test('does not attribute CPU to other programs on a machine shared with another host or with a worker', () => {
+test('attributes no CPU to other programs on a machine shared with another host or with a worker', () => {
   const shares = { ...USED, othersCores: 1, programs: [{ name: 'node', cores: 1 }] };
   const own = { cores: 2, memoryLimitBytes: null, machine: thisMachine(), clock: undefined, cpuIdlePercent: {} };
   const known = { ...own, arrivals: 1, beganAtUs: 0, lost: undefined };

@@ -14,14 +14,14 @@ for (const [code, syscall, expected] of [
   ['ENOENT', 'spawn nood', 'UNEXPECTED'],
   ['EAGAIN', 'read', 'UNEXPECTED'],
 ] as const) {
-  it(`reports \`${syscall} ${code}\` before the load as ${expected}`, () => {
+  it(`reports the error ${code} of ${syscall} before the load as ${expected}`, () => {
     const failure = withCode(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }));
     assert.equal(failure.code, expected);
     assert.ok(failure.message.includes(`${syscall} ${code}`));
   });
 }
 
-it('reports the limit, not a dead process, if no fleet process can be started', async (t) => {
+it('reports the process limit, not a dead process, if no fleet process can be started', async (t) => {
   const { fork } = childProcess;
   t.after(() => {
     childProcess.fork = fork;

@@ -20,7 +20,7 @@ const CASES: [what: string, connected: number | undefined, ...accounts: number[]
 ];
 
 for (const [what, connected, asked, failed = 0, ended = 0] of CASES) {
-  it(`accounts for each connection once if ${what}`, () => {
+  it(`the stand-in for a lost host accounts for each connection once if ${what}`, () => {
     const standIn = new StandIn(ENGINE_1);
     const { from: _, ...last } = snapshot();
     const accounts = { ...last.accounts, asked: 13, alive: 10, pending: 3 };

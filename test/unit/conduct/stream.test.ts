@@ -30,7 +30,7 @@ function collecting(received: number[], then: (message: number) => void = () => 
   return { schema: z.number(), onMessage, onMalformed: (problem: string) => void problems.push(problem) };
 }
 
-it('sends a message again if its acknowledgement was lost, delivers it once, and keeps the order', () => {
+it('resends a message whose acknowledgement was lost, delivers it once, and keeps the order', () => {
   const received: number[] = [];
   const sender = new Stream<number, number>(collecting([]));
   const receiver = new Stream<never, number>(collecting(received, (message) => message === 1 && first.breakOff()));
@@ -53,7 +53,7 @@ it('sends a message again if its acknowledgement was lost, delivers it once, and
   assert.deepEqual([received, sender.pending], [[1, 2, 3], 0]);
 });
 
-it('reports and skips invalid messages and numbers, and delivers the next valid message', () => {
+it('reports and skips invalid messages of a host, and delivers the next valid message', () => {
   const [received, problems]: [number[], string[]] = [[], []];
   const receiver = new Stream<never, number>(collecting(received, undefined, problems));
   const { ends } = connection();
