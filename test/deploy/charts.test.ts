@@ -74,14 +74,14 @@ const podsOf = (all: Manifest[]): Manifest[] =>
 
 for (const chart of CHARTS) {
   describe(`the chart ${chart}`, { skip: missingTools('helm') }, () => {
-    it('passes helm lint', () => {
+    it(`the chart ${chart} passes helm lint`, () => {
       assert.match(helm('lint', '--strict', join(DEPLOY, 'helm', chart), ...VALUES[chart]), /0 chart\(s\) failed/);
     });
 
     const folder = schemas();
     const skip = missingTools('kubeconform') || (!folder && 'no schemas: pip install kubernetes-validate');
     for (const version of KUBERNETES) {
-      it(`is valid in Kubernetes ${version}`, { skip }, async (t) => {
+      it(`the chart ${chart} is valid in Kubernetes ${version}`, { skip }, async (t) => {
         const text = helm('template', 'web', join(DEPLOY, 'helm', chart), '--kube-version', version, ...VALUES[chart]);
         const schemas = tempFolder(t);
         standalone(join(folder ?? '', `v${version}-local-strict`), manifests(text), schemas);
@@ -93,7 +93,7 @@ for (const chart of CHARTS) {
       });
     }
 
-    it('runs every container without privileges, in a read-only root file system, and without a service account', () => {
+    it(`the chart ${chart} runs every container without privileges, in a read-only root file system`, () => {
       const pods = podsOf(render(chart));
       assert.ok(pods.length > 1);
       for (const pod of pods) {
@@ -111,7 +111,7 @@ for (const chart of CHARTS) {
 }
 
 describe('the deployment under test, rendered', { skip: missingTools('helm') }, () => {
-  it('gives each worker a valid environment, and nginx an upstream for each', () => {
+  it('the chart of the deployment gives each worker a valid environment, and nginx an upstream for each', () => {
     const all = render('deployment-under-test', '--set', 'workers=3');
     const worker = byKind(all, 'StatefulSet');
     const environment = environmentOf(worker.spec.template.spec.containers[0]);
@@ -129,14 +129,14 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
     assert.ok(byKind(all, 'Service', worker.spec.serviceName));
   });
 
-  it('gives nginx places for both sides of each connection, and a quarter more', () => {
+  it('the chart of the deployment gives nginx places for both sides of each connection, and a quarter more', () => {
     const all = render('deployment-under-test', '--set', 'nginx.connections=1000000', '--set', 'nginx.workers=16');
     assert.match(byKind(all, 'ConfigMap').data['nginx.conf'], /worker_connections 156506;/);
   });
 });
 
 describe('the load, rendered', { skip: missingTools('helm') }, () => {
-  it('has one conductor, and one agent per host, each with its index', () => {
+  it('the chart of the load has one conductor, and one agent per host, each with its index', () => {
     const all = render('load');
     const { spec } = byKind(all, 'Job', 'web-agents-1');
     assert.partialDeepStrictEqual(spec, { completionMode: 'Indexed', completions: 5, parallelism: 5, backoffLimit: 0 });
@@ -145,7 +145,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     assert.equal(byKind(all, 'Job', 'web-conductor-1').spec.backoffLimit, 0);
   });
 
-  it('gives conductor and agents the same scenario and the same settings', () => {
+  it('the chart of the load gives conductor and agents the same scenario and the same settings', () => {
     const all = render('load');
     assert.deepEqual(byKind(all, 'ConfigMap').data, {
       'scenario.yml': readFileSync(scenario, 'utf8'),
@@ -161,7 +161,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     }
   });
 
-  it('gives control ports, token and Redis to the conductor only', () => {
+  it('the chart of the load gives control ports, token and Redis to the conductor only', () => {
     const all = render('load', '--set', 'redisUrl=redis://r:6379');
     const [conductor = {}, agent = {}] = ['web-conductor-1', 'web-agents-1'].map((name) =>
       environmentOf(byKind(all, 'Job', name).spec.template.spec.containers[0]),
@@ -191,7 +191,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
       ],
     ],
   ] as const) {
-    it(`starts ${what} with existing options, keeps its results, and mounts the files that it names`, () => {
+    it(`the chart of the load starts ${what} with existing options, and keeps its results`, () => {
       const all = render('load', ...values);
       const { containers, volumes } = byKind(all, 'Job', 'web-conductor-1').spec.template.spec;
       assert.deepEqual(containers[0].command, ['socketio-capacity', ...given, '/scenario/scenario.yml']);
@@ -211,7 +211,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     });
   }
 
-  it('makes a certificate for the conductor, and a join token with its fingerprint for the agents', () => {
+  it('the chart of the load makes a certificate for the conductor, and a join token for the agents', () => {
     const all = render('load');
     const { token, line, ...tls } = byKind(all, 'Secret').stringData;
     const certificate = new X509Certificate(tls['tls.crt']);
@@ -224,7 +224,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
   });
 });
 
-describe('a chart refuses', { skip: missingTools('helm') }, () => {
+describe('invalid chart values', { skip: missingTools('helm') }, () => {
   for (const [chart, problem, message, ...values] of [
     ['deployment-under-test', 'no token', /set token/, '--set', 'token='],
     ['deployment-under-test', 'a short token', /token/, '--set', 'token=short'],
@@ -233,6 +233,6 @@ describe('a chart refuses', { skip: missingTools('helm') }, () => {
     ['load', 'no scenario', /set the scenario/, '--set-file', 'scenario=/dev/null'],
     ['load', 'control ports without a token', /control needs tokenSecret/, '--set', 'tokenSecret='],
   ] as const) {
-    it(`${problem}: ${chart}`, () => assert.throws(() => render(chart, ...values), message));
+    it(`the chart ${chart} refuses ${problem}`, () => assert.throws(() => render(chart, ...values), message));
   }
 });

@@ -13,13 +13,13 @@ import { missingTools } from '../helpers/tools.ts';
 
 describe('the Compose specification', { skip: missingTools('compose-spec') }, () => {
   for (const file of COMPOSE_FILES) {
-    it(`allows ${file}`, async () => {
+    it(`the Compose specification allows ${file}`, async () => {
       const services = await servicesOf(join(DEPLOY, file));
       assert.deepEqual(services.sort(), Object.keys(composeServices(file)).sort());
     });
   }
 
-  it('allows the file of the guide to several hosts', async (t) => {
+  it('the Compose specification allows the file of the guide to several hosts', async (t) => {
     const folder = tempFolder(t);
     const file = join(folder, 'compose.yml');
     writeFileSync(file, guideCompose());

@@ -21,7 +21,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
   });
   after(() => image?.remove());
 
-  it('has the programs to run, and no development tools or browsers', () => {
+  it('the image has the programs to run, and no development tools or browsers', () => {
     const modules = readdirSync(join(image.root, 'app/node_modules'));
     const expected = ['artillery', 'artillery-engine-socketio-capacity', 'artillery-plugin-socketio-capacity'];
     assert.deepEqual(
@@ -36,14 +36,14 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     assert.deepEqual(readdirSync(join(image.root, 'app')).sort(), ['make-join.mjs', 'node_modules', 'scenarios']);
   });
 
-  it('runs as an unprivileged user, who can write only to /tmp and /results', async () => {
+  it('the image runs as an unprivileged user, who can write only to /tmp and /results', async () => {
     const script =
       'exec 2>&1; id -u; touch /tmp/a /results/a && echo may; for f in /app/a /a; do touch $f || echo must not; done';
     const { all } = await enter(image, ['sh', '-c', script], { tmpfs: ['/tmp:mode=1777', '/results:mode=1777'] });
     assert.match(all, /^1000\nmay\n.*Read-only.*\nmust not\n.*Read-only.*\nmust not$/s);
   });
 
-  it('has a results folder with permissions that any runc passes on to a tmpfs', () => {
+  it('the image has a results folder with permissions that any runc passes on to a tmpfs', () => {
     assert.equal(statSync(join(image.root, 'results')).mode & 0o7777, 0o1777);
   });
 
@@ -51,14 +51,14 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     [['socketio-capacity', '--help'], /Usage: npx socketio-capacity/],
     [['artillery', '--version'], /Artillery/i],
   ] as const) {
-    it(`has the command ${command[0]}`, async () => {
+    it(`the image has the command ${command[0]}`, async () => {
       const { all, exitCode } = await enter(image, [...command]);
       assert.match(all, expected);
       assert.equal(exitCode, 0, all);
     });
   }
 
-  it('runs both sides of a run with the commands of both Compose files together', {
+  it('the image runs both sides of a run with the commands of both Compose files together', {
     skip: NO_DEPLOYMENT,
     timeout: 180_000,
   }, async (t) => {

@@ -21,7 +21,7 @@ for (const chart of CHARTS) {
   const values = parse(readDeployed(`${folder}/values.yaml`));
   const schema: Schema = JSON.parse(readDeployed(`${folder}/values.schema.json`));
 
-  it(`${chart}: every value that a template reads has a default and a schema`, () => {
+  it(`every value that a template of the chart ${chart} reads has a default and a schema`, () => {
     const paths = matches(templates, /\.Values\.([\w.]+)/g);
     assert.ok(paths.length > 5);
     for (const path of paths) {
@@ -35,15 +35,15 @@ for (const chart of CHARTS) {
     }
   });
 
-  it(`${chart}: every value with a default is read by a template`, () => {
+  it(`every value of the chart ${chart} with a default is read by a template`, () => {
     for (const name of Object.keys(values)) assert.match(templates, new RegExp(`\\.Values\\.${name}\\b`), name);
   });
 
-  it(`${chart}: every included template is defined, and every defined one is included`, () => {
+  it(`every included template of the chart ${chart} is defined, and every defined one is included`, () => {
     assert.deepEqual(matches(templates, /include "([\w.]+)"/g), matches(templates, /define "([\w.]+)"/g));
   });
 
-  it(`${chart}: every block is closed`, () => {
+  it(`every opened block in templates of the chart ${chart} is closed`, () => {
     const opened = templates.match(/\{\{-? *(if|with|range|define|block) /g) ?? [];
     const closed = templates.match(/\{\{-? *end *-?\}\}/g) ?? [];
     assert.equal(closed.length, opened.length);

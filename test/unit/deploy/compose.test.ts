@@ -22,7 +22,7 @@ const { version } = JSON.parse(page('package.json'));
 
 for (const file of COMPOSE_FILES) {
   for (const [name, service] of Object.entries(composeServices(file))) {
-    it(`${file}: ${name} runs without privileges, in a read-only container, with files that exist`, () => {
+    it(`the service ${name} of ${file} runs without privileges, in a read-only container`, () => {
       const unprivileged = { read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] };
       assert.partialDeepStrictEqual(service, unprivileged);
       assert.ok(service.tmpfs?.some((mount) => mount.startsWith('/tmp')));
@@ -36,7 +36,7 @@ for (const file of COMPOSE_FILES) {
   }
 }
 
-it('every Compose file requires the token', () => {
+it('every Compose file requires the environment variable of the token', () => {
   for (const file of COMPOSE_FILES) assert.match(readDeployed(file), /\$\{CAPACITY_TOKEN:\?/, file);
 });
 
@@ -44,7 +44,7 @@ describe('the workers of compose.deployment.yml', () => {
   const services = composeServices('compose.deployment.yml');
   const workers = Object.entries(services).filter(([, { environment }]) => environment?.CAPACITY_WORKER);
 
-  it('have an environment that the server accepts, and the name that nginx uses', () => {
+  it('the Compose workers have an environment that the server accepts, and the name that nginx uses', () => {
     const proxy = readDeployed('nginx.compose.conf');
     for (const [name, { environment }] of workers) {
       const config = parseConfig({ ...environment, CAPACITY_TOKEN: TOKEN });
@@ -56,7 +56,7 @@ describe('the workers of compose.deployment.yml', () => {
     assert.equal(proxy.match(/~\^w\d+- /g)?.length, workers.length);
   });
 
-  it('may open as many files as nginx may have connections to them', () => {
+  it('the Compose workers may open at least as many files as nginx may open connections to them', () => {
     const perProxyWorker = Number(/worker_connections (\d+);/.exec(readDeployed('nginx.compose.conf'))?.[1]);
     for (const name of [...workers.map(([name]) => name), 'nginx']) {
       assert.ok((services[name]?.ulimits?.nofile.hard ?? 0) > perProxyWorker, name);
@@ -68,7 +68,7 @@ describe('the guide to several hosts', () => {
   const guide = page('docs/guide/several-hosts.md');
   const phasesOf = (scenario = ''): Phase[] => parse(page(scenario)).config.phases;
 
-  it('divides each scenario among numbered hosts', () => {
+  it('the guide to several hosts divides each scenario among numbered hosts', () => {
     const commands = [...guide.matchAll(/socketio-capacity conduct --hosts (\d+).* (scenarios\/\S+?\.yml)/g)];
     assert.equal(commands.length, 2);
     for (const [command, hosts, scenario] of commands) {
@@ -76,7 +76,7 @@ describe('the guide to several hosts', () => {
     }
   });
 
-  it('has a Compose file that starts as many hosts as the conductor waits for', () => {
+  it('the Compose file for several hosts starts as many hosts as the conductor waits for', () => {
     const { conductor, host } = servicesIn(guideCompose());
     const hosts = Number(/--hosts (\d+)/.exec(String(conductor?.command))?.[1]);
     assert.equal(host?.deploy?.replicas, hosts);

@@ -11,26 +11,26 @@ const text = readDeployed('Dockerfile');
 const instructions = DockerfileParser.parse(text).getInstructions();
 const manifest = JSON.parse(page('package.json'));
 
-it('passes a Dockerfile linter', () => {
+it('the Dockerfile passes a linter', () => {
   assertEach(validate(text), ({ message, range }) => `line ${range.start.line + 1}: ${message}`, []);
 });
 
-it('ends as a user that Kubernetes recognises as not root', () => {
+it('the Dockerfile sets a user that Kubernetes recognises as not root', () => {
   const user = instructions.findLast((one) => one.getKeyword() === 'USER')?.getArgumentsContent();
   assert.match(user ?? '', /^[1-9]\d*:[1-9]\d*$/);
 });
 
-it('has the Node version of all tests', () => {
+it('the Dockerfile uses the Node version of all tests', () => {
   const major = manifest.devDependencies.node.split('.')[0];
   assert.match(text, new RegExp(`^ARG NODE_IMAGE=node:${major}-`, 'm'));
 });
 
-it('copies the manifest of every workspace, which npm ci needs', () => {
+it('the Dockerfile copies the manifest of every workspace, which npm ci needs', () => {
   for (const workspace of manifest.workspaces) assert.ok(text.includes(`COPY ${workspace}/package.json ${workspace}/`));
 });
 
 for (const chart of CHARTS) {
-  it(`has the version that the chart ${chart} installs`, () => {
+  it(`the Docker image has the version that the chart ${chart} installs`, () => {
     const { appVersion } = parse(readDeployed(`helm/${chart}/Chart.yaml`));
     const { image } = parse(readDeployed(`helm/${chart}/values.yaml`));
     assert.deepEqual([appVersion, image.tag], [manifest.version, manifest.version]);
