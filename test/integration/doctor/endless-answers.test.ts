@@ -36,13 +36,15 @@ async function setUp(t: TestContext, start: string, repeated: string) {
   };
 }
 
-test('gives up on headers that never end', { timeout: 20_000 }, async (t) => {
+test('the doctor gives up on HTTP headers that never end', { timeout: 20_000 }, async (t) => {
   const { outcome, status, upgrade } = await setUp(t, HEAD, 'x: y\r\n');
   assert.deepEqual([outcome, status], ['ETIMEDOUT', undefined]);
   assert.match(upgrade ?? '', /accepted the connection, but did not answer the request/);
 });
 
-test('gives up on a body that never ends, and quotes its beginning', { timeout: 20_000 }, async (t) => {
+test('the doctor gives up on an HTTP body that never ends, and quotes its beginning', {
+  timeout: 20_000,
+}, async (t) => {
   const { outcome, status, upgrade } = await setUp(t, `${HEAD}\r\nwho are you?`, '.');
   assert.equal(status, 403);
   assert.match(outcome ?? '', /^who are you\?/);

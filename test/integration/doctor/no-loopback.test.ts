@@ -12,7 +12,7 @@ const BEFORE = {
   'whose interface has no address': 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo',
 };
 for (const [what, before] of Object.entries(BEFORE)) {
-  test(`on a loopback ${what}, the doctor continues, and the stack reports the missing address`, {
+  test(`the doctor continues on a loopback ${what}, and the stack reports the missing address`, {
     skip: !canUnshare,
   }, async () => {
     const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);

@@ -66,7 +66,7 @@ const SHORT = /of about 2 s is shorter than the ping cycle of 3\.0 s/;
 
 // The tests mostly wait for pings, each with its own server.
 describe('doctor --target', { concurrency: true }, () => {
-  it('passes a correct server behind nginx', { skip: lacks('nginx') }, async (t) => {
+  it('the doctor passes a correct server behind nginx', { skip: lacks('nginx') }, async (t) => {
     const app = await startWorker(t);
     const { port } = await startNginx(t, app.port, `${UPGRADE} proxy_read_timeout 60s;`);
     const control = app.control;
@@ -88,7 +88,7 @@ describe('doctor --target', { concurrency: true }, () => {
     ['has a short idle time-out', 'nginx', nginx(`${UPGRADE} proxy_read_timeout 2s;`), ['idle'], SHORT, /read_timeout/],
     ['has a short idle time-out', 'haproxy', haproxy, ['idle'], SHORT, /./],
   ] as const) {
-    it(`finds that ${program} ${what}`, { skip: lacks(program) }, async (t) => {
+    it(`the doctor finds that ${program} ${what}`, { skip: lacks(program) }, async (t) => {
       const app = await startWorker(t);
       const { by } = await examine(`http://127.0.0.1:${await start(t, app.port)}`);
       assert.deepEqual(failed(by), names);
@@ -99,7 +99,7 @@ describe('doctor --target', { concurrency: true }, () => {
     });
   }
 
-  it('finds an expired certificate, and one for another name', async (t) => {
+  it('the doctor finds an expired certificate, and one for another name', async (t) => {
     const open = async (notAfterDate: Date) => {
       const { cert, private: key } = await certify(notAfterDate);
       return { ca: cert, ...(await startChat(t, () => {}, { tls: { cert, key }, ...QUICK })) };
@@ -116,7 +116,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.deepEqual([failed(named), named.certificate?.status], [[], 'ok']);
   });
 
-  it('finds that a client certificate is required', async (t) => {
+  it('the doctor finds that the server requires a client certificate', async (t) => {
     const { cert, private: key } = await certify();
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       const only = { minVersion: version, maxVersion: version, requestCert: true, rejectUnauthorized: true };
@@ -131,7 +131,7 @@ describe('doctor --target', { concurrency: true }, () => {
     }
   });
 
-  it('finds a proxy that speaks HTTP/2 only, with and without TLS', async (t) => {
+  it('the doctor finds a proxy that speaks HTTP/2 only, with and without TLS', async (t) => {
     const { cert, private: key } = await certify();
     const secure = await listen(t, createSecureServer({ cert, key, allowHTTP1: false }));
     const plain = await listen(t, createHttp2Server());
@@ -145,7 +145,7 @@ describe('doctor --target', { concurrency: true }, () => {
     }
   });
 
-  it('warns if a polling session cannot be upgraded, although direct WebSockets are accepted', async (t) => {
+  it('the doctor warns if polling cannot be upgraded, although direct WebSockets are accepted', async (t) => {
     const { url, http } = await startChat(t, () => {}, QUICK);
     const listeners = http.listeners('upgrade');
     http.removeAllListeners('upgrade').on('upgrade', (request, socket, head) => {
@@ -158,7 +158,9 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.connect?.fix ?? '', /WebSocket/);
   });
 
-  it('finds limits on connections and on their rate by a burst', { skip: lacks('nginx') }, async (t) => {
+  it('the doctor opens a burst of connections, and finds limits on their number and rate', {
+    skip: lacks('nginx'),
+  }, async (t) => {
     const app = await startWorker(t, PATIENT_WORKER);
     const burst = async (http: string, location: string) => {
       const { port } = await startNginx(t, app.port, `${UPGRADE} ${location}`, http);
@@ -181,7 +183,9 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(slots?.fix ?? '', /worker_connections/);
   });
 
-  it('finds limits at which HAProxy lets connections wait, by a burst', { skip: lacks('haproxy') }, async (t) => {
+  it('the doctor opens a burst of connections, and finds limits at which HAProxy lets them wait', {
+    skip: lacks('haproxy'),
+  }, async (t) => {
     const app = await startWorker(t, PATIENT_WORKER);
     const burst = async (haproxy: object, connections = 12) =>
       (await examine(`http://127.0.0.1:${await startHaproxy(t, app.port, haproxy)}`, {}, {}, connections)).by.burst;
@@ -201,14 +205,14 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(sessions?.found ?? '', /of 20 were accepted .*: the rate is limited$/);
   });
 
-  it('finds a server that disconnects each client at once, even if connect and disconnect arrive in one poll', async (t) => {
+  it('the doctor finds a server that disconnects each client at once, even within one poll', async (t) => {
     const { url } = await startChat(t, (io) => io.on('connection', (socket) => socket.disconnect()), QUICK);
     const { by } = await examine(url, {}, { engines: { 'socketio-capacity': { transports: ['polling'] } } });
     assert.equal(by.idle?.status, 'failed');
     assert.match(by.idle?.found ?? '', /^the server itself disconnected it after 0\.0 s$/);
   });
 
-  it('sends the user info of the target, and prints none of it', async (t) => {
+  it('the doctor sends the user info of the target, and prints none of it', async (t) => {
     const allowRequest = ({ headers }: IncomingMessage, done: (reason: null, isAllowed: boolean) => void) =>
       done(null, headers.authorization === `Basic ${btoa('ann:pa55')}`);
     const { url } = await startChat(t, () => {}, { ...QUICK, allowRequest });
@@ -220,7 +224,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(without.websocket?.found ?? '', /^HTTP 400: Forbidden \(by its `allowRequest`/);
   });
 
-  it('finds that the server lacks the namespace', async (t) => {
+  it('the doctor finds that the server lacks the namespace of the scenario', async (t) => {
     const { url } = await startChat(t, () => {}, QUICK);
     const { by } = await examine(`${url}/chat`);
     assert.deepEqual(failed(by), ['connect']);
@@ -228,7 +232,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.connect?.fix ?? '', /the path of the URL is the namespace/);
   });
 
-  it('does not judge a connection whose hold the user stopped', async (t) => {
+  it('the doctor does not judge a connection whose hold the user stopped', async (t) => {
     const { url } = await startChat(t, () => {}, { pingInterval: 25_000 });
     const stop = new AbortController();
     const watching = { burst: 0, onCheck: () => {}, onHold: () => stop.abort() };
@@ -237,7 +241,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(`${idle?.status}: ${idle?.found}`, /^skipped: stopped after [\d.]+ s$/);
   });
 
-  it('finds by a burst that a server limits one address; the other checks pass', async (t) => {
+  it('the doctor finds that a server limits connections of one address; the other checks pass', async (t) => {
     const limit = 5;
     const burstWith = async (connected: (io: Server, all: Socket[]) => void) => {
       const all: Socket[] = [];
@@ -291,7 +295,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.ok(closed > 0 && closed <= accepted, both);
   });
 
-  it('warns about two workers that no adapter connects', async (t) => {
+  it('the doctor warns about two workers that no adapter connects', async (t) => {
     const [first, second] = [
       await startWorker(t, AT_ONCE),
       await startWorker(t, { ...AT_ONCE, CAPACITY_WORKER: 'w1' }),
@@ -301,7 +305,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.workers?.found ?? '', /no adapter connects w0, w1 with the others/);
   });
 
-  it('finds missing processes, an unreachable Redis, and a payload that is too large for the workers', async (t) => {
+  it('the doctor finds missing processes, an unreachable Redis, and a payload that is too large for the workers', async (t) => {
     const app = await startWorker(t);
     const wrong = await examine(app.url, { workers: { match: '^no such program' } });
     assert.deepEqual(failed(wrong.by), ['processes']);
@@ -319,7 +323,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(large.by.workers?.found ?? '', /takes messages of at most/);
   });
 
-  it('finds control ports on another address, with another token, or given twice', async (t) => {
+  it('the doctor finds control ports on another address, with another token, or given twice', async (t) => {
     const app = await startWorker(t, AT_ONCE);
     const control = (urls: string[], token = TOKEN) => ({ control: { urls, token } });
     const elsewhere = await examine(app.url, control([`http://127.0.0.2:${app.controlPort}`]));
@@ -332,7 +336,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(twice.by.workers?.found ?? '', /2 control addresses lead to the same process, w0/);
   });
 
-  it('finds a name without an address, and an address without a server', async () => {
+  it('the doctor finds a host name without an address, and an address without a server', async () => {
     const unknown = await examine('http://unknown.invalid');
     assert.deepEqual(failed(unknown.by), ['name']);
     assert.equal(unknown.by.control?.status, 'skipped');

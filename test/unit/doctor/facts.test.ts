@@ -15,7 +15,7 @@ describe('load', () => {
     return readLoad(readSettings(script, STEPS, {}));
   };
 
-  it('is limited by maxVusers', () => {
+  it('the doctor counts at most `maxVusers` connections of a phase', () => {
     const limited = { duration: 4000, arrivalRate: 500, maxVusers: 50 };
     for (const [connections, ...phases] of [
       [50, limited],
@@ -31,7 +31,7 @@ describe('load', () => {
   const optionsOf = (options: object, config: object = {}) =>
     loadOf({ ...config, engines: { 'socketio-capacity': options } });
 
-  it('counts the TCP connections that each connection holds, and its connections in TIME_WAIT', () => {
+  it('the doctor counts TCP connections per Socket.IO connection, and those left in TIME_WAIT', () => {
     const bothTransports = { transports: ['polling', 'websocket'] };
     for (const [options, sockets, socketsLeft] of [
       [{}, 1, 0],
@@ -44,7 +44,7 @@ describe('load', () => {
     }
   });
 
-  it('has the client, its source addresses, and whether the target is local', () => {
+  it('the doctor reads the client, its source addresses, and whether the target is local', () => {
     const official = { client: 'official', local: true, localAddresses: [] };
     assert.partialDeepStrictEqual(optionsOf({ client: 'official' }), official);
     const localAddresses = ['10.0.0.1'];
@@ -53,7 +53,7 @@ describe('load', () => {
   });
 });
 
-it('reads the machine', async () => {
+it('the doctor detects open files, CPUs, memory and ports of this machine', async () => {
   const { openFiles, cores, memoryAvailableBytes, ephemeralPorts, ...machine } = await readMachine();
   assert.ok(openFiles.hard >= 256 && cores >= 1 && memoryAvailableBytes > 0);
   assert.ok(ephemeralPorts.first < ephemeralPorts.last && ephemeralPorts.last <= 65_535);

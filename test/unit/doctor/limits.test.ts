@@ -99,7 +99,7 @@ const ROWS: Partial<Record<LimitName, Row[]>> = {
 
 describe('limits', () => {
   for (const [name, rows] of Object.entries(ROWS) as [LimitName, Row[]][]) {
-    it(name, () => {
+    it(`the doctor computes the limit ${name} and its fix`, () => {
       for (const [title, from, max, raise] of rows) {
         const limit = limitOf(name, from);
         assert.equal(limit?.max, max, title);
@@ -109,7 +109,7 @@ describe('limits', () => {
     });
   }
 
-  it('nginxConnections: no limit for a planned stack, even with few open files', () => {
+  it('the doctor sets no nginx limit for a planned stack, even with few open files', () => {
     for (const hard of [512, 600, 1024, 20_000]) {
       for (const connections of [100, 3149, 100_800, 1_000_000]) {
         const planned = situation({ machine: files(hard), load: { connections } });
@@ -118,13 +118,13 @@ describe('limits', () => {
     }
   });
 
-  it('nginxConnections: a running stack holds slightly more than it was planned for', () => {
+  it('the doctor allows slightly more connections through a running nginx than it was planned for', () => {
     const limit = limitOf('nginxConnections', situation({ deployment: up }));
     assert.ok(limit?.max && limit.max > 10_000 && limit.max < 13_000, String(limit?.max));
     assert.equal(limit.raise, 'npx socketio-capacity stack down && npx socketio-capacity stack up --connections 32000');
   });
 
-  it('memory: a local stack, the official client and compression need more, a running stack needs less', () => {
+  it('the doctor expects more memory for a local stack, the official client or compression', () => {
     const machine = { memoryAvailableBytes: 8 * 2 ** 30 };
     const of = (from: Situation) => maxOf('machineMemory', from) ?? 0;
     const [local, light] = [of(situation({ machine })), of(remote({ machine }))];
@@ -142,7 +142,7 @@ describe('limits', () => {
 });
 
 describe('the highest number that fits', () => {
-  it('is the upper end of the range around the requested number, or of the range below it', () => {
+  it('the highest number that fits is the end of the range around the requested number, or of the one below', () => {
     const maxima = [0, 1, 2, 999, 1000, 1001, 1_000_000];
     assertEach(maxima, (max) => highest((n) => n <= max, 1000), maxima);
     const all = () => true;
@@ -153,13 +153,13 @@ describe('the highest number that fits', () => {
 });
 
 describe('a diagnosis', () => {
-  it('fits at 32,000 and at 100,000 by default, and at 100 in a small container', () => {
+  it('the doctor approves 32,000 and 100,000 connections by default, and 100 in a small container', () => {
     assert.ok(diagnose(situation()).fits);
     assert.ok(diagnose(situation({ load: { connections: 100_000 } })).fits);
     assert.ok(diagnose(situation({ machine: { cores: 0.5, cpuQuota: 0.5 }, load: { connections: 100 } })).fits);
   });
 
-  it('lists missing programs that the run would start', () => {
+  it('the doctor lists missing programs that the run would start', () => {
     const machine = { missing: ['nginx' as const, 'redis-server' as const, 'pm2' as const] };
     assert.deepEqual(diagnose(situation({ machine })).missing, ['nginx', 'redis-server', 'pm2']);
     const starts = { nginx: true, redis: 0, pm2: true };
@@ -167,7 +167,7 @@ describe('a diagnosis', () => {
     assert.deepEqual(diagnose(remote({ machine })).missing, []);
   });
 
-  it('lists the lowest of several limits first', () => {
+  it('the doctor lists the lowest of several limits first', () => {
     const machine = { ...files(600), systemFiles: { max: 41_000, used: 1000 } };
     const { fits, highest, bottleneck, limits } = diagnose(situation({ machine }));
     assert.deepEqual({ fits, highest, bottleneck }, { fits: false, highest: 10_000, bottleneck: 'systemFiles' });

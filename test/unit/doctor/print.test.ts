@@ -8,7 +8,7 @@ const embedded = situation({
   deployment: { profile: 'embedded', missing: ['redis-server'], starts: { nginx: false, redis: 0, pm2: true } },
 });
 
-it('prints the missing program that a run needs, or the profile without it', () => {
+it('the doctor prints the missing program that a run needs, or the profile without it', () => {
   const [needed, optional] = [withoutRedis, embedded].map((given) => printDiagnosis(diagnose(given), given, 200));
   assert.match(needed ?? '', /\nredis-server is not installed: npm run setup\n.*embedded profile: one worker/);
   assert.match(needed ?? '', /connections would fit \(.*\), but the run does not start without redis-server\.$/);
@@ -38,7 +38,7 @@ for (const [what, given, ending, not] of [
     /fit/,
   ],
 ] as const) {
-  it(`prints that ${what}`, () => {
+  it(`the doctor prints that ${what}`, () => {
     const last = printDiagnosis(diagnose(given), given, 80).split('\n').at(-1) ?? '';
     assert.match(last, ending);
     assert.doesNotMatch(last, not);

@@ -16,14 +16,14 @@ const certificate = {
 const judged = (problem: string | undefined, day: string, rejectUnauthorized?: boolean) =>
   judge(certificate, problem, 'staging.example.com', rejectUnauthorized, Date.parse(day));
 
-test('judges a certificate that expires soon, has an unknown authority, or is not checked by the load', () => {
+test('warns about a certificate that expires soon, has an unknown authority, or is not checked by the load', () => {
   const soon = judged(undefined, '2026-01-28');
   assert.deepEqual([soon.status, /2026-01-31: 3 days/.test(soon.found)], ['warning', true]);
   assert.match(judged('SELF_SIGNED_CERT_IN_CHAIN', '2026-01-02').fix ?? '', /\{ca: authority\.pem\}/);
   assert.equal(judged('CERT_HAS_EXPIRED', '2026-03-01', false).status, 'warning');
 });
 
-test('explains why a silent connection closed', () => {
+test('the doctor explains why the server closed an idle connection', () => {
   const cycle = { pingInterval: 25_000 };
   for (const [reason, ageMs, silentMs, expected, code, pingTimeout = 20_000] of [
     // The silence counts from the last ping.
@@ -46,7 +46,7 @@ test('explains why a silent connection closed', () => {
   }
 });
 
-test('warns about a clock only if its offset is uncertain', () => {
+test('the doctor warns about a clock only if its offset is uncertain', () => {
   const statusOf = (offsetUs: number, uncertaintyUs: number) => clockOf({ offsetUs, uncertaintyUs }).status;
   assert.deepEqual([statusOf(-5e6, 110), statusOf(0, 15_000)], ['ok', 'warning']);
 });

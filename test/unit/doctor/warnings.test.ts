@@ -43,8 +43,9 @@ const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise:
   ],
 ];
 
-for (const [title, changes, ...raise] of CASES) it(title, () => assert.deepEqual(raises(changes), raise));
+for (const [title, changes, ...raise] of CASES)
+  it(`the doctor judges the settings of a run: ${title}`, () => assert.deepEqual(raises(changes), raise));
 
-it('does not judge the accept queue and the cores of a remote server', () => {
+it('the doctor does not judge the accept queue and the cores of a remote server', () => {
   assert.deepEqual(findWarnings(remote({ machine: { somaxconn: 100 }, load: { ratePerSec: 2500 } })), []);
 });
