@@ -13,7 +13,7 @@ function script(target: string, flow: unknown[], options: object = {}, config: o
 }
 
 describe('artillery run', { concurrency: 2 }, () => {
-  it('holds until the last phase ends and passes its metrics to the report', async (t) => {
+  it('artillery run holds until the last phase ends, and passes its metrics to the report', async (t) => {
     const { url, log } = await startRecording(t);
     const flow = [
       { emit: ['ask', 1], response: { on: 'answer' } },
@@ -35,7 +35,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     assert.equal(log.filter((line) => line === 'disconnect /').length, 2);
   });
 
-  it('counts refused connections, errors in a processor and drops, and continues', async (t) => {
+  it('artillery run counts refused connections, processor errors and drops, and continues', async (t) => {
     const { url } = await startRecording(t);
     const flow = [{ connect: true }, { function: 'maybe' }, { emit: ['kick'] }, { think: 1 }];
     const config = { processor: './p.cjs', phases: [{ duration: 1, arrivalCount: 4 }] };
@@ -49,7 +49,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     assert.equal(output.match(/Error: boom/g)?.length, 1, 'printed once, not for each failure');
   });
 
-  it('reports the cause if nothing listens at the target', async () => {
+  it('artillery run reports the cause if nothing listens at the target', async () => {
     const { exitCode, counters, output } = await runArtillery(script('http://127.0.0.1:1', [{ connect: true }]));
     assert.equal(exitCode, 1, output);
     for (const part of ['First ECONNREFUSED: ', 'ALL_FAILED: ']) assert.ok(output.includes(part), output);

@@ -49,7 +49,7 @@ async function record(t: TestContext, engine: string): Promise<string[]> {
   return [...log.slice(0, -2), ...log.slice(-2).sort()];
 }
 
-it('sends the same events to a server as artillery-engine-socketio-v3', async (t) => {
+it('the engine sends the same events to a server as artillery-engine-socketio-v3', async (t) => {
   const [expected, actual] = await Promise.all(['socketio-v3', 'socketio-capacity'].map((engine) => record(t, engine)));
   assert.deepEqual(actual, expected);
   assert.equal(actual?.length, 22);

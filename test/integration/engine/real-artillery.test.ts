@@ -12,7 +12,7 @@ import { PEM } from '../../helpers/pem.ts';
 
 const ENGINE = 'socketio-capacity';
 
-it('logs in over HTTP with rows of a CSV file, then connects with the token', async (t) => {
+it('a virtual user logs in over HTTP with rows of a CSV file, then connects with the token', async (t) => {
   const config = {
     target: await startFlowServer(t),
     phases: [{ duration: 1, arrivalCount: 2 }],
@@ -27,7 +27,7 @@ it('logs in over HTTP with rows of a CSV file, then connects with the token', as
   assert.equal(counters['socketio.emit'], 2);
 });
 
-it('reports why an HTTP step failed, and counts it once', async (t) => {
+it('reports why an HTTP step of a flow failed, and counts the failure once', async (t) => {
   const flow = [{ get: { url: '/nowhere', capture: { json: '$.token', as: 'token' } } }, { connect: true }];
   const config = {
     target: await startFlowServer(t),
@@ -40,7 +40,7 @@ it('reports why an HTTP step failed, and counts it once', async (t) => {
   assert.equal(counters['http.codes.404'], 1);
 });
 
-it('reads certificates and parsers from files beside the scenario', async (t) => {
+it('reads certificates and parsers of the engine from files beside the scenario', async (t) => {
   const parser = fileURLToPath(new URL('../../fixtures/lines-parser.cjs', import.meta.url));
   const { port } = await startChat(
     t,

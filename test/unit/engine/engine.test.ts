@@ -100,7 +100,7 @@ afterEach(async () => {
 });
 
 describe('an engine without the plugin', () => {
-  it('starts a fleet for this worker’s share, and prints once how to get a result', async () => {
+  it('an engine without the plugin starts a fleet for its worker’s share, and prints once how to get a result', async () => {
     const first = start({ options: { disconnectRate: 50 } });
     await first.engine.init();
     const [{ settings, processes } = {}, ...rest] = first.started;
@@ -114,7 +114,7 @@ describe('an engine without the plugin', () => {
 });
 
 describe('an engine with the plugin', () => {
-  it('lets Artillery initialize all workers; only the last one waits for the start', async () => {
+  it('the engine lets Artillery initialize all workers; only the last one waits for the start', async () => {
     const phases = (worker: number) => [{ duration: 1, arrivalCount: 3, worker, totalWorkers: 2 }];
     const [first, second] = [1, 2].map((worker) => start({ hook: true, config: { phases: phases(worker) } }));
     assert.ok(first && second);
@@ -128,7 +128,7 @@ describe('an engine with the plugin', () => {
     await init;
   });
 
-  it('delays all arrivals until the common start time', async () => {
+  it('the engine delays all arrivals until the common start time', async () => {
     const atUs = monotonicUs() + 60_000;
     const { arrived, events, play } = await startWithHook({ atUs });
     const began = once(arrived, 'began');
@@ -140,7 +140,7 @@ describe('an engine with the plugin', () => {
     assert.ok(monotonicUs() >= atUs);
   });
 
-  it('reports the current time as the start of arrivals if the common start time has passed', async () => {
+  it('the engine reports the current time as the start of arrivals if the common start time has passed', async () => {
     const { arrived, events, started } = await startWithHook({ atUs: monotonicUs() - 1000 });
     assert.equal(started[0]?.settings.ledger, true);
     const beforeUs = monotonicUs();
@@ -149,14 +149,14 @@ describe('an engine with the plugin', () => {
     assert.ok((await began)[0].beganAtUs >= beforeUs);
   });
 
-  it('waits for the start without a fleet if another engine drives the load', async () => {
+  it('the engine waits for the start without a fleet if another engine drives the load', async () => {
     const { arrived, send, started } = await startWithHook({ engine: 'socketio-v3' });
     assert.equal(started.length, 0);
     send({ type: 'snapshot', requestId: 1 });
     assert.equal((await once(arrived, 'snapshot'))[0].snapshot.accounts.asked, 0);
   });
 
-  it('reports the server’s message for the first failure of each code', async () => {
+  it('the engine reports the server’s message for the first failure of each code', async () => {
     const { arrived, send, play, fleet } = await startWithHook();
     fleet.failures.push('http_401', 'http_401');
     for (let user = 0; user < 2; user++) await play().ended;
@@ -166,7 +166,7 @@ describe('an engine with the plugin', () => {
     assert.deepEqual(snapshot.failureExamples, { http_401: 'refused: http_401' });
   });
 
-  it('holds connections through the phases, and handles release, snapshot, freeze, finish and close', async () => {
+  it('the engine holds connections through the phases, and handles release, snapshot, freeze and close', async () => {
     const { arrived, send, events, phases, play, fleet } = await startWithHook();
     const { outcome, ended } = play();
     const [{ status }] = await once(arrived, 'status');
@@ -188,7 +188,7 @@ describe('an engine with the plugin', () => {
     assert.equal(fleet.closed, true);
   });
 
-  it('reports a failed start instead of ending the run itself', async () => {
+  it('the engine reports a failed start instead of ending the run itself', async () => {
     for (const [code, script, release] of [
       ['CONFIG_INVALID', { flow: [{ nonsense: 1 }] }],
       // Settings of a plugin of another build.
@@ -203,7 +203,7 @@ describe('an engine with the plugin', () => {
   });
 });
 
-it('uses the settings of the plugin for itself and its fleet', async () => {
+it('the engine and its fleet use the settings of the plugin', async () => {
   const options = { timeout: 3, disconnectRate: 60 };
   const { engine, arrived, started } = start({ hook: true, options });
   const share = { hosts: 3, index: 1 };
@@ -217,7 +217,7 @@ it('uses the settings of the plugin for itself and its fleet', async () => {
   assert.partialDeepStrictEqual(started[0]?.settings, { ...own, host: { index: 1, of: 3 }, disconnectRatePerSec: 20 });
 });
 
-it('fails virtual users if the engine was not started, and calls back once', async () => {
+it('the engine fails virtual users if it was not started, and calls back once', async () => {
   const { play } = start({});
   const { outcome, ended } = play();
   await ended;
