@@ -126,7 +126,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       ...commonFailures(kind),
       ...(isPolling ? [] : WEBSOCKET_FAILURES),
     ]) {
-      test(`reports ${fault} as ${expected}`, async (t) => {
+      test(`a client reports ${fault} as ${expected}`, async (t) => {
         const { sink } = start(await server(t), options);
         const { cause, message } = await sink.next('failed');
         if (typeof expected === 'string') assert.equal(cause, expected);
@@ -136,7 +136,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       });
     }
 
-    test('skips a source port that is in use', { skip: kind.name.startsWith('official') }, async (t) => {
+    test('a client skips a source port that is in use', { skip: kind.name.startsWith('official') }, async (t) => {
       const server = createServer();
       const usedPort = await listen(t, createServer());
       const connected = once(server, 'connection') as Promise<[Socket]>;
@@ -148,7 +148,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       client.destroy();
     });
 
-    test("reports the server's message of a refusal", async (t) => {
+    test("a client reports the server's message of a refusal", async (t) => {
       const head = 'HTTP/1.1 429 Too Many Requests\r\nLocation: /queue\r\nRetry-After: 60\r\nRateLimit-Limit: 50\r\n';
       const whole = `${head}Content-Length: 15\r\n\r\ncome back later`;
       const chunked = `${head}Transfer-Encoding: chunked\r\n\r\nf\r\ncome back later\r\n0\r\n\r\n`;
@@ -159,7 +159,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       }
     });
 
-    test('connects over TLS to a trusted server', async (t) => {
+    test('a client connects over TLS to a trusted server', async (t) => {
       const url = await tlsServer(t);
       for (const tls of [{ ca: cert }, { ca: cert, servername: 'localhost' }, { rejectUnauthorized: false }]) {
         const { client, sink } = start(url, { tls, localAddress: '127.0.0.3' });
@@ -171,12 +171,12 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
 
     if (isPolling) return;
 
-    test('reports a refusal of the namespace that is plain text', async (t) => {
+    test('a client reports a refusal of the namespace that is plain text', async (t) => {
       const { sink } = start(await webSocket([open, text('44"no seat"')])(t));
       assert.equal((await sink.next('refused')).message, 'no seat');
     });
 
-    test('reports why an open connection was closed', async (t) => {
+    test('a client reports why an open connection was closed', async (t) => {
       const ends: [string, (server: Socket) => void][] = [
         ['transport error', (server) => server.write(Buffer.from([0xff, 0xff]))],
         ['parse error', (server) => server.write(text('4x'))],
@@ -199,7 +199,7 @@ for (const kind of [lightClient, lightPollingClient, lightUpgradingClient, offic
       }
     });
 
-    test('closes a connection without further pings', async (t) => {
+    test('a client closes its connection if the server stops sending pings', async (t) => {
       const impatient = text('0{"sid":"a","upgrades":[],"pingInterval":50,"pingTimeout":50,"maxPayload":1000000}');
       const { sink } = start(await webSocket([impatient, text(CONNECT_PACKET)])(t));
       assert.equal((await sink.next('closed')).reason, 'ping timeout');

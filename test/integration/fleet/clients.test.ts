@@ -140,7 +140,7 @@ function comparable(sink: RecordingSink): unknown[] {
   );
 }
 
-test('all clients send and report the same, with and without compression', async () => {
+test('all kinds of clients send and report the same, with and without compression', async () => {
   const light = await playSession(lightClient, false);
   for (const compression of [false, true]) {
     for (const kind of compression ? [lightClient, ...OTHERS] : OTHERS) {
@@ -165,7 +165,7 @@ for (const kind of [lightClient, ...OTHERS]) {
   suite(kind.name, () => {
     const start = (namespace: string, changes = {}) => startClient(kind, url, changes, namespace);
 
-    test('a refused first namespace is the only report', async () => {
+    test('a client reports nothing else after the refusal of its first namespace', async () => {
       const { sink } = start('/members', { auth: { password: 'guess' } });
       const { message, data } = await sink.next('refused');
       assert.deepEqual([message, data], ['wrong password', { hint: 'ask Ali' }]);
@@ -173,7 +173,7 @@ for (const kind of [lightClient, ...OTHERS]) {
       assert.equal(withoutUpgrades(sink).length, 1);
     });
 
-    test('a namespace that does not exist is refused, and the others stay connected', async () => {
+    test('a namespace that does not exist is refused, and the other namespaces stay connected', async () => {
       const { client, sink } = start('/');
       await sink.next('open');
       client.connect('/nowhere');
@@ -183,7 +183,7 @@ for (const kind of [lightClient, ...OTHERS]) {
       client.destroy();
     });
 
-    test('messages larger than the kernel’s buffers arrive whole and in order', async () => {
+    test('a client receives messages larger than the kernel’s buffers complete and in order', async () => {
       const { client, sink } = start('/');
       await sink.next('open');
       const sizes = [6_000_000, 10, 6_000_000, 10];
@@ -196,7 +196,7 @@ for (const kind of [lightClient, ...OTHERS]) {
       client.destroy();
     });
 
-    test('a disconnect by the server ends the connection', async () => {
+    test('a client reports a disconnect by the server as the end of its connection', async () => {
       for (const closeTransport of [true, false]) {
         const { client, sink } = start('/');
         await sink.next('open');
@@ -206,7 +206,7 @@ for (const kind of [lightClient, ...OTHERS]) {
       }
     });
 
-    test('destroy is silent, before and after the connection opened', async () => {
+    test('destroy() of a client reports nothing, before and after the connection opened', async () => {
       const early = start('/');
       early.client.destroy();
       const late = start('/');
@@ -217,7 +217,7 @@ for (const kind of [lightClient, ...OTHERS]) {
       assert.equal(withoutUpgrades(late.sink).length, 1);
     });
 
-    test('close while connecting fails the attempt', async () => {
+    test('close() of a client while it connects fails the attempt', async () => {
       const { client, sink } = start('/');
       client.close();
       assert.equal((await sink.next('failed')).cause, 'closed');

@@ -46,7 +46,7 @@ test('a killed fleet process closes its connections, all are counted, and the ot
   assert.deepEqual([asked, pending, alive, failed, ended], [33, 0, 17, {}, { 'fleet process died': 16 }]);
 });
 
-test('a killed fleet process leaves consistent sums, whatever the state of its connections', async (t) => {
+test('counts stay consistent after a fleet process was killed, whatever the state of its connections', async (t) => {
   const { fleet } = await start(t, 1);
   await joinAll(fleet, 3);
   const [child] = (await fleet.snapshot()).processes;
@@ -71,7 +71,7 @@ test('a killed fleet process leaves consistent sums, whatever the state of its c
   assert.deepEqual(disconnects, ended);
 });
 
-test('a stopped fleet process is left out after a while, and reported as silent', async (t) => {
+test('a stopped fleet process is left out after a while, and reported as unresponsive', async (t) => {
   const { fleet } = await start(t, 2, 300);
   await joinAll(fleet, 32);
   await eventually('32 members', () => fleet.status().joined === 32);
@@ -108,7 +108,7 @@ test('a fleet process at its limit of open files keeps its connections, and stil
   assert.deepEqual(accounts.failed, { EMFILE: refused });
 });
 
-test('an invalid request to a fleet process fails alone', async (t) => {
+test('an invalid request to a fleet process fails without affecting other requests', async (t) => {
   const { server, fleet } = await start(t, 1);
   const [connection] = await joinAll(fleet, 2);
   server.broadcast();

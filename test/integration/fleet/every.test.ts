@@ -57,7 +57,7 @@ for (const [client, transports] of [
   ['light', ['polling']],
   ['official', ['websocket']],
 ] as [ClientKind, Transport[]][]) {
-  test(`the ${client} client over ${transports} sends from every connection, and counts acknowledgements with errors apart`, async () => {
+  test(`the ${client} client over ${transports} sends messages repeatedly, and counts acknowledgements with errors`, async () => {
     const fleet = await startSending(client, transports);
     await eventually('60 messages', () => batches.length >= 60);
     const { connections, sent, acknowledged, measured, acks, ackErrors } = await stopSending(fleet);

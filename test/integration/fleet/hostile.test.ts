@@ -33,7 +33,7 @@ async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket)
 }
 
 for (const client of ['light', 'official'] as ClientKind[]) {
-  test(`${client}: a fleet process survives malformed frames`, async (t) => {
+  test(`a fleet process with the ${client} client survives malformed frames`, async (t) => {
     let frames: Buffer[] = [];
     const fleet = await fleetAt(t, client, (socket) => socket.write(Buffer.concat(frames)), 10_000);
     for (const [light, official, sent] of HOSTILE) {
@@ -53,7 +53,7 @@ for (const client of ['light', 'official'] as ClientKind[]) {
     assert.deepEqual(column((await fleet.snapshot()).processes, 'alive'), [true]);
   });
 
-  test(`${client}: unexpected acknowledgements are counted`, async (t) => {
+  test(`a fleet process with the ${client} client counts unexpected acknowledgements`, async (t) => {
     const flood = Array.from({ length: 5000 }, (_, id) => text(`43${1000 + id}["${'x'.repeat(100)}"]`));
     const fleet = await fleetAt(t, client, (socket) => socket.write(Buffer.concat([...OPENED, ...flood])));
     await fleet.connection().open('/');

@@ -24,7 +24,7 @@ function answers(io: Server): void {
 for (const file of files) {
   suite(file.split('/').at(-1) === 'index.js' ? 'socket.io-msgpack-parser' : 'a custom parser', () => {
     for (const client of ['light', 'official'] satisfies ClientKind[]) {
-      test(`the ${client} client connects, sends, receives, acknowledges and counts broadcasts`, async (t) => {
+      test(`the ${client} client connects, sends and receives with a custom parser`, async (t) => {
         const server = await startChat(t, answers, { parser: loadParser(file) });
         const changes = { parser: file, auth: { token: 't' }, acknowledge: ['yes'] };
         const fleet = await startFleet(t, fleetSettings(server.url, client, changes));
@@ -45,6 +45,6 @@ for (const file of files) {
   });
 }
 
-test('a module that is not a parser is refused with its name', () => {
+test('refuses a parser module without a parser, with its name', () => {
   assert.throws(() => loadParser(require.resolve('socket.io')), /socket\.io.* is not a parser/);
 });

@@ -30,7 +30,7 @@ function scriptedServer(t: TestContext, ...answers: ((socket: Socket) => void)[]
 }
 
 suite('a polling client', () => {
-  test('reports why an answer is invalid', async (t) => {
+  test('a polling client reports why an HTTP answer is invalid', async (t) => {
     const cases: [string, string][] = [
       ['not_http', 'SSH-2.0-OpenSSH_9\r\n'],
       ['not_http', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n'],
@@ -53,14 +53,14 @@ suite('a polling client', () => {
     }
   });
 
-  test('times out on a body that does not arrive', async (t) => {
+  test('a polling client times out on a body that does not arrive', async (t) => {
     const url = await scriptedServer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
     const { sink } = startClient(lightPollingClient, url, { connectTimeoutMs: 100 });
     assert.equal((await sink.next('failed')).cause, 'timeout_open');
   });
 
   for (const kind of [lightPollingClient, pollingClient]) {
-    test(`reports a session that is unknown to another server: ${kind.name}`, async (t) => {
+    test(`a polling client reports a session that another server does not know: ${kind.name}`, async (t) => {
       const unknown = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 17\r\n\r\n{"code":1,"a":""}';
       const refuse = (socket: Socket) => socket.end(unknown);
       const { sink } = startClient(
@@ -73,7 +73,7 @@ suite('a polling client', () => {
     });
   }
 
-  test('resends a request once if its kept connection is closed at that moment', async (t) => {
+  test('a polling client resends a request once if its kept connection is closed at that moment', async (t) => {
     const posts: string[] = [];
     const url = await urlOf(
       t,
@@ -93,7 +93,7 @@ suite('a polling client', () => {
     assert.deepEqual(posts, ['40', '40']);
   });
 
-  test('closes the connection to a server that does not answer posts', async (t) => {
+  test('a polling client closes its connection if the server does not answer posts', async (t) => {
     const { client, sink } = startClient(
       lightPollingClient,
       await scriptedServer(t, (socket) => socket.write(answer(`${OPEN}\x1e40{"sid":"s"}`))),
@@ -123,7 +123,7 @@ for (const kind of [lightUpgradingClient, upgradingClient]) {
       ['breaks off', (socket) => socket.destroy(), 'closed'],
     ];
     for (const [fault, end, cause] of ends) {
-      test(`that ${fault} is reported, and the connection stays on polling`, async (t) => {
+      test(`a WebSocket upgrade that ${fault} is reported, and the connection stays on polling`, async (t) => {
         const { client, sink } = startClient(kind, await serve(t, end));
         assert.equal((await sink.next('upgrade failed')).cause, cause);
         await sink.next('open');
@@ -138,14 +138,14 @@ for (const kind of [lightUpgradingClient, upgradingClient]) {
   });
 }
 
-test('an upgrade that the server does not answer is reported', async (t) => {
+test('a WebSocket upgrade without an answer is reported', async (t) => {
   const url = await serve(t, () => {});
   const { client, sink } = startClient(lightUpgradingClient, url, { connectTimeoutMs: 100 });
   assert.equal((await sink.next('upgrade failed')).cause, 'timeout_upgrade');
   client.destroy();
 });
 
-test('a client that closes while it upgrades closes on the new transport', async (t) => {
+test('a client that is closed during its upgrade closes on the new transport', async (t) => {
   const { io, url } = await startChat(t);
   const left = once(io, 'connection').then(([socket]) => once(socket, 'disconnect'));
   const { client, sink } = startClient(lightUpgradingClient, url);

@@ -38,7 +38,7 @@ for (const client of ['light', 'official'] as const) {
   };
 
   suite(`${client} client`, () => {
-    test('recovers its session and its missed messages, without another join', async (t) => {
+    test(`the ${client} client recovers its session and its missed messages, without another join`, async (t) => {
       const server = await startDropping(t, RECOVERY);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
@@ -66,7 +66,7 @@ for (const client of ['light', 'official'] as const) {
       for (const packet of reconnects) assert.match(packet, /^0\{"pid":"[\w-]{20}","offset":"[\w-]+","token":"x"\}$/);
     });
 
-    test('joins again if the server keeps no sessions, as a new connection of the ledger', async (t) => {
+    test(`the ${client} client joins again, as a new connection, if the server keeps no sessions`, async (t) => {
       const server = await startDropping(t, COMPRESSED);
       const fleet = await start(t, server);
       await dropBetween(server, fleet);
@@ -83,7 +83,7 @@ for (const client of ['light', 'official'] as const) {
       assert.deepEqual(new Set(server.connects), new Set(['0{"token":"x"}']));
     });
 
-    test('is lost after its last attempt, with the reason of its drop', async (t) => {
+    test(`the ${client} client is lost after its last attempt to reconnect, with the reason of its drop`, async (t) => {
       const server = await startDropping(t, RECOVERY);
       const fleet = await start(t, server);
       const [connection] = await joinAll(fleet, 1);

@@ -55,8 +55,8 @@ async function recordUpgrade(kind: ClientKindUnderTest, compression: boolean): P
   return server;
 }
 
-suite('a server receives the same from both clients', () => {
-  test('while polling', async () => {
+suite('requests of both clients', () => {
+  test('a server receives the same polling requests from both clients', async () => {
     const [light, official] = [await recordPolling(lightPollingClient), await recordPolling(pollingClient)];
     assert.deepEqual(light.posts, official.posts);
     assert.deepEqual(light.polls, official.polls);
@@ -69,7 +69,7 @@ suite('a server receives the same from both clients', () => {
   });
 
   for (const compression of [false, true]) {
-    test(`while upgrading, with compression ${compression ? 'on' : 'off'}`, async () => {
+    test(`a server receives the same upgrade from both clients, with compression ${compression ? 'on' : 'off'}`, async () => {
       const light = await recordUpgrade(lightUpgradingClient, compression);
       const official = await recordUpgrade(upgradingClient, compression);
       for (const what of ['posts', 'polls', 'upgrades', 'frames', 'order'] as const) {

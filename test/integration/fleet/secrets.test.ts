@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
-test('command lines, which every user of the machine can read, contain no headers, credentials or keys', async (t) => {
+test('command lines of the fleet contain no headers, credentials or keys', async (t) => {
   const settings = fleetSettings('http://127.0.0.1:1', 'light', {
     headers: { authorization: 'Bearer secret-1' },
     auth: { password: 'secret-2' },

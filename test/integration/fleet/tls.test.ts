@@ -40,33 +40,33 @@ test('the TLS handshake is timed between TCP and the upgrade, and is a full one 
 });
 
 for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
-  test(`each connection resumes an earlier session if configured: ${version}`, async (t) => {
+  test(`each TLS connection resumes an earlier session if configured: ${version}`, async (t) => {
     const { url } = await startServer(t, { maxVersion: version, minVersion: version });
     const timings = await connectInTurn(url, 3, { ...trust, resume: true });
     assertEach(timings, (timing) => timing?.tlsResumed, [false, true, true]);
   });
 }
 
-test('a host name is resolved, and the certificate checked against it', async (t) => {
+test('a host name is resolved, and the certificate is checked against it', async (t) => {
   const { port } = await startServer(t);
   const { client, sink } = start(`https://localhost:${port}`, { ca: PEM.cert });
   await sink.next('open');
   client.destroy();
 });
 
-test('an attempt at a server that accepts and stays silent times out in the TLS stage', async (t) => {
+test('connecting to a server that accepts and stays silent times out in the TLS stage', async (t) => {
   const { sink } = start(`https://127.0.0.1:${await listen(t, createServer())}`, {}, 100);
   assert.equal((await sink.next('failed')).cause, 'timeout_tls');
 });
 
-test('a server that closes the connection during the handshake is reported as ECONNRESET', async (t) => {
+test('a server that closes the connection during the TLS handshake is reported as ECONNRESET', async (t) => {
   const closing = createServer((socket) => socket.once('data', () => socket.end()));
   const { sink } = start(`https://127.0.0.1:${await listen(t, closing)}`);
   assert.equal((await sink.next('failed')).cause, 'ECONNRESET');
   assert.equal(sink.reports.length, 1);
 });
 
-test('messages sent together arrive in order, even if larger than the kernel’s buffers', async (t) => {
+test('messages sent together over TLS arrive in order, even if larger than the kernel’s buffers', async (t) => {
   const { io, url } = await startServer(t);
   const sizes: number[] = [];
   const all = new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ test('messages sent together arrive in order, even if larger than the kernel’s
   assert.equal((await sink.next('closed')).reason, 'io client disconnect');
 });
 
-test('a connection whose server reads nothing is closed when the send buffer is full', async (t) => {
+test('closes a TLS connection when the send buffer is full because the server reads nothing', async (t) => {
   const { http, url } = await startServer(t);
   const accepted = once(http, 'secureConnection') as Promise<[Socket]>;
   const { client, sink } = start(url);
@@ -110,7 +110,7 @@ function hasMlKem(): boolean {
   }
 }
 
-test('no ML-KEM key is generated for servers that choose X25519', {
+test('generates no ML-KEM key for servers that choose X25519', {
   skip: !hasMlKem() && 'OpenSSL without ML-KEM',
 }, async (t) => {
   const old = await startServer(t, { ecdhCurve: 'X25519' });

@@ -10,7 +10,7 @@ import { eventually } from '../../helpers/poll.ts';
 const CONNECTIONS = 40;
 
 for (const client of ['light', 'official'] as const) {
-  test(`${client}: connections that poll first, also with source addresses and after a loss, are all counted as upgraded`, async (t) => {
+  test(`the ${client} client counts connections that poll first as upgraded, also after a drop`, async (t) => {
     const server = await startDropping(t);
     const settings = fleetSettings(server.url, client, { transports: TRANSPORTS.default });
     const fleet = await startFleet(t, { ...settings, localAddresses: ['127.0.0.2', '127.0.0.3'] });
@@ -44,7 +44,7 @@ for (const client of ['light', 'official'] as const) {
     assert.equal(accounts.alive, CONNECTIONS);
   });
 
-  test(`${client}: connections whose server offers no upgrade are counted as polling`, async (t) => {
+  test(`the ${client} client counts connections as polling if the server offers no upgrade`, async (t) => {
     const { url } = await startChat(t, () => {}, { allowUpgrades: false, pingInterval: 7000, pingTimeout: 3000 });
     const fleet = await startFleet(t, fleetSettings(url, client, { transports: TRANSPORTS.default }));
     const connection = fleet.connection();

@@ -38,7 +38,7 @@ const READABLE: (string | [string, string])[] = [
 ];
 
 for (const client of ['light', 'official'] as ClientKind[]) {
-  test(`${client}: a packet that cannot be parsed closes its connection, with the cause`, async (t) => {
+  test(`the ${client} client closes a connection on a packet that it cannot parse, and reports the cause`, async (t) => {
     const outcomes = await outcomesOf(t, client, [...UNREADABLE, ...UNKNOWN, ...READABLE]);
     const packetsWith = (wanted: string) =>
       outcomes.filter(([, outcome]) => outcome === wanted).map(([packet]) => packet);

@@ -13,7 +13,7 @@ const REPORTS = {
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
-test('a connection is in one state at a time, after any reports in any order', () => {
+test('each connection is counted in exactly one state, after any reports in any order', () => {
   const accounts = new Accounts();
   const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '' }));
   const calls = Object.values(REPORTS);
@@ -29,7 +29,7 @@ test('a connection is in one state at a time, after any reports in any order', (
   }
 });
 
-test('the peak is the most connections that were alive at the same time', () => {
+test('the peak is the highest number of connections that were alive at the same time', () => {
   const accounts = new Accounts();
   const [first, second, third] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '' })) as [
     ...[Account, Account, Account],
@@ -61,7 +61,7 @@ const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
 ];
 
 for (const [reports, left] of CASES) {
-  test(`a connection after ${reports.join(', ')}`, () => {
+  test(`counts a connection in one state after ${reports.join(', ')}`, () => {
     const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
     for (const report of reports) REPORTS[report](accounts, one);
     const peak = reports.includes('opened') ? 1 : 0;
@@ -70,7 +70,7 @@ for (const [reports, left] of CASES) {
   });
 }
 
-test('openings and closes are changes; attempts and failures are not', () => {
+test('openings and closes count as changes of connections; attempts and failures do not', () => {
   const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
   const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
     REPORTS[report](accounts, one);

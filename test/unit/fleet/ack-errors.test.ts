@@ -11,14 +11,14 @@ function found(args: unknown[], secrets?: string[]) {
   return words;
 }
 
-it('reports the parts of an acknowledgement that mark it as an error', () => {
+it('an acknowledgement error is reported with the parts of the acknowledgement that mark it as an error', () => {
   assert.equal(found([{ error: 'full', id: 5, code: 'E1' }, 7]), '{"error":"full","code":"E1"}');
   assert.equal(found([{ status: 'error', message: 'no', data: 1 }]), '{"status":"error","message":"no"}');
   assert.equal(found([{ ok: false }]), '{"ok":false}');
   assert.equal(found([{}]), '{}');
 });
 
-it('accepts any other acknowledgement', () => {
+it('accepts acknowledgements without a sign of an error', () => {
   for (const args of [
     [],
     [null],
@@ -32,11 +32,11 @@ it('accepts any other acknowledgement', () => {
     assert.equal(found(args), undefined, JSON.stringify(args));
 });
 
-it('prints no secret of the connection', () => {
+it('a reported acknowledgement error contains no secret of the connection', () => {
   assert.doesNotMatch(found([{ error: 'bad token abcdefgh1' }], ['abcdefgh1']) ?? '', /abcdefgh1/);
 });
 
-it('keeps 20 different errors, and counts the rest', () => {
+it('keeps 20 different acknowledgement errors, and counts the rest', () => {
   const errors: Record<string, number> = {};
   for (let id = 0; id < 50; id++) countAckError(errors, [{ error: `no ${id}` }]);
   assert.deepEqual([Object.keys(errors).length, errors['']], [21, 30]);

@@ -11,7 +11,7 @@ const ROOM = 'capacity';
 
 const NO_BROADCASTS = { count: 0, bytes: 1000 };
 
-it('are members only while open, and are forgotten afterwards', (t) => {
+it('short-lived connections are members only while open, and are forgotten afterwards', (t) => {
   const process = new IdleProcess(t, { broadcasts: NO_BROADCASTS });
   const { ledger, acknowledgements, counts } = process.state;
   for (let id = 0; id < 100; id++) {
@@ -28,7 +28,7 @@ it('are members only while open, and are forgotten afterwards', (t) => {
   assert.equal(ledger.members.of(ROOM), undefined);
 });
 
-it('are counted in growing intervals without losing any', () => {
+it('connections are counted in intervals that grow with the run, without losing any', () => {
   const series = new Series(0);
   for (let us = 0; us < 3 * DAY_US; us += SECOND_US) series.record(us);
   const { counts, intervalUs } = series.snapshot();
@@ -40,7 +40,7 @@ it('are counted in growing intervals without losing any', () => {
   assert.ok(counts.every((count) => Math.abs(count - intervalUs / SECOND_US) <= 1));
 });
 
-it('are added up over processes with intervals of different length', () => {
+it('connection counts of several processes are added up, even with intervals of different length', () => {
   const long = { startedAtUs: 0, intervalUs: 40_000, counts: [1, 0, 2] };
   const short = { startedAtUs: 20_000, intervalUs: 20_000, counts: [4, 8, 16, 0, 32] };
   // 20 to 40 ms, 40 to 60, 60 to 80, and 100 to 120.

@@ -29,7 +29,7 @@ for (const [what, end] of Object.entries(ends)) {
   });
 }
 
-test('unanswered joins end with their connections', (t) => {
+test('a join without an answer is forgotten when its connection closes', (t) => {
   const process = new IdleProcess(t);
   const { counts, acknowledgements } = process.state;
   const read = () => {
@@ -47,7 +47,7 @@ test('unanswered joins end with their connections', (t) => {
   assert.deepEqual(read(), [0, 0, 0, {}, {}]);
 });
 
-test('a refused join is no member, and is reported to its sender', (t) => {
+test('a refused join makes the connection no member, and is reported to the engine', (t) => {
   const process = new IdleProcess(t);
   process.open(1, '/');
   process.news();
@@ -64,7 +64,7 @@ test('a refused join is no member, and is reported to its sender', (t) => {
   assert.deepEqual([acknowledgements.joining, acknowledgements.joined, counts.connected], [0, 0, 1]);
 });
 
-test('unexpected acknowledgements are counted, and not sent to another process', (t) => {
+test('an unexpected acknowledgement is counted, and not sent to another process', (t) => {
   const process = new IdleProcess(t);
   for (const id of [1, 2]) process.open(id, '/');
   const [one, other] = process.clients as [IdleClient, IdleClient];
@@ -77,7 +77,7 @@ test('unexpected acknowledgements are counted, and not sent to another process',
   assert.equal(process.state.counts.unknownAcks, 4);
 });
 
-test('each request of the engine is answered once, even if the connection closes', (t) => {
+test('each request of the engine is answered once, even if its connection closes', (t) => {
   const process = new IdleProcess(t);
   process.open(1, '/');
   process.news();
@@ -94,7 +94,7 @@ test('each request of the engine is answered once, even if the connection closes
   ]);
 });
 
-test('sends events in order once the namespace opens, and drops them if it is refused', (t) => {
+test('emits queued events in order once the namespace opens, and drops them if it is refused', (t) => {
   const process = new IdleProcess(t);
   process.run({ ...open(1), options: { emit: { event: 'first', args: [] } } }, emit(1, 'second'));
   assert.deepEqual(process.client.sent, []);
@@ -104,14 +104,14 @@ test('sends events in order once the namespace opens, and drops them if it is re
   assert.deepEqual(column(process.client.sent, '1'), ['first', 'second', 'third']);
 });
 
-test('a refusal before the connection is open answers all waiting namespaces', (t) => {
+test('a refusal before the connection is open fails all waiting namespaces', (t) => {
   const process = new IdleProcess(t);
   process.run(open(1), { ...open(1), requestId: 2, namespace: '/late' });
   process.client.sink.onRefused('/', 'no', undefined);
   assert.deepEqual(column(process.news('failed'), 'requestId'), [1, 2]);
 });
 
-test('records every stage of a connection, and the total', () => {
+test('records the duration of every stage of connecting, and the total', () => {
   const times = new Connecting(0);
   times.opened({ tcpUs: 10, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 150);
   times.opened({ tcpUs: 10, tlsUs: 25, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 100);

@@ -8,7 +8,7 @@ for (const [what, onTerm, timeoutMs, ...ended] of [
   ['that exits on request is not killed, and not asked again', 'process.exit(7)', 60_000, 7, null],
   ['that does not exit is killed after the timeout', '', 1, null, 'SIGKILL'],
 ] as const) {
-  test(`a child ${what}`, async (t) => {
+  test(`a child process ${what}`, async (t) => {
     const program = `process.on('SIGTERM', () => { ${onTerm} }); setInterval(() => {}, 1e6); console.log('up')`;
     const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => child.kill('SIGKILL'));

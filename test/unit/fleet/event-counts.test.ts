@@ -9,7 +9,7 @@ import { measurements } from '../../helpers/measurements.ts';
 const EVENTS = [{ event: 'price', from: 'bid' }, { event: 'cursor' }];
 const newCounters = (count: number) => Array.from({ length: count }, () => new EventCounter(EVENTS));
 
-test('counts copies between two readings, for connections that stayed open', () => {
+test('counts copies of an event between two readings, for connections that stayed open', () => {
   const [first, second, dropped, late] = newCounters(4) as EventCounter[];
   const all = [first, second, dropped] as EventCounter[];
   first?.count('price');
@@ -40,7 +40,7 @@ const figuresOf = (counted: Partial<Counted>) =>
     measurements({ eventCounts: { ...{ seconds: 10, counts: [], counters: {}, fromUsers: [] }, ...counted } }),
   )[0];
 
-test('compares connections with the maximum, allowing for copies in flight', () => {
+test('estimates missing copies against the connection with the most, allowing for copies in flight', () => {
   const figures = (seconds: number, ...counts: ReturnType<typeof of>[]) => figuresOf({ seconds, counts });
   const even = figures(10, of([100, 40]), of([100, 9], [98, 1]));
   assert.deepEqual(even, {
@@ -52,7 +52,7 @@ test('compares connections with the maximum, allowing for copies in flight', () 
   assert.equal(figures(10, of([0, 5]))?.most, 0);
 });
 
-test('reads the rise of a counter of the server within the time of the copies', async () => {
+test('reads the rise of a server counter in the same time as the copies', async () => {
   const pages = [
     { 'a{x="1"}': 3, a: 1, b: 9 },
     { a: 10, b: 1 },
@@ -68,7 +68,7 @@ test('reads the rise of a counter of the server within the time of the copies', 
   assert.deepEqual(found.eventCounts?.counters, { 'of a': 13, 'of b': null, 'of c': null });
 });
 
-test('misses copies that no connection got, if it is known how many messages there were', () => {
+test('counts messages that no connection received as missing if the number of sent messages is known', () => {
   // Ten users with ten messages each.
   const sent = (...byCount: [number, number, number][]) => ({ event: 'price', sent: 100, byCount });
   const fromUsers = (counts: ReturnType<typeof sent>) => figuresOf({ counts: [counts], fromUsers: ['price'] });

@@ -45,7 +45,7 @@ class Bench {
   }
 }
 
-test('each connection has one outcome, however often it drops', () => {
+test('each connection has one outcome of a planned fault, however often it drops', () => {
   const bench = new Bench(8);
   for (const id of [0, 1, 2, 3, 4, 5]) bench.drop(id);
   for (const id of [0, 1]) bench.comeBack(id);
@@ -64,7 +64,7 @@ test('each connection has one outcome, however often it drops', () => {
   assertEach([drops, attempts, returns], total, [8, 3, 3]);
 });
 
-test('excludes events after its end, and of other connections', () => {
+test('the counts of a fault exclude events after its end, and events of other connections', () => {
   const bench = new Bench(2);
   bench.open(9);
   for (const id of [9, 0]) {
@@ -76,7 +76,7 @@ test('excludes events after its end, and of other connections', () => {
   assert.partialDeepStrictEqual(bench.account.read(), { dropped: 1, stayed: 1, back: 1 });
 });
 
-test('adds up the counts of several processes', () => {
+test('adds up the fault counts of several processes', () => {
   const [one, other] = [new Bench(3), new Bench(2)];
   one.drop(0);
   one.comeBack(0);

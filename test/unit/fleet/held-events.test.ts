@@ -27,7 +27,7 @@ function holding(t: TestContext) {
   return { process, connection, listen, open, send, taken, displaced: () => displaced };
 }
 
-test('delivers the newest when a step takes them, then all that arrive, until they are held again', (t) => {
+test('a listener gets the newest held events, then each new event, until it holds them again', (t) => {
   const { listen, send, taken, displaced } = holding(t);
   send(0, 1000);
   assert.deepEqual([taken, displaced()], [[], 0]);
@@ -42,7 +42,7 @@ test('delivers the newest when a step takes them, then all that arrive, until th
   assert.deepEqual([taken.length, taken.at(-1)], [CAPACITY + 105, 2004]);
 });
 
-test('delivers events to all listeners as long as one of them takes them', (t) => {
+test('delivers events to all listeners as long as one of them takes events', (t) => {
   const { connection, listen, send, taken } = holding(t);
   const other: unknown[] = [];
   const listenToo = connection.listen('/', 'tick', ([tick]) => other.push(tick));
@@ -55,7 +55,7 @@ test('delivers events to all listeners as long as one of them takes them', (t) =
   assert.deepEqual([taken, other], [[0, 1], [0]]);
 });
 
-test('counts events that no step took at the end of the connection', async (t) => {
+test('counts the events that no step took by the end of the connection', async (t) => {
   const { process, connection, send, displaced } = holding(t);
   send(0, 20);
   const closed = connection.close();
@@ -65,7 +65,7 @@ test('counts events that no step took at the end of the connection', async (t) =
   assert.equal(displaced(), 20 - CAPACITY);
 });
 
-test('keeps events when the connection drops and reconnects', (t) => {
+test('keeps held events when the connection drops and reconnects', (t) => {
   const { process, listen, open, send, taken } = holding(t);
   send(0, 2);
   process.drop();
@@ -76,7 +76,7 @@ test('keeps events when the connection drops and reconnects', (t) => {
   assert.deepEqual(taken, [0, 1, 2]);
 });
 
-test('delivers each event to one listener while another one holds it', (t) => {
+test('a listener of every event gets each event immediately while another listener holds events', (t) => {
   const { connection, listen, send, taken } = holding(t);
   const each: unknown[] = [];
   connection.listen('/', 'tick', ([tick]) => each.push(tick))('each');

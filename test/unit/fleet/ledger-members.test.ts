@@ -5,7 +5,7 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
-test('connections that join, return or leave between the order and the send may be counted or not', () => {
+test('connections that join, return or leave between order and send may be counted as members or not', () => {
   const ledger = ledgerOf(6);
   const { members } = ledger;
   // Two left before and after the order; two returned before and after it.
@@ -26,7 +26,7 @@ test('connections that join, return or leave between the order and the send may 
   assert.deepEqual([later.justJoined, later.justLeft], [0, 2], 'which the server may not have noticed yet');
 });
 
-test('connections that may not have been counted are in one column; lost and resent copies have columns of their own', () => {
+test('the ledger has separate columns for uncertain members, lost copies and resent copies', () => {
   const ledger = ledgerOf(2);
   ledger.members.joined(2, ROOM, 'w0', 910);
   ledger.members.left(2, 1050);
@@ -39,7 +39,7 @@ test('connections that may not have been counted are in one column; lost and res
   assert.deepEqual([row.justJoined, row.justLeft], [1, 0]);
 });
 
-test('a restored session was a member all the time, and the reason for a missing copy is known', () => {
+test('a restored session counts as a member throughout, and the copies that it missed are counted', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
   for (const slot of [0, 2]) ledger.members.left(slot, 2500); // A failed attempt to reconnect.
@@ -60,7 +60,7 @@ test('a restored session was a member all the time, and the reason for a missing
   assert.equal(ledger.members.recovered(9, 'w0', 3000), false, 'no member');
 });
 
-test('a copy belongs to the worker that held the connection when it arrived', () => {
+test('a copy is attributed to the worker that held the connection when it arrived', () => {
   const ledger = ledgerOf(2);
   const copies = (seq: number, sentAtUs: number) => {
     const { latencyUs, unplaced } = ledger.freeze(order(seq, sentAtUs));
@@ -123,7 +123,7 @@ const AT_THE_VERY_MOMENT: [what: string, times: Times, columns: object][] = [
 ];
 
 for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
-  test(`a connection that ${what}`, () => {
+  test(`the ledger counts a connection that ${what}`, () => {
     const ledger = new Ledger();
     const { members } = ledger;
     const { joined = 100, left, back, leftAgain, backAgain, received } = times;
@@ -141,7 +141,7 @@ for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
   });
 }
 
-test('a sample of the rooms has the number of their connected members', () => {
+test('a sample of the rooms contains the number of their connected members', () => {
   const { members } = ledgerOf(3);
   members.left(0, 10);
   members.joined(1, 'other', 'w0', 20);
@@ -160,7 +160,7 @@ test('a sample of the rooms has the number of their connected members', () => {
   assert.deepEqual(one.members.sample(7), other.members.sample(7), 'in whatever order they came');
 });
 
-test('a joining connection is known until the server answers, and a member from its first join on', () => {
+test('a joining connection is pending until the server answers, and a member from its first join on', () => {
   const ledger = ledgerOf(2);
   const { members } = ledger;
   members.joining(2);

@@ -6,7 +6,7 @@ import { decodeHistogram, recordedUs } from '../../../protocol/base/histogram.ts
 import { NO_COPIES } from '../../../protocol/result/delivery-schema.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
-test('a broadcast that reached every member has no losses, and exact latencies', () => {
+test('the ledger reports no losses and exact latencies for a broadcast that reached every member', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.receive(slot, 1, 1100 + slot * 10);
   const row = ledger.freeze(order(1));
@@ -31,7 +31,7 @@ test('a broadcast that reached every member has no losses, and exact latencies',
   assert.equal(decodeHistogram(cross).maxValue, 130);
 });
 
-test('broadcasts have equal receiver sets if they reached the same connections', () => {
+test('two broadcasts have equal receiver sets if they reached the same connections', () => {
   const ledger = ledgerOf(4);
   const slots = [
     [0, 2],
@@ -115,14 +115,14 @@ const CASES: Case[] = [
 ];
 
 for (const { what, members, happens, row, intendedAtUs } of CASES) {
-  test(what, () => {
+  test(`the ledger: ${what}`, () => {
     const ledger = ledgerOf(members);
     happens(ledger);
     assert.partialDeepStrictEqual(ledger.freeze(order(1, 1000, intendedAtUs)), row);
   });
 }
 
-test('overlapping broadcasts keep their own pages, and copies after the freeze are late', () => {
+test('the ledger keeps overlapping broadcasts apart, and counts copies after the freeze as late', () => {
   const ledger = ledgerOf(2);
   for (const slot of [0, 1]) for (const seq of [1, 2]) ledger.receive(slot, seq, 1100 + slot * 100 + seq);
   assert.equal(ledger.freeze(order(1)).received, 2);
@@ -131,7 +131,7 @@ test('overlapping broadcasts keep their own pages, and copies after the freeze a
   assert.partialDeepStrictEqual(ledger.totals(), { received: 5, late: 1, duplicates: 0 });
 });
 
-test('a row has no times without receivers or timing, and unplaced copies without a worker name', () => {
+test('a ledger row without receivers or timing has no times, and one without a worker has unplaced copies', () => {
   const figures = (change: object, receive = true) => {
     const ledger = ledgerOf(3);
     if (receive) for (const [slot, atUs] of [1100, 1200, 1150].entries()) ledger.receive(slot, 1, atUs);
@@ -154,7 +154,7 @@ test('a row has no times without receivers or timing, and unplaced copies withou
   );
 });
 
-test('slots far beyond the first ones keep their receipts, their order and their joins', () => {
+test('connections with very high slot numbers keep their receipts, their order and their joins', () => {
   const ledger = ledgerOf(2);
   for (const slot of [64, 100, 1000]) {
     ledger.members.joining(slot);
@@ -171,7 +171,7 @@ const copy = (size: number, checksum: number) => ({
   ...{ sentAt: () => undefined, bytes: () => size, otherIds: () => [] },
 });
 
-test('copies with the content of the first one are whole, and all are whole if it varies', () => {
+test('a copy is whole if its content equals the first one, and always if the content varies', () => {
   for (const contentVaries of [false, true]) {
     const ledger = new Ledger({ count: 1, bytes: undefined, contentVaries });
     for (let slot = 0; slot < 128; slot++) ledger.receive(slot, 1, 100, copy(4, contentVaries ? slot : 7));
@@ -180,7 +180,7 @@ test('copies with the content of the first one are whole, and all are whole if i
   }
 });
 
-test('first copies of an open row are whole and no duplicates', () => {
+test('a broadcast that is still open has reached a connection only by a complete first copy', () => {
   const ledger = new Ledger({ count: 3, bytes: 4 });
   assert.equal(ledger.remembers, true);
   assert.equal(ledger.reachedBy(1), 0);
@@ -199,7 +199,7 @@ test('first copies of an open row are whole and no duplicates', () => {
   assert.equal(ledger.totals().neverOrdered, 2);
 });
 
-test('first receipts are numbered, and those before an instant are found even after some were dropped', () => {
+test('first receipts are numbered, and those before a given time are found even after some were dropped', () => {
   const receipts = new FirstReceipts(4);
   const numbers = Array.from({ length: 20 }, (_, index) => receipts.add(10 * (index + 1)));
   assert.deepEqual(
@@ -211,7 +211,7 @@ test('first receipts are numbered, and those before an instant are found even af
   assert.deepEqual(before, [12, 16, 16, 17, 19, 20]);
 });
 
-test('counts losses for each connection while it was open', () => {
+test('counts for each connection the broadcasts that it lost while it was open', () => {
   const ledger = ledgerOf(100);
   for (let seq = 1; seq <= 4; seq++) {
     // Slot 0 receives nothing, slot 1 misses one, slot 2 misses two, and slot 3 closes after the second.
@@ -231,7 +231,7 @@ test('counts losses for each connection while it was open', () => {
   assert.deepEqual(started, [2, 1]);
 });
 
-test('a connection that lost a copy after it had received one did not start late', () => {
+test('a connection that lost a copy after receiving an earlier one does not count as a late start', () => {
   const ledger = ledgerOf(2);
   for (const seq of [2, 4]) ledger.receive(0, seq, 1100 * seq);
   for (let seq = 1; seq <= 4; seq++) ledger.receive(1, seq, 1100 * seq);

@@ -11,7 +11,7 @@ function start(t: TestContext) {
   return { outbox, sent, tick: (ms: number) => t.mock.timers.tick(ms) };
 }
 
-test('messages that can wait are sent together, when the first of them has waited long enough', (t) => {
+test('messages between processes that can wait are sent together after a delay', (t) => {
   const { outbox, sent, tick } = start(t);
   outbox.add('a', true);
   tick(4);
@@ -36,7 +36,7 @@ test('an urgent message is sent after this turn of the event loop, with all earl
   assert.deepEqual(sent[1], ['d'], 'the delay starts again');
 });
 
-test('nothing is sent by the clock after the end', (t) => {
+test('the outbox sends nothing after it is closed', (t) => {
   const { outbox, sent, tick } = start(t);
   outbox.add('a', true);
   outbox.close();

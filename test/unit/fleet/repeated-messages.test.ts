@@ -42,7 +42,7 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
   return { messages, sent, start, pass, stall, totals };
 }
 
-test('each connection sends once in each period, from its start to its end, however often it is started', (t) => {
+test('each connection sends one repeated message in each period, from its start to its end', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const [one] = [start(), start(), start()];
   messages.start(one, 0);
@@ -67,14 +67,14 @@ test('the time to the acknowledgement counts from the intended send, and include
   }
 });
 
-test('a process that is more than a period behind counts the missed messages, and sends the newest', (t) => {
+test('a process that is more than a period late counts the missed messages, and sends the newest', (t) => {
   const { start, stall, totals } = sending(t, { count: 2 });
   start();
   stall(3.5);
   assert.partialDeepStrictEqual(totals(), { due: 6, sent: 2, notSent: { missed: 4, disconnected: 0 } });
 });
 
-test('the schedule continues during a disconnect, and unacknowledged messages are lost', (t) => {
+test('the send schedule continues during a disconnect, and unacknowledged messages are lost', (t) => {
   const { messages, start, pass, totals } = sending(t);
   const connection = start();
   pass(2);
@@ -106,7 +106,7 @@ test('acknowledgements count once, in any order, and only for messages of their 
   assert.partialDeepStrictEqual(totals(), { acknowledged: 2, unanswered: sent.length - 2 });
 });
 
-test('connections with unacknowledged messages count once each, until their last acknowledgement or their close', (t) => {
+test('counts connections with unacknowledged messages once each, until their last acknowledgement or their close', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const [one, other] = [start(), start()];
   pass(2);
@@ -137,7 +137,7 @@ test('each message belongs to the window in which it was due, even if its acknow
   assert.partialDeepStrictEqual(totals(), { measured: { sent: 2, acknowledged: 2 }, outside: { acknowledged: 2 } });
 });
 
-test('nothing is sent after the stop, and messages in flight can still be acknowledged', (t) => {
+test('sends no message after the stop, and still accepts acknowledgements of messages in flight', (t) => {
   const { messages, start, pass, sent, totals } = sending(t);
   const connection = start();
   pass(2);
@@ -150,7 +150,7 @@ test('nothing is sent after the stop, and messages in flight can still be acknow
   assert.equal(totals().due, 2);
 });
 
-test('a message is skipped while a newer one of its connection is acknowledged, or while none is', (t) => {
+test('counts messages as skipped while newer ones of their connection are acknowledged, or while none are', (t) => {
   const { messages, start, pass, totals } = sending(t);
   const [behind, silent] = [start(), start()];
   pass(6);

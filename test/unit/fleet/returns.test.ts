@@ -45,7 +45,7 @@ class Bench extends IdleProcess {
   }
 }
 
-test('attempts follow each other with growing delays, until the last failure', async (t) => {
+test('reconnect attempts follow each other with growing delays, until the last failure', async (t) => {
   const bench = new Bench(t, ['/']);
   bench.drop();
   assert.deepEqual(bench.news('closed'), [{ op: 'closed', id: 1, reason: 'transport close', returns: true }]);
@@ -70,7 +70,9 @@ test('attempts follow each other with growing delays, until the last failure', a
 });
 
 for (const isRecovered of [true, false]) {
-  const what = isRecovered ? 'a restored session keeps its place in the ledger' : 'any other joins again, as a new one';
+  const what = isRecovered
+    ? 'a restored session keeps its place in the ledger'
+    : 'a session that was not restored joins again, as a new connection';
   test(what, async (t) => {
     const bench = new Bench(t, ['/'], ['/']);
     bench.joinedOn('w0');
@@ -91,7 +93,7 @@ for (const [joined, worker] of [
   ['w0', 'w1'],
   ['chat', ''],
 ] as const) {
-  test(`the worker of a restored session is known if session ids and joins agree: ${joined}`, async (t) => {
+  test(`the worker of a restored session is known only if session id and join agree: ${joined}`, async (t) => {
     const bench = new Bench(t, ['/'], ['/']);
     bench.joinedOn(joined);
     await bench.dropAndDial();
@@ -101,7 +103,7 @@ for (const [joined, worker] of [
   });
 }
 
-test('the session of the joined namespace counts', async (t) => {
+test('the session of the joined namespace decides whether a connection was restored', async (t) => {
   const bench = new Bench(t, ['/', '/chat'], ['/chat']);
   await bench.dropAndDial();
   assert.deepEqual(bench.client.asked, ['/', '/chat']);
@@ -111,7 +113,7 @@ test('the session of the joined namespace counts', async (t) => {
   assert.deepEqual([bench.slot, bench.client.sent, bench.counts().recovered], [0, [], 1]);
 });
 
-test('does not reconnect after the server disconnected it or one of its namespaces', async (t) => {
+test('a connection does not reconnect after the server disconnected it or one of its namespaces', async (t) => {
   const bench = new Bench(t, ['/', '/chat']);
   bench.end('/chat');
   await bench.dropAndDial();
@@ -124,7 +126,7 @@ test('does not reconnect after the server disconnected it or one of its namespac
   assert.deepEqual([bench.clients.length, bench.counts().dropped], [2, 1]);
 });
 
-test('can be closed while disconnected or reconnecting, and can open a namespace when it returns', async (t) => {
+test('a connection can be closed while disconnected or reconnecting, and can open a namespace on return', async (t) => {
   const bench = new Bench(t, ['/']);
   bench.drop();
   bench.run({ op: 'open', id: 1, requestId: 5, namespace: '/new' });
@@ -143,7 +145,7 @@ test('can be closed while disconnected or reconnecting, and can open a namespace
   assert.deepEqual([bench.counts().left, bench.state.counts.connecting, bench.clients.length], [1, 0, 3]);
 });
 
-test('messages sent before all namespaces are back are acknowledged, and make it a member once', async (t) => {
+test('messages sent before all namespaces have reconnected are acknowledged, and count one join', async (t) => {
   const bench = new Bench(t, ['/', '/chat'], ['/']);
   bench.joinedOn('w0');
   await bench.dropAndDial();
@@ -166,7 +168,7 @@ test('messages sent before all namespaces are back are acknowledged, and make it
   assert.deepEqual(ledger.members.sample(1), [['a', 1]]);
 });
 
-test('can be reopened after the server closed it with a namespace still missing', async (t) => {
+test('a connection can be reopened after the server closed it with a namespace still missing', async (t) => {
   const bench = new Bench(t, ['/', '/chat']);
   await bench.dropAndDial();
   bench.accept('/', true);

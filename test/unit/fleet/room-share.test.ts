@@ -9,14 +9,14 @@ const join = (id: number, payload: unknown, requestId?: number) => ({
   ...(requestId !== undefined && { requestId }),
 });
 
-test('a join of the room becomes a join of a room of its own, in the same form', () => {
+test('replaces the room of a join by the room of the connection, in the same form of payload', () => {
   const share = new RoomShare(plan, { index: 0, of: 1 }, 0);
   assert.deepEqual(share.joinsOf(join(1, 'capacity', 7)), [join(1, 'capacity:1', 7)]);
   const payload = { clientKey: 'capacity', user: 'ann' };
   assert.deepEqual(share.joinsOf(join(2, payload)), [join(2, { clientKey: 'capacity:2', user: 'ann' })]);
 });
 
-test('joins of other rooms are unchanged', () => {
+test('leaves joins of other rooms unchanged', () => {
   const share = new RoomShare(plan, { index: 0, of: 1 }, 0);
   for (const payload of ['capacity:warm-up', { clientKey: 'other' }, undefined, null]) {
     const other = join(3, payload);
@@ -24,12 +24,12 @@ test('joins of other rooms are unchanged', () => {
   }
 });
 
-test('only the first of several joins answers the engine', () => {
+test('a connection in several rooms answers the engine only for its first join', () => {
   const share = new RoomShare({ ...plan, perConnection: 2 }, { index: 0, of: 1 }, 0);
   assert.deepEqual(share.joinsOf(join(1, 'capacity', 7)), [join(1, 'capacity:2', 7), join(1, 'capacity:3')]);
 });
 
-test('fleets number their connections alternately, from the first of the run on', () => {
+test('fleet processes number their connections alternately, from the first of the run on', () => {
   const roomOf = (id: number, index: number) =>
     new RoomShare(plan, { index, of: 2 }, 100).joinsOf(join(id, 'capacity'))[0]?.args[0];
   const rooms = [roomOf(100, 0), roomOf(100, 1), roomOf(101, 0), roomOf(101, 1)];

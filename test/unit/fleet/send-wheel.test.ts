@@ -10,7 +10,7 @@ function handedOut(wheel: SendWheel<{ slot: number; name: string }>, nowUs: numb
   return out;
 }
 
-test('each connection is due once in each period, at its own time, however late the wheel turns', () => {
+test('each connection is due to send once in each period, at its own time, however late the wheel turns', () => {
   const wheel = new SendWheel<{ slot: number; name: string }>(SECOND_US, 0);
   wheel.add({ slot: 100, name: 'a' });
   wheel.add({ slot: 700, name: 'b' });
@@ -22,14 +22,14 @@ test('each connection is due once in each period, at its own time, however late 
   assert.deepEqual(handedOut(wheel, 2_100_000).map(String), ['b,700000', 'a,1100000', 'b,1700000', 'a,2100000']);
 });
 
-test('the schedule follows the clock, so processes that start at different times share it', () => {
+test('the send schedule follows the clock, so processes that start at different times share it', () => {
   const [early, late] = [new SendWheel(10 * SECOND_US, 5), new SendWheel(10 * SECOND_US, 123_456_789)];
   for (const wheel of [early, late]) wheel.add({ slot: 4000 });
   assert.equal(early.nextDueAtUs(), 4 * SECOND_US);
   assert.equal(late.nextDueAtUs(), 124 * SECOND_US);
 });
 
-test('a connection on an empty wheel is not due for the time before', () => {
+test('the first connection on an empty send wheel is not due for the time before', () => {
   const wheel = new SendWheel<{ slot: number; name: string }>(SECOND_US, 0);
   handedOut(wheel, 50 * SECOND_US);
   wheel.add({ slot: 5, name: 'a' });
@@ -37,7 +37,7 @@ test('a connection on an empty wheel is not due for the time before', () => {
 });
 
 for (const seconds of [0.01, 0.0105, 1, 7.654321, 10, 3600]) {
-  test(`finds the connections due in any time: a period of ${seconds} s`, () => {
+  test(`finds the connections that are due to send in any interval: a period of ${seconds} s`, () => {
     const periodUs = Math.round(seconds * 1e6);
     const fromUs = 987_654_321_987;
     const wheel = new SendWheel<{ slot: number; name: string }>(periodUs, fromUs);
@@ -52,7 +52,7 @@ for (const seconds of [0.01, 0.0105, 1, 7.654321, 10, 3600]) {
   });
 }
 
-test('any number of connections is spread evenly', () => {
+test('the send times of any number of connections are spread evenly over the period', () => {
   const wheel = new SendWheel(10 * SECOND_US, 0);
   for (const count of [7, 100, 1000, 2345]) {
     const slots = Array.from({ length: count }, (_, index) => wheel.slotOf(index)).sort((a, b) => a - b);

@@ -22,7 +22,7 @@ function processWith(members: number) {
   return { ledger, sightings, receive, freeze };
 }
 
-test('ids seen before the count starts never count, nor do their later copies', () => {
+test('broadcast ids seen before the count starts never count, nor do their later copies', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   receive(0, 'before', 10);
   sightings.watch(true);
@@ -42,7 +42,7 @@ test('ids seen before the count starts never count, nor do their later copies', 
   assert.deepEqual([neverOrdered, open, all], [3, 0, 5]);
 });
 
-test('a broadcast without receivers here is lost for its members, and a later copy is late', () => {
+test('a broadcast without receivers in this process is lost for its members, and a later copy is late', () => {
   const { ledger, sightings, receive, freeze } = processWith(3);
   sightings.watch(true);
   receive(0, 'a', 10);
@@ -56,7 +56,7 @@ test('a broadcast without receivers here is lost for its members, and a later co
   assert.equal(ledger.totals().late, 1);
 });
 
-test('an id that arrives between the last query and the end is late, and unknown ids stay outside', () => {
+test('an id that arrives between the last query and the end is late, and unknown ids are not counted', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   sightings.watch(false);
@@ -69,7 +69,7 @@ test('an id that arrives between the last query and the end is late, and unknown
   assert.deepEqual([late, neverOrdered], [1, 2]);
 });
 
-test('the number of rows is bounded, and further ids are remembered as not counted', () => {
+test('the number of ledger rows is bounded, and ids beyond it are remembered as not counted', () => {
   const { ledger, sightings, receive } = processWith(1_000_000);
   sightings.watch(true);
   receive(0, 'id 0', 0);
@@ -85,7 +85,7 @@ test('the number of rows is bounded, and further ids are remembered as not count
   assert.equal(sightings.report().ids.at(-1)?.counted, true);
 });
 
-test('a dropped id is outside with its later copies; the id of a finalized broadcast stays known', () => {
+test('a dropped id does not count, nor do its later copies; the id of a finalized broadcast stays known', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   for (const id of ['ours', 'theirs']) receive(0, id, 10);
@@ -98,7 +98,7 @@ test('a dropped id is outside with its later copies; the id of a finalized broad
   assert.deepEqual([late, neverOrdered, open, received], [1, 2, 0, 4]);
 });
 
-test('a broadcast that never arrived is placed among earlier finalized ones', () => {
+test('a broadcast that never arrived is ordered by time among the finalized ones', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   receive(0, 'a', 10);
@@ -112,7 +112,7 @@ test('a broadcast that never arrived is placed among earlier finalized ones', ()
   assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
 });
 
-test('memory stays bounded while new ids arrive', () => {
+test('the memory for seen ids stays bounded while new ids arrive', () => {
   const { sightings } = processWith(1);
   for (let n = 0; n < 3000; n++) sightings.numberOf(`${n}`, n, COPY);
   assert.equal(sightings.report().ids.length, 1000);
@@ -127,7 +127,7 @@ test('memory stays bounded while new ids arrive', () => {
   assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED, 'the oldest is forgotten');
 });
 
-test('a report has the rooms at the start of the count, and ids beside the first copies since then', () => {
+test('a report has the rooms at the start of the count, and other ids in the first copies since then', () => {
   const { ledger, sightings } = processWith(2);
   ledger.members.joined(0, 'more', '', 0);
   const see = (id: string, bytes: number) =>
@@ -155,7 +155,7 @@ test('a report has the rooms at the start of the count, and ids beside the first
   assert.deepEqual(idsBeside(), []);
 });
 
-test('the first copy without an id is the example, and the only one that is described', () => {
+test('the report describes only the first copy without an id, as an example', () => {
   const { sightings } = processWith(1);
   sightings.unmatched(undefined);
   sightings.unmatched(() => 'first\u001b');
@@ -163,7 +163,7 @@ test('the first copy without an id is the example, and the only one that is desc
   assert.equal(sightings.report().example, 'first\\u{1b}');
 });
 
-test('the send time is that of the first copy, if it is a number or a text of bounded length', () => {
+test('the send time of a broadcast is that of its first copy, if it is a number or a short text', () => {
   const { sightings } = processWith(1);
   const values = [12, '2026-01-01T00:00:00Z', 'x'.repeat(100), 'x'.repeat(101), { at: 1 }, null];
   for (const [index, value] of values.entries()) {

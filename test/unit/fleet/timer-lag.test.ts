@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { TimerLag } from '../../../plugin/fleet/event-loop-watch.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-it('a late timer shows in the next second only', (t) => {
+it('a late timer shows in the lag of the next second only', (t) => {
   const time = new VirtualTime(t);
   const lag = new TimerLag(100);
   const ticks = (count: number) =>

@@ -7,7 +7,7 @@ for (const [what, frame] of [
   ['text', text('42["broadcast",{"seq":1,"sentAtUs":1,"worker":"w"}]')],
   ['a packet that the codec cannot decode', serverFrame(BINARY, '{broken')],
 ] as const) {
-  test(`${what} closes the connection`, () => {
+  test(`a frame for a custom parser closes the connection if it is ${what}`, () => {
     const { sink, upgrade, feed } = fakeConnection(['/'], {}, { codec: jsonCodec });
     const accepted = jsonCodec.encode({ type: 0, nsp: '/', data: { sid: 's' } })[0] as Uint8Array;
     feed(Buffer.concat([upgrade, text(OPEN_PACKET), serverFrame(BINARY, accepted), frame]));

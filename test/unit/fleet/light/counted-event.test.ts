@@ -34,7 +34,7 @@ function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
 /** Runs the test with copies that are decoded once, and with copies that are read in place because the rate of decoding is used up. */
 function testBoth(name: string, run: (make: typeof noting) => void): void {
   test(name, () => run(noting));
-  test(`${name}, above the rate of decoding`, (t) => {
+  test(`${name}, also above the rate of decoding`, (t) => {
     t.mock.method(performance, 'now', () => 5000);
     run((...given) => {
       const noted = noting(...given);
@@ -44,7 +44,7 @@ function testBoth(name: string, run: (make: typeof noting) => void): void {
   });
 }
 
-test('the locator finds the same value as a parser, anywhere in the message', () => {
+test('the JSON locator finds the same value as a parser, anywhere in the message', () => {
   const values: unknown[][] = [
     ['chat', { id: 'x' }],
     ['chat', { data: 'x'.repeat(100), id: 7 }],
@@ -74,7 +74,7 @@ test('the locator finds the same value as a parser, anywhere in the message', ()
   }
 });
 
-test('the locator reads nothing beyond the end of a truncated message', () => {
+test('the JSON locator reads nothing beyond the end of a truncated message', () => {
   const json = JSON.stringify(['chat', { data: 'x'.repeat(50), id: 'abc' }]);
   const locator = new JsonLocator(['1', 'id']);
   for (let end = 0; end < json.indexOf('abc') + 4; end++) {
@@ -83,14 +83,14 @@ test('the locator reads nothing beyond the end of a truncated message', () => {
   assert.equal(locator.find(Buffer.from(json), 0, json.length), true);
 });
 
-test('an id is a string, or a number that JavaScript represents exactly', () => {
+test('the id of a broadcast is a string, or a number that JavaScript represents exactly', () => {
   assert.deepEqual([idOf('a'), idOf(7), idOf(-1.5), idOf(2 ** 53 - 1)], ['a', '7', '-1.5', '9007199254740991']);
   // JavaScript reads both as 9007199254741228.
   const none = [JSON.parse('9007199254741228'), JSON.parse('9007199254741229'), true, null, {}, 'x'.repeat(201)];
   for (const value of none) assert.equal(idOf(value), undefined);
 });
 
-testBoth('finds several values in a copy as the decoder does', (noting) => {
+testBoth('finds several values in a copy of a broadcast, as the decoder does', (noting) => {
   const { send, ids } = noting({ event: 'chat', id: parseArgumentPath('$.0.*.id') as string[], sentAt: undefined });
   send('2["chat",{"*":{"id":"a"},"other":{"id":"b"}}]');
   assert.deepEqual(ids(), [idIn('/', 'a'), idIn('/', 'b')]);
@@ -111,7 +111,7 @@ const OWN: [packet: string, id: string, sentAt?: unknown][] = [
   [`2["chat",{"data":"${FAR}y","id":"2"}]`, '2'],
 ];
 
-testBoth('reports a copy with its id and its time, in any form of its JSON', (noting) => {
+testBoth('reports a copy of a broadcast with its id and its time, in any form of its JSON', (noting) => {
   const { send, copies } = noting(CHAT);
   send(...OWN.map(([packet]) => packet));
   const expected = OWN.map(([, id, sentAt]) => [id, sentAt]);
@@ -121,7 +121,7 @@ testBoth('reports a copy with its id and its time, in any form of its JSON', (no
   assert.deepEqual(first.ids(), ['m1', '17']);
 });
 
-testBoth('a copy without an id is unreadable, with an example; other events are ignored', (noting) => {
+testBoth('counts a copy without an id as unreadable, with an example, and ignores other events', (noting) => {
   const { send, sink, copies } = noting(CHAT);
   const without = ['["chat",{"identity":"a"}]', '["chat",{"id":{}}]', '["chat",{"id":null}]', '["chat"]'];
   send(...without.map((json) => `2${json}`));
@@ -165,7 +165,7 @@ const attachment = (payload = PAYLOAD) => serverFrame(BINARY, payload);
 
 const COPY = [1, undefined, true, crc32(PAYLOAD)];
 
-test('counts a broadcast with an attachment once, when both have arrived', () => {
+test('counts a broadcast with a binary attachment once, when both parts have arrived', () => {
   const { feed, copies } = noting();
   feed(attached(1));
   assert.deepEqual(copies, []);
@@ -175,7 +175,7 @@ test('counts a broadcast with an attachment once, when both have arrived', () =>
   assert.deepEqual(copies, [COPY, [2, undefined, false, crc32('other')]]);
 });
 
-test('finds the same in place and decoded', () => {
+test('a broadcast with an attachment has the same figures read in place and decoded', () => {
   const json = broadcast(1, PLACEHOLDER);
   for (const way of [json, json.replace(']', ',"offset"]'), `/,${json}`, `12${json}`, json.replace('t"', '\\u0074"')]) {
     const { feed, copies } = noting();
@@ -184,7 +184,7 @@ test('finds the same in place and decoded', () => {
   }
 });
 
-test('tells two connections apart that are each between head and attachment', () => {
+test('assigns attachments of two connections to their own broadcasts', () => {
   const [one, other] = [noting(), noting()];
   one.feed(attached(1));
   other.feed(attached(2));
@@ -193,7 +193,7 @@ test('tells two connections apart that are each between head and attachment', ()
   assert.deepEqual([one.ids(), other.ids()], [[1], [2]]);
 });
 
-test('a step that waits for the broadcast gets its payload', () => {
+test('a step that waits for a broadcast with an attachment gets its payload', () => {
   const { connection, sink, feed, ids } = noting();
   connection.interest = new Set(['broadcast']);
   feed(Buffer.concat([attached(1), attachment()]));
@@ -201,14 +201,14 @@ test('a step that waits for the broadcast gets its payload', () => {
   assert.deepEqual(ids(), [1]);
 });
 
-test('text instead of the attachment closes the connection', () => {
+test('a text frame in place of an attachment closes the connection', () => {
   const { sink, feed, copies } = noting();
   feed(Buffer.concat([attached(1), attached(2)]));
   assert.equal(sink.all('closed')[0]?.reason, 'parse error');
   assert.deepEqual(copies, []);
 });
 
-test('finds event names and requested acknowledgements without decoding', () => {
+test('finds event names and requested acknowledgements without decoding the packet', () => {
   const name = (packet: string) => eventName(Buffer.from(`42${packet}`), 2, packet.length + 2);
   assert.deepEqual(['["hello",1]', '/chat,5["hello"]'].map(name), ['hello', 'hello']);
   for (const packet of ['["a\\"b"]', '[1]', '["unfinished']) assert.equal(name(packet), undefined, packet);

@@ -12,7 +12,7 @@ const decode = (...chunks: Buffer[]) =>
     .feed(...chunks)
     .map(({ opcode, payload }) => ({ opcode, payload: String(payload) }));
 
-test('reads payloads of every length encoding', () => {
+test('reads WebSocket frames of every length encoding', () => {
   for (const size of [0, 1, 125, 126, 127, 65_535, 65_536, 200_000]) {
     const payload = 'p'.repeat(size);
     assert.deepEqual(decode(serverFrame(TEXT, payload)), [{ opcode: TEXT, payload }]);
@@ -20,7 +20,7 @@ test('reads payloads of every length encoding', () => {
   }
 });
 
-test('joins fragments, with control frames in between', () => {
+test('joins fragments of a WebSocket message, with control frames in between', () => {
   const frames = [
     serverFrame(TEXT, 'one ', false),
     serverFrame(PING, '!'),
@@ -35,7 +35,7 @@ test('joins fragments, with control frames in between', () => {
   ]);
 });
 
-test('stops reading when the handler returns false, even inside a split frame', () => {
+test('stops reading frames when the handler returns false, even inside a split frame', () => {
   const stream = Buffer.concat([serverFrame(TEXT, 'first'), serverFrame(TEXT, 'second')]);
   for (const chunks of [[stream], [stream.subarray(0, 3), stream.subarray(3)]]) {
     assertEach(frameReader(MAX_BYTES, undefined, 1).feed(...chunks), ({ payload }) => String(payload), ['first']);
@@ -64,7 +64,7 @@ const violations: [string, Buffer][] = [
 ];
 
 for (const [name, bytes] of violations) {
-  test(`${name} is refused`, () => {
+  test(`refuses a WebSocket stream with ${name}`, () => {
     assert.throws(() => decode(bytes), ProtocolError);
     assert.throws(() => decode(...[...bytes].map((byte) => Buffer.from([byte]))), ProtocolError);
   });
@@ -83,7 +83,7 @@ const HELD: Record<string, [frames: Buffer[], atLeast: number, atMost: number, d
   ],
 };
 for (const [name, [frames, atLeast, atMost, discarded]] of Object.entries(HELD)) {
-  test(`memory is held for ${name}`, () => {
+  test(`the frame reader holds memory for ${name}`, () => {
     const { decoder, budget, feed } = frameReader(64 * MAX_BYTES);
     feed(...frames);
     if (discarded) decoder.discard();
@@ -92,7 +92,7 @@ for (const [name, [frames, atLeast, atMost, discarded]] of Object.entries(HELD))
   });
 }
 
-test('reads and writes close codes', () => {
+test('reads and writes WebSocket close codes', () => {
   const code = (...bytes: number[]) => closeCode(Buffer.from(bytes), 0, bytes.length);
   assert.equal(code(), 1005);
   assert.equal(code(0x03, 0xe8), 1000);
@@ -126,7 +126,7 @@ test('encodes the length of a client frame in the fewest bytes', () => {
   }
 });
 
-test('limits are inclusive: a control frame of 125 bytes, and the largest message in one or two pieces', () => {
+test('frame limits are inclusive: a control frame of 125 bytes, and the largest message in one or two pieces', () => {
   const decoded = (maxBytes: number, ...frames: Buffer[]) =>
     frameReader(maxBytes)
       .feed(Buffer.concat(frames))

@@ -69,7 +69,7 @@ const STREAMS: Record<string, (upgrade: Buffer, random: Random) => Buffer> = {
 };
 
 for (const [what, streamOf] of Object.entries(STREAMS)) {
-  test(`${what} ends in a clean report`, () => {
+  test(`the light client reports one clean close after ${what}`, () => {
     const random = randomSource(4);
     for (let i = 0; i < 3000; i++) {
       const fake = wire.fakeConnection();
@@ -109,7 +109,7 @@ function answerOf(body: string, isChunked: boolean): Buffer {
   return Buffer.from(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunk}`);
 }
 
-test('any answer to polling requests makes a connection report one close at most, and close its wires', () => {
+test('any answer to polling requests leads to at most one reported close, and to closed sockets', () => {
   for (let seed = 0; seed < 2000; seed++) {
     const random = randomSource(seed);
     const wires: OpenWire[] = [];

@@ -14,7 +14,7 @@ function request(overrides: Parameters<typeof clientOptions>[0]): string {
   return upgradeRequest(planUpgrade(options, targetOf(options, 'websocket')), 'KEY').toString('latin1');
 }
 
-test('parses endpoints', () => {
+test('parses the endpoint of a WebSocket URL', () => {
   const [host, servername] = ['a.example', 'a.example'];
   assert.deepEqual(endpointOf('http://a.example'), { secure: false, host, port: 80, servername });
   assert.deepEqual(endpointOf('wss://[::1]:8443/x'), { secure: true, host: '::1', port: 8443, servername: undefined });
@@ -22,7 +22,7 @@ test('parses endpoints', () => {
   assert.throws(() => endpointOf('nonsense'), { code: 'ERR_INVALID_URL' });
 });
 
-test('the request carries path, query and headers', () => {
+test('the handshake request carries path, query and headers', () => {
   const text = request({
     url: 'http://a.example:81',
     path: '/my path/',
@@ -36,7 +36,7 @@ test('the request carries path, query and headers', () => {
   assert.ok(text.endsWith('\r\n\r\n'));
 });
 
-test('a Host header of the user replaces the default; an invalid header is refused', () => {
+test('a Host header of the user replaces the default one; an invalid header is refused', () => {
   const text = request({ headers: { host: 'virtual.example' } });
   assert.equal(text.match(/^host:/gim)?.length, 1);
   assert.throws(() => request({ headers: { 'X-Id': 'a\r\nX-Evil: 1' } }), { code: 'ERR_INVALID_CHAR' });
@@ -69,7 +69,7 @@ for (const [answer, cause, quoted] of [
   ['HTTP/1.1 503 Busy\r\n\r\n<html>\n<head><title>503 Busy</title></head>', 'http_503', 'Busy'],
   ['HTTP/1.1 204 No Content\r\n\r\n', 'http_204', 'No Content'],
 ] as const) {
-  test(`an HTTP error has the status and quotes the answer, in chunks of any size: ${JSON.stringify(answer)}`, () => {
+  test(`reports the status and quotes the body of an HTTP error, in chunks of any size: ${JSON.stringify(answer)}`, () => {
     for (const pieceBytes of [1, 7, 60, 1000]) {
       const failed = failure(() => answer, pieceBytes);
       assert.equal(failed?.cause, cause);
@@ -78,7 +78,7 @@ for (const [answer, cause, quoted] of [
   });
 }
 
-test('refuses an answer that is no WebSocket handshake', () => {
+test('refuses an HTTP answer that is no WebSocket handshake', () => {
   const answers: Answer[] = [
     () => 'SSH-2.0-OpenSSH\r\n',
     () => 'HTTP/1.1 1o1\r\n\r\n',

@@ -17,7 +17,7 @@ import {
   text,
 } from '../../../helpers/fake-wire.ts';
 
-test('a message over the limit closes the connection: at once, in fragments or compressed', () => {
+test('a message over the size limit closes the connection, at once, in fragments or compressed', () => {
   const head = Buffer.from([0x82, 127, 0, 0, 0, 0, 0x06, 0, 0, 0]);
   const fragments = [serverFrame(TEXT, 'x'.repeat(60), false), serverFrame(0, 'x'.repeat(60), false)];
   const bomb = serverFrame(0x41, deflateRawSync(Buffer.alloc(50_000_000)));
@@ -31,7 +31,7 @@ test('a message over the limit closes the connection: at once, in fragments or c
   }
 });
 
-test('a server that does not read closes its connection', async () => {
+test('closes the connection to a server that does not read', async () => {
   const { connection, sink, sent, wire } = openConnection();
   connection.emit('/', 'chat', ['sent']);
   wire.unsentBytes = MAX_UNSENT_BYTES + 1;
@@ -47,7 +47,7 @@ test('a server that does not read closes its connection', async () => {
 /** Bytes that the other connections of the process already hold. */
 const OTHER_BYTES = BUFFERED_BYTES - 1000;
 
-test('the memory of all connections is bounded, and released when they close', () => {
+test('the buffers of all connections together are bounded, and released when the connections close', () => {
   const payload = 'x'.repeat(600);
   const unfinished: [string, Buffer[]][] = [
     ['a frame without its end', [serverFrame(TEXT, 'x'.repeat(5000)).subarray(0, 2000)]],
@@ -72,7 +72,7 @@ test('the memory of all connections is bounded, and released when they close', (
   assert.equal(connecting.sink.all('failed')[0]?.cause, 'buffers_full');
 });
 
-test('a whole message fits even if other connections fill the buffers', () => {
+test('a complete message fits even if other connections fill the buffers', () => {
   const { connection, sink, feed, buffers } = openConnection();
   connection.interest = new Set(['wanted']);
   buffers.hold(BUFFERED_BYTES);
@@ -81,7 +81,7 @@ test('a whole message fits even if other connections fill the buffers', () => {
   assert.equal(sink.reports.length, 3);
 });
 
-test('a server that leaves some bytes unread on many connections closes them', async () => {
+test('closes connections to a server that leaves some bytes unread on many of them', async () => {
   const { connection, sink, wire, buffers } = openConnection();
   buffers.hold(OTHER_BYTES);
   wire.unsentBytes = 1001;
@@ -91,7 +91,7 @@ test('a server that leaves some bytes unread on many connections closes them', a
   assert.equal(buffers.usedBytes, OTHER_BYTES);
 });
 
-test('sent bytes are released', async () => {
+test('the memory of sent bytes is released', async () => {
   const { connection, sink, buffers, wire } = openConnection();
   wire.unsentBytes = 1000;
   connection.emit('/', 'chat', []);

@@ -28,7 +28,7 @@ function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
 }
 
 for (const pieceBytes of [1, 2, 7, 1000]) {
-  test(`reads consecutive bodies of every kind, in pieces of ${pieceBytes} bytes`, () => {
+  test(`reads consecutive HTTP bodies of every kind, in pieces of ${pieceBytes} bytes`, () => {
     const reader = newReader();
     const CONTINUED = `HTTP/1.1 100 Continue\r\n\r\n${LENGTH}`;
     for (const answer of [LENGTH, CHUNKED, CONTINUED, LENGTH, CHUNKED, CONTINUED])
@@ -37,7 +37,7 @@ for (const pieceBytes of [1, 2, 7, 1000]) {
   });
 }
 
-test('reports whether the connection is kept, and the cookies', () => {
+test('an HTTP answer tells whether the connection is kept, and its cookies', () => {
   for (const [head, isKept] of [
     ['HTTP/1.1 200 OK\r\nConnection: close', false],
     ['HTTP/1.0 200 OK', false],
@@ -71,7 +71,7 @@ const REFUSED: [what: string, answer: string, cause?: string][] = [
   ['many chunks', `${CHUNKS}${CHUNK}${CHUNK}`, 'message_too_large'],
 ];
 for (const [what, answer, cause = 'not_http'] of REFUSED) {
-  test(`refuses ${what}`, () => {
+  test(`refuses an HTTP answer with ${what}`, () => {
     const isIt = (error: unknown) => error instanceof ProtocolError && error.failure.cause === cause;
     assert.throws(() => read(newReader(), answer), isIt);
   });
@@ -85,7 +85,7 @@ for (const [head, body, quoted] of [
   [`${BAD_GATEWAY}Transfer-Encoding: gzip\r\n\r\n`, 'nginx', 'nginx'],
   ['HTTP/1.1 204 No Content\r\n\r\n', '', ''],
 ] as const) {
-  test(`quotes the first part of a refusal: ${JSON.stringify(head + body)}`, () => {
+  test(`quotes the first part of an HTTP refusal: ${JSON.stringify(head + body)}`, () => {
     const all = Buffer.from(head + body);
     const whole = newReader().read(all, 0, all.length, MAX_BYTES);
     assert.ok(whole && refusalOf(whole).message.endsWith(quoted));
@@ -96,7 +96,7 @@ for (const [head, body, quoted] of [
   });
 }
 
-test('completes a refusal with an empty chunked body, on a connection that is kept', () => {
+test('reads an HTTP refusal with an empty chunked body to its end, and keeps the connection', () => {
   const refusal = 'HTTP/1.1 413 Payload Too Large\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
   const answer = newReader().read(Buffer.from(refusal), 0, refusal.length, MAX_BYTES);
   assert.equal(answer && refusalOf(answer).cause, 'http_413');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isName, PayloadCheck } from '../../../../plugin/fleet/light/in-place/payload-check.ts';
 
-test('different payloads are parsed up to a rate, and beyond it only their ends are checked', (t) => {
+test('parses different payloads up to a rate, and beyond it checks only their ends', (t) => {
   t.mock.method(performance, 'now', () => 5000);
   const check = new PayloadCheck((payload) => (isName(payload[0]) ? payload : undefined));
   const passes = (json: string) => {

@@ -20,7 +20,7 @@ function decoded(payload: string, stopAfter = Number.POSITIVE_INFINITY): EngineI
   return packets;
 }
 
-test('a payload holds text packets, and binary ones in base64', () => {
+test('a polling payload holds text packets, and binary ones in base64', () => {
   const packets = ['42["ü"]', Buffer.from([0, 1, 255]), '3'];
   const payload = encodePayload(packets);
   assert.equal(payload, '42["ü"]\x1ebAAH/\x1e3');
@@ -30,7 +30,7 @@ test('a payload holds text packets, and binary ones in base64', () => {
   for (const empty of ['', '3\x1e', '\x1e3', '3\x1e\x1e3']) assert.throws(() => decoded(empty), /empty packet/);
 });
 
-test('a request holds as many packets as the server allows, and at least one', () => {
+test('a polling request holds as many packets as the server allows, and at least one', () => {
   const four = ['4aaaa', '4aaaa', Buffer.alloc(3), '4a'];
   assert.equal(countFitting(four, 0), 4);
   assert.equal(countFitting(four, 1), 1);
@@ -39,7 +39,7 @@ test('a request holds as many packets as the server allows, and at least one', (
   assert.equal(countFitting([], 5), 0);
 });
 
-test('cookies are kept beside the user’s own, until they expire', () => {
+test('cookies of the server are sent beside the user’s own, until they expire', () => {
   const jar = new CookieJar('own=1');
   assert.equal(jar.line, '\r\nCookie: own=1');
   jar.keep(['route=a; Path=/; HttpOnly', 'x=1', 'nonsense']);

@@ -71,7 +71,7 @@ function randomMessage(random: (below: number) => number): Buffer {
   return Buffer.from(Array.from({ length: random(4000) }, () => words[random(words.length)]).join(''));
 }
 
-test('reads messages of a server under every grant, in fragments and in pieces', () => {
+test('decompresses messages of a server under every grant, in fragments and in pieces', () => {
   const random = randomSource(1);
   for (const grant of GRANTS) {
     const deflate = serverSide(grant);
@@ -108,7 +108,7 @@ test('reads messages of a server under every grant, in fragments and in pieces',
   }
 });
 
-test('a server can decompress sent messages under every grant; messages below the threshold are not compressed', () => {
+test('a server can decompress sent messages under every grant; short messages are not compressed', () => {
   const random = randomSource(2);
   for (const grant of GRANTS) {
     const deflate = new PerMessageDeflate(grant);
@@ -127,7 +127,7 @@ test('a server can decompress sent messages under every grant; messages below th
   assert.equal(encodeMessage(TEXT, 'x'.repeat(5000), undefined).readUInt8(0), 0x80 | TEXT);
 });
 
-test('reads an end of the compressed stream inside the message, as RFC 7692 allows', () => {
+test('reads a compressed stream that ends inside the message, as RFC 7692 allows', () => {
   const { feed, messages } = decoderOf(NOTHING);
   // Section 7.2.3.4 of the RFC.
   const hello = Buffer.from('f348cdc9c9070000', 'hex');
@@ -154,7 +154,7 @@ const violations: [string, Buffer[], DeflateGrant?][] = [
   ['an empty message', [serverFrame(RSV1 | TEXT, '')], NOTHING],
 ];
 for (const [name, frames, grant] of violations) {
-  test(`${name} is refused`, () => {
+  test(`refuses a compressed WebSocket stream with ${name}`, () => {
     const { feed, messages } = decoderOf(grant);
     assert.throws(
       () => feed(Buffer.concat(frames)),
@@ -164,7 +164,7 @@ for (const [name, frames, grant] of violations) {
   });
 }
 
-test('the limit applies to the decompressed message, and a bomb is not decompressed further', () => {
+test('the size limit applies to the decompressed message, and a zip bomb is not decompressed further', () => {
   const { feed, messages } = decoderOf(NOTHING);
   feed(serverFrame(RSV1 | BINARY, compressed(Buffer.alloc(MAX_BYTES))));
   assert.equal(messages[0]?.payload.length, MAX_BYTES);
@@ -178,7 +178,7 @@ test('the limit applies to the decompressed message, and a bomb is not decompres
   assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000);
 });
 
-test('keeps no more than the window of a large message, in either direction', () => {
+test('keeps no more than the compression window of a large message, in either direction', () => {
   const MESSAGE_BYTES = 4_000_000;
   const payload = serverSide(NOTHING)(Buffer.alloc(MESSAGE_BYTES));
   const before = process.memoryUsage().arrayBuffers;
@@ -192,7 +192,7 @@ test('keeps no more than the window of a large message, in either direction', ()
   assert.equal(connections.length, 10);
 });
 
-test('accepts valid grants of a server, and refuses invalid ones', () => {
+test('accepts valid compression grants of a server, and refuses invalid ones', () => {
   const grant = (header: string) => readGrant(header);
   assert.deepEqual(grant('permessage-deflate'), NOTHING);
   assert.deepEqual(

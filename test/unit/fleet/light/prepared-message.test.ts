@@ -16,7 +16,7 @@ for (const [name, codec, changes] of [
   ['containing binary data', officialCodec, { args: [Buffer.from('b')] }],
   ['in a custom format', jsonCodec, {}],
 ] as const) {
-  test(`the bytes of a message ${name} equal those of the codec with its id`, () => {
+  test(`prepares a message ${name} with the same bytes as the codec with its id`, () => {
     const one = { ...MESSAGE, ...(changes as Partial<RepeatedMessage>) };
     const prepared = new PreparedMessage(codec, one);
     const packet = { type: PacketType.EVENT, nsp: one.namespace, data: [one.event, ...one.args] };
@@ -27,7 +27,7 @@ for (const [name, codec, changes] of [
   });
 }
 
-test('a message without an acknowledgement has no id', () => {
+test('a prepared message without an acknowledgement has no id', () => {
   const prepared = new PreparedMessage(officialCodec, { ...MESSAGE, acknowledge: false, args: [1] });
   assert.deepEqual(prepared.frames(undefined).subarray(6).toString(), '42["batch",1]');
 });

@@ -14,7 +14,7 @@ function connected(namespaces: string[], before?: SocketIoConnection, keepsSessi
   return { connection: fake.connection, feed, connects };
 }
 
-test('asks for its session with its private id and the offset of its last event, followed by its own payload', () => {
+test('a reconnect asks for its session with the private id and the last offset, then its own payload', () => {
   const first = connected(['/']);
   assert.deepEqual(first.connects, ['40{"token":1}']);
   first.feed(text('40{"sid":"s","pid":"p1"}'));
@@ -38,7 +38,7 @@ test('asks for its session with its private id and the offset of its last event,
   }
 });
 
-test('keeps a session for each namespace, and none if the server offers none', () => {
+test('session recovery keeps a session for each namespace, and none if the server offers none', () => {
   const first = connected(['/', '/chat', '/plain']);
   first.feed(text('40{"sid":"s","pid":"p"}'), text('40/chat,{"sid":"s","pid":"q"}'), text('40/plain,{"sid":"s"}'));
   first.feed(text('42/chat,["news","in chat"]'), text('42/plain,["news","in plain"]'), text('42["news","in main"]'));
@@ -49,7 +49,7 @@ test('keeps a session for each namespace, and none if the server offers none', (
   ]);
 });
 
-test('a session that was not restored is a new one, which starts with the old offset', () => {
+test('after a failed recovery, the new session starts with the old offset', () => {
   const first = connected(['/']);
   first.feed(text('40{"sid":"s","pid":"p"}'), text('42["news","before"]'));
   const second = connected(['/'], first.connection);
@@ -60,7 +60,7 @@ test('a session that was not restored is a new one, which starts with the old of
   assert.deepEqual(connected(['/'], third.connection).connects, ['40{"token":1}']);
 });
 
-test('keeps no session if it will not reconnect', () => {
+test('the client keeps no session for recovery if it will not reconnect', () => {
   const { connection, feed } = connected(['/'], undefined, false);
   feed(text('40{"sid":"s","pid":"p"}'), text('42["news","offset"]'));
   assert.deepEqual(connection.sessions, []);

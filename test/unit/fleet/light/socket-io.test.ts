@@ -17,7 +17,7 @@ import {
 } from '../../../helpers/fake-wire.ts';
 import { clientOptions, RecordingSink } from '../../../helpers/recording-sink.ts';
 
-test('times the connect to the first namespace stage by stage', () => {
+test('measures the time of each stage of connecting, up to the first namespace', () => {
   const { connection, sink, upgrade, feed } = fakeConnection();
   for (const step of [upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]) feed(step);
   const [open] = sink.all('open');
@@ -56,7 +56,7 @@ const STOPS: [cause: string, ...frames: Buffer[]][] = [
 ];
 for (const [cause, ...frames] of STOPS) {
   const sent = JSON.stringify(Buffer.concat(frames).toString('latin1')).slice(0, 200);
-  test(`a failed attempt has the cause of the layer that broke: ${cause} for ${sent}`, () => {
+  test(`a failed connect is reported with the cause of the layer that broke: ${cause} for ${sent}`, () => {
     const { sink, wire, upgrade, feed } = fakeConnection(['/'], { maxPayloadBytes: MAX_PAYLOAD_BYTES });
     feed(Buffer.concat([upgrade, ...frames]));
     assertEach(sink.reports, (report) => report.on === 'failed' && report.cause, [cause]);
@@ -64,7 +64,7 @@ for (const [cause, ...frames] of STOPS) {
   });
 }
 
-test('times out on a TCP connection without an answer', () => {
+test('connecting times out on a TCP connection without an answer', () => {
   const sink = new RecordingSink();
   const nothingSent = { writableLength: 0, write: () => assert.fail(), end: () => assert.fail(), destroy: () => {} };
   const clients = new LightClients((listener) => ({ listener, ...nothingSent }));
@@ -104,7 +104,7 @@ const ENDS: [reason: string, bytes: Buffer, closeCode?: number][] = [
 ];
 for (const [reason, bytes, code] of ENDS) {
   const sent = JSON.stringify(bytes.toString('latin1')).slice(0, 200);
-  test(`an open connection closes after ${sent}: ${reason}, close code ${code}`, () => {
+  test(`closes an open connection after ${sent}, and reports ${reason} with close code ${code}`, () => {
     const { sink, sent, wire, feed, connection } = openConnection();
     connection.interest = new Set(['connect', 'wanted']);
     feed(bytes);
@@ -117,7 +117,7 @@ for (const [reason, bytes, code] of ENDS) {
   });
 }
 
-test('close() disconnects every namespace and waits for the server', () => {
+test('close() of the light client disconnects every namespace and waits for the server', () => {
   const { connection, sink, sent, wire, feed } = openConnection();
   connection.connect('/a');
   feed(text('40/a,{"sid":"s"}'));
@@ -134,7 +134,7 @@ test('close() disconnects every namespace and waits for the server', () => {
   assert.deepEqual(sink.all('closed'), [{ on: 'closed', reason: 'io client disconnect', namespace: undefined }]);
 });
 
-test('a server that does not answer the close frame is disconnected', () => {
+test('closes the TCP connection to a server that does not answer the close frame', () => {
   const { connection, sink, wire } = openConnection();
   connection.close();
   assert.ok(connection.deadlineMs > 0);
@@ -155,7 +155,7 @@ test('a ping moves the deadline for the next one; packets for other transports c
   assert.equal(sink.all('closed')[0]?.reason, 'ping timeout');
 });
 
-test('destroy is silent, even inside a report', () => {
+test('destroy() reports nothing, even when called inside a report', () => {
   const { connection, sink, wire, feed } = openConnection();
   connection.interest = new Set(['a']);
   sink.onEvent = () => connection.destroy();
@@ -165,7 +165,7 @@ test('destroy is silent, even inside a report', () => {
   assert.deepEqual(sink.reports, []);
 });
 
-test('reports only awaited events', () => {
+test('a client reports only events that a step waits for', () => {
   const { connection, sink, feed } = openConnection();
   feed(text('42["any",{}]'));
   connection.interest = new Set(['wanted', 'broadcast']);
@@ -175,7 +175,7 @@ test('reports only awaited events', () => {
   assert.deepEqual(column(sink.reports, 'on'), ['event', 'copy', 'event']);
 });
 
-test('text that is not UTF-8 closes the connection, but a replacement character is accepted', () => {
+test('text that is not UTF-8 closes the connection; a replacement character does not', () => {
   const { connection, sink, feed } = openConnection();
   connection.interest = new Set(['wanted']);
   feed(text('42["wanted","\ufffd ü"]'));
@@ -183,7 +183,7 @@ test('text that is not UTF-8 closes the connection, but a replacement character 
   assertEach(sink.reports, (report) => (report.on === 'event' ? report.args : report.on), [['\ufffd ü'], 'closed']);
 });
 
-test('events and acknowledgements are sent as Socket.IO packets', () => {
+test('encodes events and acknowledgements as Socket.IO packets', () => {
   const { connection, sent } = openConnection();
   connection.emit('/', 'plain', [1, { a: 'ü' }]);
   connection.emit('/', 'asked', [], 5);

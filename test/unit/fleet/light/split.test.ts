@@ -57,7 +57,7 @@ function feedAndOverwrite(fake: FakeConnection, chunk: Buffer): void {
 
 const whole = play((stream) => [stream]);
 
-test('reads a stream in one chunk completely', () => {
+test('the light client reads a stream that arrives in one chunk completely', () => {
   assert.deepEqual(column(whole.reports, 'on'), ['open', 'open', 'copy', 'event', 'event', 'ack', 'closed', 'closed']);
   const [, , broadcast, greeting, file, ack, left, closed] = whole.reports;
   assert.partialDeepStrictEqual(broadcast, { id: 7 });
@@ -76,7 +76,7 @@ test('reads a stream in one chunk completely', () => {
   assert.equal(whole.wire, 'ended');
 });
 
-test('reads the same stream split at any byte', () => {
+test('the light client reads the same stream split at any byte', () => {
   const size = fakeConnection().upgrade.length + STREAM.length;
   for (let at = 1; at < size; at++) {
     assert.deepEqual(
@@ -87,7 +87,7 @@ test('reads the same stream split at any byte', () => {
   }
 });
 
-test('reads the same stream in chunks of any size', () => {
+test('the light client reads the same stream in chunks of any size', () => {
   for (const size of [1, 2, 3, 5, 7, 13, 64, 127]) {
     const split = (stream: Buffer) =>
       Array.from({ length: Math.ceil(stream.length / size) }, (_, i) => stream.subarray(i * size, (i + 1) * size));
