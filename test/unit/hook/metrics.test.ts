@@ -27,7 +27,7 @@ function stats() {
   return metricsOf(result);
 }
 
-it('has no metric name that is a prefix of a later one, in the order in which `ensure` replaces them', () => {
+it('no metric name is a prefix of a later one, in the order in which `ensure` replaces them', () => {
   const { counters, summaries } = stats();
   const aggregations = Object.entries(summaries).flatMap(([name, summary]) =>
     Object.keys(summary).map((aggregation) => `${name}.${aggregation}`),
@@ -39,13 +39,13 @@ it('has no metric name that is a prefix of a later one, in the order in which `e
   assert.deepEqual(clashes, ['socketio.emit in socketio.emit_rate']);
 });
 
-it('sets every metric of the table, in its order', () => {
+it('sets every Artillery metric of the table, in its order', () => {
   const { counters, summaries } = stats();
   const given = [...Object.keys(counters), ...Object.keys(summaries)];
   assert.deepEqual(given, column(runMetrics(), 'name'));
 });
 
-it('has the metrics of the documented thresholds', () => {
+it('every metric of the documented thresholds exists', () => {
   const { counters, summaries } = stats();
   assert.equal(counters['socketio.delivery.coverage'], 1);
   assert.equal(counters['memory.worker.bytes_per_connection'], 16_000);
@@ -53,7 +53,7 @@ it('has the metrics of the documented thresholds', () => {
   assert.deepEqual([p99, median], [50, 12.5]);
 });
 
-it('uses the maximum for a percentile that too few broadcasts support', () => {
+it('reports the maximum for a percentile that too few broadcasts support', () => {
   const result = perfectResult();
   const none = { p90: null, p95: null, p99: null, p999: null };
   result.latency.completionMs = { count: 6, min: 1, mean: 3, p50: 2, ...none, max: 9 };
@@ -61,7 +61,7 @@ it('uses the maximum for a percentile that too few broadcasts support', () => {
   assert.partialDeepStrictEqual(summary, { p50: 2, p90: 9, p95: 9, p99: 9, p999: 9 });
 });
 
-it('sums counts by reason, and does not round a share up to 1', () => {
+it('sums lost connections over all reasons, and does not round a coverage below 1 up to 1', () => {
   const result = perfectResult();
   result.connections.lost = { 'transport close': 3, 'parse error': 2 };
   Object.assign(result.delivery as object, { coverage: 0.9999999 });
@@ -72,7 +72,7 @@ it('sums counts by reason, and does not round a share up to 1', () => {
 const namesOf = (result: Result, prefix: string) =>
   Object.keys(metricsOf(result).counters).filter((name) => name.startsWith(prefix));
 
-it('omits the memory of the whole deployment if a part of it is missing', () => {
+it('omits the memory metric of the whole deployment if a part of it is missing', () => {
   const result = perfectResult();
   const name = 'memory.deployment.bytes_per_connection';
   assert.equal(metricsOf(result).counters[name], result.memory.perConnection?.bytes);
@@ -80,7 +80,7 @@ it('omits the memory of the whole deployment if a part of it is missing', () => 
   assert.deepEqual(namesOf(result, name), []);
 });
 
-it('has no metric for figures that were not measured, or that no report shows', () => {
+it('sets no metric for figures that were not measured, or that no report shows', () => {
   const result = perfectResult();
   assert.deepEqual(namesOf({ ...result, delivery: null }, 'socketio.delivery'), []);
   const all = namesOf(result, 'memory.');

@@ -8,7 +8,7 @@ import { ENGINE } from '../../../plugin/script/script.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 for (const platform of ['az:aci', 'aws:lambda']) {
-  it(`does nothing on the user's machine if Artillery runs the load on ${platform}`, (t) => {
+  it(`the plugin does nothing on the user's machine if Artillery runs the load on ${platform}`, (t) => {
     const logged: string[] = [];
     const extended: unknown[] = [];
     const world = globalThis as { artillery?: unknown };
@@ -27,7 +27,7 @@ for (const platform of ['az:aci', 'aws:lambda']) {
   });
 }
 
-it('refuses an engine option whose template had no value', () => {
+it('the plugin refuses an engine option whose template had no value', () => {
   handOver(hookConfig());
   const script = (options: object) => ({ config: { engines: { [ENGINE]: options } }, scenarios: [] });
   for (const options of [{ auth: undefined }, { auth: { token: undefined } }, { headers: { a: 'Bearer undefined' } }]) {

@@ -22,7 +22,7 @@ function diverted(t: TestContext, files: Record<string, string> = {}) {
   return { globalEvents, events, screen, log, kept: () => readFileSync(join(folder, ARTILLERY_LOG), 'utf8') };
 }
 
-it('writes Artillery’s metrics, phases and checks to a file, and other lines to the screen', async (t) => {
+it('the reporter writes Artillery’s metrics, phases and checks to a file, and other lines to the screen', async (t) => {
   const { globalEvents, events, screen, log, kept } = diverted(t);
   log('Phase started: \x1b[32mramp\x1b[39m (index: 0)');
   log('a step’s own line');
@@ -49,7 +49,7 @@ it('writes Artillery’s metrics, phases and checks to a file, and other lines t
   ]);
 });
 
-it('neither prints nor throws if a line cannot be written to the file', (t) => {
+it('the reporter neither prints nor throws if a line cannot be written to its file', (t) => {
   const { events, screen, log } = diverted(t, { [`${ARTILLERY_LOG}/a-folder`]: '' });
   events.emit('stats', {});
   log('metrics');

@@ -24,7 +24,7 @@ const packed = (version: string, build: string) => ({
 
 const old = { [`${ENGINE}/package.json`]: manifest(VERSION), [`${ENGINE}/dist/protocol/a.d.ts`]: 'export {}' };
 
-it('accepts the engine of the same checkout, or of the same build', (t) => {
+it('the plugin accepts the engine of the same checkout, or of the same build', (t) => {
   requireSameEngine();
   requireSameEngine(project(t, packed(VERSION, ownBuild)));
 });
@@ -35,10 +35,10 @@ for (const [what, files, code = 'VERSIONS_DIFFER'] of [
   ['an old engine without a build id', old],
   ['a missing engine', {}, 'NOT_INSTALLED'],
 ] as [string, Record<string, string>, string?][]) {
-  it(`refuses ${what}`, (t) => assert.throws(() => requireSameEngine(project(t, files)), { code }));
+  it(`the plugin refuses ${what}`, (t) => assert.throws(() => requireSameEngine(project(t, files)), { code }));
 }
 
-it('refuses an old engine in a checkout', (t) => {
+it('the plugin refuses an old engine in a checkout', (t) => {
   const linked = project(t, {
     'checkout/protocol/a.ts': 'old',
     'checkout/plugin/engine/package.json': manifest(VERSION),

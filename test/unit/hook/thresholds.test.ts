@@ -30,7 +30,7 @@ async function exitCodeWithEnsure(t: TestContext): Promise<number> {
   return artillery.suggestedExitCode;
 }
 
-it('would miss every threshold on a generator host, and evaluates none once disabled', async (t) => {
+it('generator hosts do not evaluate thresholds, which their own metrics would miss', async (t) => {
   t.after(() => Reflect.deleteProperty(process.env, 'ARTILLERY_DISABLE_ENSURE'));
   assert.equal(await exitCodeWithEnsure(t), 1);
   disableThresholds();
@@ -50,7 +50,7 @@ const CHECKS: [expression: string, met: boolean, hashed: string | undefined, exp
   ['connections.connect_time.p99 < 0.1', false, `${hash} < 0.1`, found('connections.connect_time.p99', 12.9, 'ms')],
 ];
 
-it('reports each threshold with its outcome, the values found, and unknown metrics', () => {
+it('the result has each threshold with its outcome, the values found, and unknown metrics', () => {
   const stats = {
     counters: { 'vusers.failed': 0, 'vusers.created': 200, 'vusers.completed': 197, 'f.g': 2 },
     rates: {},
