@@ -43,7 +43,7 @@ async function fetchAs(url: string, host?: string): Promise<{ status: number; bo
 }
 
 describe('the live server', () => {
-  it('listens on loopback, and serves the metrics', async (t) => {
+  it('the live server listens on loopback, and serves the metrics', async (t) => {
     const { view } = await openView(t);
     assert.match(view.url, /^http:\/\/127\.0\.0\.1:\d+\/$/);
     const { status, body } = await fetchAs(`${view.url}metrics`);
@@ -51,7 +51,7 @@ describe('the live server', () => {
     assert.match(body, /^socketio_capacity_connections\{/m);
   });
 
-  it('refuses requests with another host name', async (t) => {
+  it('the live server refuses requests with another host name', async (t) => {
     const { view } = await openView(t);
     const { port } = new URL(view.url);
     for (const host of ['evil.example', `evil.example:${port}`, '127.0.0.1', `127.0.0.1.evil.example:${port}`]) {
@@ -62,14 +62,14 @@ describe('the live server', () => {
     assert.equal((await fetchAs(`${view.url}metrics`, `localhost:${port}`)).status, 200);
   });
 
-  it('serves no other paths, and no report before the end', async (t) => {
+  it('the live server serves only known paths, and no report before the end', async (t) => {
     const { view } = await openView(t);
     for (const path of ['report.html', '../server.ts', '%2e%2e/server.ts', 'page/page.js', '__proto__']) {
       assert.equal((await fetchAs(view.url + path)).status, 404, path);
     }
   });
 
-  it('survives every request, and a reading that fails', async (t) => {
+  it('the live server survives every request, and a reading that fails', async (t) => {
     const { reader, view } = await openView(t);
     reader.read = async () => {
       throw new Error('the run is just closing');
@@ -79,7 +79,7 @@ describe('the live server', () => {
     assert.equal((await fetchAs(`${view.url}metrics`)).status, 200);
   });
 
-  it('answers only the first of several pipelined requests', async (t) => {
+  it('the live server answers only the first of several pipelined requests', async (t) => {
     const { view } = await openView(t);
     const { host, port } = new URL(view.url);
     for (const path of ['metrics', 'charts.js', 'events']) {
@@ -90,7 +90,7 @@ describe('the live server', () => {
     }
   });
 
-  it('reports a port that is in use', async (t) => {
+  it('the live server reports a port that is in use', async (t) => {
     const { view } = await openView(t);
     const port = Number(new URL(view.url).port);
     const reader = new FakeReader();
@@ -99,7 +99,7 @@ describe('the live server', () => {
     assert.equal(reader.closed, 1);
   });
 
-  it('ends at once if no page is open, closes its reader, and can be closed again', async (t) => {
+  it('the live server ends at once if no page is open, and can be closed twice', async (t) => {
     const { view, reader } = await openView(t);
     await view.finish('/nowhere/report.html');
     assert.equal(reader.closed, 1);
@@ -118,7 +118,7 @@ describe('the live page', { skip: noChromium }, () => {
     return openPage(t, browser, url, url, { colorScheme }, 'load');
   }
 
-  it('shows new connections, and becomes the report, which stays after the server has closed', async (t) => {
+  it('the live page shows new connections, and becomes the report, which stays after the server has closed', async (t) => {
     const folder = tempFolder(t);
     const report = join(folder, 'report.html');
     writeFileSync(report, '<!doctype html><title>Report</title><link rel="icon" href="data:,"><h1>5,000 held</h1>');
@@ -146,7 +146,7 @@ describe('the live page', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('shows the history on a page that is opened late', async (t) => {
+  it('the live page shows the history when it is opened late', async (t) => {
     const { view, reader } = await openView(t);
     const early = await open(t, view.url);
     reader.connections = 700;
@@ -157,7 +157,7 @@ describe('the live page', { skip: noChromium }, () => {
     assert.deepEqual(late.complaints, []);
   });
 
-  it('shows the slowest host, a lost host, failures by cause, and text of the run without interpreting it', async (t) => {
+  it('the live page shows the slowest host, a lost host, and failures by cause, and escapes text of the run', async (t) => {
     const { view, reader } = await openView(t);
     const evil = '<img src=x onerror=alert(1)>';
     const host = { lost: null, connections: 1500, loopLateMs: 2, clockBoundMs: 0.214 };
@@ -189,7 +189,7 @@ describe('the live page', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('shows that the run has ended if there is no report', async (t) => {
+  it('the live page shows that the run has ended if there is no report', async (t) => {
     const { view } = await openView(t);
     const { page } = await open(t, view.url);
     await page.locator('#stage', { hasText: 'ramp' }).waitFor();

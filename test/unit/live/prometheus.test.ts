@@ -17,7 +17,7 @@ function seriesValue(name: string, label = ''): number {
 }
 
 describe('/metrics', () => {
-  it('has the figures of the run in base units, labelled with the run', () => {
+  it('/metrics serves the figures of the run in base units, labelled with the run', () => {
     for (const [value, name, label] of [
       [1000, 'connections', 'run="2026-01-02T03-04-05-5k"'],
       [2, 'failed_total', 'cause="http_503"'],
@@ -32,7 +32,7 @@ describe('/metrics', () => {
       assert.equal(seriesValue(`socketio_capacity_${name}`, label), value, name);
   });
 
-  it('leaves out unknown values instead of showing 0', async () => {
+  it('/metrics leaves out unknown values instead of showing 0', async () => {
     const delivery = { broadcasts: 2, expected: null, received: null };
     const samples = { ...liveFigures(1).samples, system: {} };
     const metrics = await renderMetrics(liveFigures(1, { delivery, latency: { sentinelMs: null }, samples }));
@@ -41,7 +41,7 @@ describe('/metrics', () => {
     assertEach(unknown, (name) => `socketio_capacity_${name}`, missing.sort());
   });
 
-  it('has every series of the table', () => {
+  it('/metrics serves every series of the table', () => {
     assert.deepEqual(namesIn(text), column(SERIES, 'name'));
   });
 });

@@ -51,23 +51,23 @@ describe('the live line', () => {
       `${RAMP} · 1,201 failed · 3 lost · http_503 1,200, ECONNREFUSED 1 · transport close 3`,
     ],
   ] as const) {
-    it(`shows ${what}`, () => assert.equal(renderLive(facts(changes)), `  ${line}`));
+    it(`the live line shows ${what}`, () => assert.equal(renderLive(facts(changes)), `  ${line}`));
   }
 
-  it('stays on one line below the cursor, however often it is drawn', (t) => {
+  it('the live line stays on one line below the cursor, however often it is drawn', (t) => {
     const { screen, stream } = liveOn(t);
     stream.write('Phase started\nspinner');
     t.mock.timers.tick(2000);
     assert.deepEqual(screen.lines(), ['Phase started', 'spinner', renderLive(FACTS)]);
   });
 
-  it('is cut to the terminal’s width', (t) => {
+  it('the live line is cut to the terminal’s width', (t) => {
     const { screen } = liveOn(t, 30);
     t.mock.timers.tick(250);
     assert.equal(screen.lines().at(-1), renderLive(FACTS).slice(0, 29));
   });
 
-  it('is cleared for a log line, and drawn again below it', (t) => {
+  it('the live line is cleared for a log line, and drawn again below it', (t) => {
     const { screen, stream, line } = liveOn(t);
     t.mock.timers.tick(250);
     line.clear();
@@ -77,7 +77,7 @@ describe('the live line', () => {
     assert.deepEqual(screen.lines(), ['Phase completed', '', renderLive(FACTS)]);
   });
 
-  it('leaves nothing on the screen when closed', (t) => {
+  it('the live line leaves nothing on the screen when closed', (t) => {
     const { screen, line } = liveOn(t);
     t.mock.timers.tick(1000);
     line.close();
@@ -86,14 +86,14 @@ describe('the live line', () => {
     assert.deepEqual(screen.lines(), []);
   });
 
-  it('is drawn on terminals only', () => {
+  it('the live line is drawn on terminals only', () => {
     assert.equal(hasLiveTerminal({ isTTY: true }, { TERM: 'xterm' }), true);
     assert.equal(hasLiveTerminal({}, { TERM: 'xterm' }), false);
     for (const env of [{ TERM: 'dumb' }, { CI: 'true' }]) assert.equal(hasLiveTerminal({ isTTY: true }, env), false);
   });
 });
 
-it('does not count messages of an own event that are no broadcasts as delivered', () => {
+it('the live line does not count messages of an own event that are no broadcasts as delivered', () => {
   const { context, status } = new FakeRun();
   Object.assign(status, { received: 6440, reached: 3200 });
   assert.equal(liveFacts({ stage: 'broadcasts' } as Conductor, context)().broadcasts.received, 3200);
