@@ -12,13 +12,13 @@ const merge = (older: Row, newer: Row): Row => ({
 });
 const row = (t: number): Row => ({ t, added: 1, max: t === 3 ? 1000 : t, mean: t });
 
-it('a short series is unchanged', () => {
+it('a short time series is unchanged', () => {
   const series = new BoundedSeries<Row>(4, merge);
   for (const t of [1, 2, 3]) series.add(row(t));
   assert.deepEqual(series.rows, [1, 2, 3].map(row));
 });
 
-it('a long series keeps about as many rows as its limit, every maximum, and a correct mean', () => {
+it('a long time series is reduced to about its limit of rows, with every maximum and a correct mean', () => {
   const series = new BoundedSeries<Row>(8, merge);
   for (let t = 1; t <= 1000; t++) {
     series.add(row(t));

@@ -14,7 +14,7 @@ function opened(t: TestContext, runId: string) {
 }
 
 describe('a carrier between threads', () => {
-  it('delivers every message to all other members, whole and in order, but not to its sender', async (t) => {
+  it('a carrier delivers every message to all other members, complete and in order, but not to its sender', async (t) => {
     const runId = randomUUID();
     const [run, first, second] = [1, 2, 3].map(() => opened(t, runId));
     assert.ok(run && first && second);
@@ -33,7 +33,7 @@ describe('a carrier between threads', () => {
     assert.equal(first.heard.length, 50);
   });
 
-  it('keeps runs apart', async (t) => {
+  it('a carrier between threads keeps runs apart', async (t) => {
     const [one, other] = [opened(t, randomUUID()), opened(t, randomUUID())];
     const peer = opened(t, randomUUID());
     one.carrier.send(1);
@@ -46,7 +46,7 @@ describe('a carrier between threads', () => {
     assert.deepEqual([one.heard, other.heard, peer.heard, a.heard], [[], [], [], []]);
   });
 
-  it('delivers nothing after it is closed, even twice', async (t) => {
+  it('a carrier delivers nothing after it is closed, even twice', async (t) => {
     const runId = randomUUID();
     const [closed, witness, sender] = [1, 2, 3].map(() => opened(t, runId));
     assert.ok(closed && witness && sender);
@@ -60,7 +60,7 @@ describe('a carrier between threads', () => {
   });
 });
 
-it('the carrier between threads reaches another thread, and keeps no process running', async () => {
+it('a carrier reaches another thread, and keeps no process running', async () => {
   const runId = randomUUID();
   const code = `
     const { openThreadCarrier } = await import(${JSON.stringify(new URL('../../../protocol/link/carrier.ts', import.meta.url).href)});

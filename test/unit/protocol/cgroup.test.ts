@@ -32,7 +32,7 @@ function tree(t: TestContext, mountinfo: string, cgroup: string, groups: Record<
 }
 
 describe('version 2', () => {
-  it('reads the limits of a container that sees its own group as the top', (t) => {
+  it('reads the cgroup v2 limits of a container that sees its own group as the root', (t) => {
     const found = readCgroup(
       tree(t, V2, '0::/\n', {
         'cpu.max': '12000 100000\n',
@@ -51,7 +51,7 @@ describe('version 2', () => {
     });
   });
 
-  it('uses the lowest limit of all parent groups', (t) => {
+  it('uses the lowest cgroup v2 limit of all parent groups', (t) => {
     const root = tree(t, V2, '0::/kubepods/pod7/c1\n', {
       'kubepods/pod7/c1/cpu.max': '200000 100000\n',
       'kubepods/pod7/c1/memory.max': 'max\n',
@@ -76,7 +76,7 @@ describe('version 2', () => {
     assert.deepEqual(availableMemory(found, 20 * MB), { bytes: 20 * MB, limitedBy: 'machine' });
   });
 
-  it('keeps its limits if its statistics are unreadable, and its use is unknown, not 0', (t) => {
+  it('reads cgroup v2 limits without readable statistics, and reports the usage as unknown, not 0', (t) => {
     const limits = { 'cpu.max': '50000 100000\n', 'memory.max': `${64 * MB}\n` };
     const found = readCgroup(tree(t, V2, '0::/\n', { ...limits, 'memory.current': '4096\n' }));
     const unknown = { cpu: [{ cores: 0.5, group: '/' }], memory: [{ max: 64 * MB, group: '/' }], tasks: [] };
@@ -86,7 +86,7 @@ describe('version 2', () => {
     assert.deepEqual(readCgroup(tree(t, V2, '0::/\n', limits)), unknown, 'nor without its use');
   });
 
-  it('has no limits for "max"', (t) => {
+  it('reads "max" in cgroup v2 as no limit', (t) => {
     const root = tree(t, V2, '0::/user.slice\n', {
       'user.slice/cpu.max': 'max 100000\n',
       'user.slice/memory.max': 'max\n',
@@ -102,7 +102,7 @@ describe('version 2', () => {
 });
 
 describe('version 1', () => {
-  it('has a hierarchy for each controller, and writes "no limit" as a number', (t) => {
+  it('reads cgroup v1 with one hierarchy for each controller, where "no limit" is a number', (t) => {
     const found = readCgroup(
       tree(t, V1, '8:pids:/\n4:memory:/box\n1:cpu,cpuacct:/box/in\n0::/\n', {
         'cpu/box/in/cpu.cfs_quota_us': '-1\n',
@@ -125,7 +125,7 @@ describe('version 1', () => {
     });
   });
 
-  it('reads the limits of a container that sees only its own group by its full name', (t) => {
+  it('reads the cgroup v1 limits of a container that sees only its own group by its full name', (t) => {
     const mounted = '40 31 0:40 /docker/c1 /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n';
     const found = readCgroup(
       tree(t, mounted, '4:memory:/docker/c1\n', {
@@ -139,7 +139,7 @@ describe('version 1', () => {
 });
 
 describe('no control group', () => {
-  it('is no limit: without /proc, and if the file system does not show it', (t) => {
+  it('reports no cgroup limit without /proc, or if the file system does not show the group', (t) => {
     const nothing = { cpu: [], memory: [], tasks: [] };
     assert.deepEqual(readCgroup(fileTree(t, {})), nothing);
     assert.deepEqual(readCgroup(tree(t, '', '0::/x\n', {})), nothing);
@@ -147,7 +147,7 @@ describe('no control group', () => {
   });
 });
 
-it('counts the CPUs that a cpuset or an affinity allows', (t) => {
+it('counts the CPUs that a cpuset or an affinity mask allows', (t) => {
   assert.deepEqual(allowedCpus(tree(t, '', '', {})), [0, 1, 2, 6]);
   assert.ok(allowedCpus(fileTree(t, {})).length > 0, 'elsewhere than on Linux, all');
 });

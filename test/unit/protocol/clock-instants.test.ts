@@ -9,7 +9,7 @@ const reading = (seconds: number, offsetUs: number, uncertaintyUs: number) => {
   return { atUs: seconds * SECOND, offsetUs: AHEAD + offsetUs, uncertaintyUs };
 };
 
-it('converts the timestamps of a message at any depth, and nothing else', () => {
+it('converts the timestamps of a message to another clock at any depth, and nothing else', () => {
   const message = {
     atUs: 3,
     sentAtUs: 5,
@@ -33,7 +33,7 @@ for (const [what, errorOf] of [
   ['there', (clock: ConvertingClock) => clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD],
   ['back', (clock: ConvertingClock) => clock.toOurs(17 * SECOND + AHEAD) - 17 * SECOND],
 ] as const) {
-  it(`a clock that converts ${what} reports the largest error in use`, () => {
+  it(`a clock that converts times ${what} reports the largest error in use`, () => {
     const line = new ClockLine(false);
     const clock = new ConvertingClock(line);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));

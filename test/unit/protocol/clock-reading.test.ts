@@ -9,7 +9,7 @@ import {
 } from '../../../protocol/base/clock/clock.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-it('is CLOCK_MONOTONIC, in whole microseconds', () => {
+it('reads CLOCK_MONOTONIC in whole microseconds', () => {
   const us = () => Number(process.hrtime.bigint() / 1000n);
   // The process can be paused in between, so the closest of several counts.
   const offUs = Array.from({ length: 100 }, () => {
@@ -21,7 +21,7 @@ it('is CLOCK_MONOTONIC, in whole microseconds', () => {
   assert.ok(Math.min(...offUs) < 50, `${Math.min(...offUs)} us off`);
 });
 
-it('a reading applies to the middle of its round trip, and may be wrong by half of it', async (t) => {
+it('a clock reading applies to the middle of its round trip, with an error of half of it', async (t) => {
   const time = new VirtualTime(t);
   const beganAtUs = monotonicUs();
   const reading = await readClock(async () => {
@@ -31,7 +31,7 @@ it('a reading applies to the middle of its round trip, and may be wrong by half 
   assert.deepEqual(reading, { atUs: beganAtUs + 5000, offsetUs: 4000, uncertaintyUs: 5000 });
 });
 
-it('is repeated until it is stopped, and ignores failed readings', async (t) => {
+it('reads another clock repeatedly until it is stopped, and ignores failed readings', async (t) => {
   const time = new VirtualTime(t);
   const readings: ClockReading[] = [];
   const clock = { add: (one: ClockReading) => void readings.push(one) };

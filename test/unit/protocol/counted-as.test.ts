@@ -10,13 +10,13 @@ const ROOMS = ['', 'chat', '1', 'a,b', '/chat,', '\0', '\0/chat,1', '1\0a', '\ud
 const IDS = ['', '1', '\0', '\x001\0a/,1', 'b,1', '/chat,1', ',1', '\ud800'];
 const PLACES = NAMESPACES.flatMap((namespace) => ROOMS.map((room) => ({ namespace, room })));
 
-test('gives each broadcast a distinct key that contains its place', () => {
+test('each broadcast has a distinct key that contains its namespace and room', () => {
   const all = PLACES.flatMap((place) => IDS.map((id) => ({ ...place, id })));
   assert.equal(new Set(all.map(countedAs)).size, all.length);
   for (const one of all) assert.equal(placeOfCounted(countedAs(one)), placeOf(one));
 });
 
-test('is the id in the main namespace without rooms', () => {
+test('the key of a broadcast in the main namespace without rooms is its id', () => {
   assert.equal(countedAs({ namespace: '/', room: '', id: 'run-1' }), 'run-1');
 });
 

@@ -19,7 +19,7 @@ it('verdict and outcome decide the exit code, and only a VALID run that passed h
   ]);
 });
 
-it('several runs end with the worst of their exit codes', () => {
+it('several runs exit with the worst of their exit codes', () => {
   assert.equal(worstExitCode([0, 3, 0]), 3);
   assert.equal(worstExitCode([3, 1]), 1, 'a missed threshold goes before SUSPECT');
   assert.equal(worstExitCode([1, 4, 3]), 4);

@@ -33,16 +33,16 @@ function parsed(text: string) {
   return path;
 }
 
-test('finds values at paths into the arguments of an event', () => {
+test('finds values at JSON paths into the arguments of an event', () => {
   for (const [text, found] of CASES) assert.deepEqual(valueAt([first, 'second'], parsed(text)), found, text);
 });
 
-test('finds all values at a path with *', () => {
+test('finds all values at a JSON path with *', () => {
   const args = [[{ id: 1, tags: ['a'] }, { id: 2 }, 'x'], { id: 3, by: { k: { id: 4 }, l: { id: 5 } } }];
   for (const [text, found] of MANY) assert.deepEqual(valuesAt(args, parsed(text)), found, text);
 });
 
-test('refuses texts that are no path', () => {
+test('refuses a text that is not a JSON path', () => {
   for (const text of ['', '$', 'id', '$.id', '0.id', '$.0.', '$.0..id', '$[0', '$.0 .id', '$.0[x]', '$.0["\\x"]']) {
     assert.equal(parseArgumentPath(text), undefined, text);
   }

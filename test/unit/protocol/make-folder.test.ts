@@ -6,7 +6,7 @@ import { makeFolder } from '../../../protocol/base/make-folder.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 describe('a folder', () => {
-  it('is made with its parents, private on request, and may exist already', (t) => {
+  it('creates a folder with its parents, private on request, and accepts an existing one', (t) => {
     const path = join(tempFolder(t), 'a/b');
     for (const _ of [1, 2]) makeFolder(path, 0o700);
     assert.deepEqual(
@@ -22,7 +22,7 @@ describe('a folder', () => {
     'at a broken link': (folder) => join(folder, 'link'),
   };
   for (const [name, pathIn] of Object.entries(CASES)) {
-    it(`${name} is refused`, (t) => {
+    it(`refuses to create a folder ${name}`, (t) => {
       const folder = tempFolder(t);
       writeFileSync(join(folder, 'file'), '');
       symlinkSync(join(folder, 'nothing'), join(folder, 'link'));

@@ -43,7 +43,7 @@ const SCENARIO = {
   ],
 };
 
-test('shows names and numbers of a scenario, and only the presence of other values', () => {
+test('shows names and numbers of a scenario, and masks other values', () => {
   const shown = maskedSettings(SCENARIO);
   assert.deepEqual(shown, {
     target: 'https://***@host/?token=***',
@@ -83,7 +83,7 @@ test('shows names and numbers of a scenario, and only the presence of other valu
   assert.deepEqual(maskedSettings(shown), shown, 'masking what is masked changes nothing');
 });
 
-test('bounds the output for a long list', () => {
+test('bounds the masked output of a long list', () => {
   assert.deepEqual(maskedSettings({ json: Array(1000).fill('x') }), { json: '*** list of 1000' });
 });
 
@@ -118,7 +118,7 @@ test('removes known credentials from any text, and all sent values from text of 
   );
 });
 
-test('does not quote text that is not JSON', () => {
+test('the description of a JSON parse error does not quote the text', () => {
   for (const text of ['{"password":"hunter2-x', 'hunter2-x', `{"a":"${'y'.repeat(50)}hunter2-x${'y'.repeat(50)}" x`]) {
     assert.throws(
       () => JSON.parse(text),

@@ -21,7 +21,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
   const assertCounted = (found: object, count: unknown) => assert.deepEqual(Object.entries(found), [[name, count]]);
 
   describe(`a name such as ${name}`, () => {
-    it('counts like any other in a fleet process', () => {
+    it(`a broadcast id such as ${name} counts like any other in a fleet process`, () => {
       const counts = new Counts();
       for (const connection of [loneConnection(), loneConnection()]) counts.assign(connection, name, true);
       assertCounted(structuredClone(counts.perWorker), 2);
@@ -31,7 +31,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       assert.deepEqual(Object.entries(counts.perSessionPrefix), []);
     });
 
-    it('can be the reason of a closed connection', () => {
+    it(`a connection can be closed with a reason such as ${name}`, () => {
       const [accounts, account] = [new Accounts(), { state: 'idle', cause: '' } as Account];
       accounts.begin(account);
       accounts.opened(account);
@@ -40,9 +40,9 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       for (const found of [disconnects, all.ended]) assertCounted(found, 1);
     });
 
-    it('can be the key of a sum', () => assertCounted(sumCounts([counted(2), counted(2)]), 4));
+    it(`sums can have a key such as ${name}`, () => assertCounted(sumCounts([counted(2), counted(2)]), 4));
 
-    it('can be a failure of virtual users, with its example', () => {
+    it(`virtual users can fail with a code such as ${name}, and keep its example`, () => {
       const tally = newTally();
       const error = new FlowError(name as FailureCode, 'why');
       for (let n = 0; n < 2; n++) countFailure({ tally, meter: { error: () => {} } }, error, 'failures');
@@ -52,7 +52,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       assertCounted(figures.failureExamples, 'why');
     });
 
-    it('can be a worker, and a cause of failures without a known limit', () => {
+    it(`a worker or a cause of failures can have a name such as ${name}`, () => {
       const snapshots = [snapshot({ perWorker: counted(2), failures: counted(2) })];
       const measured = measurements({ targetConnections: 2, snapshots });
       const connections = connectionFigures(measured);
@@ -62,7 +62,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
   });
 }
 
-it('is reported as an option of a server that another worker does not set', () => {
+it('reports an option with the name of an object property if only some workers set it', () => {
   const server = (options: object) => ({ server: { kind: 'own', tunings: {}, options } }) as never;
   const described = serverDescription([server({ constructor: 'on' }), server({})]);
   assert.deepEqual(described?.options, { constructor: 'on or not set' });

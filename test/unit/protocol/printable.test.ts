@@ -11,7 +11,7 @@ test('text of a server stays on one line and cannot control a terminal', () => {
   assert.equal(printable('grüße 🎉 <b>&', 50), 'grüße 🎉 <b>&');
 });
 
-test('it cannot control a CI system, at any position', () => {
+test('text of a server cannot control a CI system, at any position', () => {
   assert.equal(printable('a ::error title=x::pwned', 50), 'a \\u{3a}:error title=x::pwned');
   assert.equal(
     printable('##[error]x ##vso[task.x]y ##teamcity[z', 80),
@@ -20,12 +20,12 @@ test('it cannot control a CI system, at any position', () => {
   assert.equal(printable('::1 and ::ffff:127.0.0.1, ## head', 50), '::1 and ::ffff:127.0.0.1, ## head');
 });
 
-test('it has a bounded length, even if every character is escaped', () => {
+test('text of a server has a bounded length, even if every character is escaped', () => {
   assert.equal(printable('x'.repeat(1e6), 10), 'xxxxxxxxx…');
   assert.equal(printable('\x00'.repeat(1e6), 10).length, 10);
 });
 
-test('an error has its cause once', () => {
+test('an error is printed with its cause once', () => {
   const lines = (message: string) =>
     describeError(
       new CapacityError('TARGET_UNREACHABLE', message, 'start it', { cause: new Error('ECONNREFUSED') }),
@@ -34,7 +34,7 @@ test('an error has its cause once', () => {
   assert.deepEqual(lines('no connection')[1], '  cause: ECONNREFUSED');
 });
 
-test('keeps words that the script emits in command lines, and masks credentials there', (t) => {
+test('command lines keep words that the script emits, and mask credentials', (t) => {
   knowSecrets({ credentials: ['canary-4711-token'], values: ['server'] });
   t.after(() => knowSecrets({ credentials: [], values: [] }));
   const args = ['node', 'plain-server.mjs', '--key', 'x1', 'canary-4711-token'];

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { profileProcess } from '../../../protocol/profiles/profile-process.ts';
 import { PROFILE_LIMITS } from '../../../protocol/profiles/profile-schema.ts';
 
-it('leaves no inspector session in a process whose profiler does not start', () => {
+it('closes the inspector session of a process whose profiler does not start', () => {
   let sessions = 0;
   class Session {
     connect() {

@@ -7,12 +7,12 @@ const plan = (changes: Partial<RoomPlan> = {}): RoomPlan => ({
   ...changes,
 });
 
-test('a single room has the plan’s name, several have numbers', () => {
+test('a single room has the plan’s name; several rooms have numbers', () => {
   assert.equal(roomName(plan({ count: 1 }), 0), 'capacity');
   assert.equal(roomName(plan(), 3), 'capacity:3');
 });
 
-test('connections are spread evenly, each over different rooms', () => {
+test('connections are spread evenly over rooms, each over different ones', () => {
   for (const [count = 0, perConnection = 0] of [
     [1, 1],
     [10, 1],
@@ -28,7 +28,7 @@ test('connections are spread evenly, each over different rooms', () => {
   }
 });
 
-test('gives each connection a room if there are as many rooms as connections', () => {
+test('each connection has a room of its own if there are as many rooms as connections', () => {
   const rooms = Array.from({ length: 500 }, (_, connection) => roomsOf(plan({ count: 500 }), connection)[0]);
   assert.equal(new Set(rooms).size, 500);
 });
@@ -49,7 +49,7 @@ test('the members of a room are spread over workers, although connections open o
   }
 });
 
-test('in turn, every room gets the same number of broadcasts, from all workers', () => {
+test('every room gets the same number of broadcasts, from all workers, if rooms take turns', () => {
   for (const [count, workers] of [
     [1, 2],
     [2, 2],
@@ -62,7 +62,7 @@ test('in turn, every room gets the same number of broadcasts, from all workers',
   }
 });
 
-test('at random, the seed decides the order, and no room is preferred', () => {
+test('the seed decides the order of random rooms, and no room is preferred', () => {
   const order = (seed: number) =>
     Array.from({ length: 10_000 }, (_, index) => destinationOf(plan({ order: 'random', seed }), index, 2).room);
   assert.deepEqual(order(1), order(1));

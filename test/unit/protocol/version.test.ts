@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { VERSION } from '../../../protocol/base/version.ts';
 import { page } from '../../helpers/pages.ts';
 
-test('the version that both sides exchange is that of the packages', () => {
+test('the version exchanged between engine and plugin is that of the packages', () => {
   for (const folder of ['plugin/hook', 'plugin/engine', 'server/instrument-package']) {
     const manifest = readFileSync(new URL(`../../../${folder}/package.json`, import.meta.url), 'utf8');
     const { version, dependencies } = JSON.parse(manifest);
