@@ -51,7 +51,7 @@ async function read(layer: string, prometheus: { url: string; labels: Record<str
 const memory = (url: string, labels = {}) => ({ url, labels });
 const PROCESS_EXPORTER = 'process-exporter';
 
-test('process-exporter gives memory and CPU of nginx, node_exporter the memory of its host', {
+test('reads memory and CPU of nginx from process-exporter, and the memory of its host from node_exporter', {
   skip: lacks('nginx') || absent(PROCESS_EXPORTER) || absent('node_exporter'),
 }, async (t) => {
   await startNginx(t, 1, '');
@@ -73,7 +73,7 @@ test('process-exporter gives memory and CPU of nginx, node_exporter the memory o
   assert.deepEqual(column(checks, 'status'), ['ok', 'ok']);
 });
 
-test('redis_exporter gives memory and CPU of Redis', {
+test('reads memory and CPU of Redis from redis_exporter', {
   skip: findTool('redis-server') ? absent('redis_exporter') : 'redis-server is not installed',
 }, async (t) => {
   const redis = await startRedis(t);
@@ -88,7 +88,7 @@ test('redis_exporter gives memory and CPU of Redis', {
   assert.equal((await pages.read()).identity, (await pages.read()).identity);
 });
 
-test("nginx's own exporter is refused, since it has no metrics of memory", {
+test("refuses nginx's own exporter, since it has no metrics of memory", {
   skip: lacks('nginx') || absent('nginx-prometheus-exporter'),
 }, async (t) => {
   const nginx = await startNginx(t, 1, '} location /status { stub_status;');

@@ -64,7 +64,7 @@ async function inspect(t: TestContext, ...urls: string[]): Promise<Inspectors> {
 }
 
 describe('the memory of a Go server', () => {
-  it('is that of heap and stacks, without garbage after a collection', async (t) => {
+  it('the memory of a Go server is its heap and stacks, without garbage after a collection', async (t) => {
     const go = new GoProcess();
     const inspectors = await inspect(t, await pprof(t, go.answer));
     assert.equal((await inspectors.memory())[0]?.keptBytes, 1800);
@@ -76,7 +76,7 @@ describe('the memory of a Go server', () => {
     await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled/);
   });
 
-  it('is found on a port of the process, beside ports without it', async (t) => {
+  it('finds the heap profile of a Go server on one of the ports of the process', async (t) => {
     await urlOf(
       t,
       createServer((_, response) => response.end('ok')),
@@ -85,7 +85,7 @@ describe('the memory of a Go server', () => {
     assert.equal(await findPprof(process.pid), url);
   });
 
-  it('is read after many collections of its own, and with a login and a query in the URL', async (t) => {
+  it('reads the heap of a Go server after many collections, and with a login and a query in the URL', async (t) => {
     const go = new GoProcess();
     const login = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
     const url = await pprof(t, (request, response) => {
@@ -99,7 +99,7 @@ describe('the memory of a Go server', () => {
     assert.equal((await inspectors.memory())[0]?.keptBytes, 1300);
   });
 
-  it('counts as uncollected if the server ignores the request for a collection', async (t) => {
+  it('reports memory of a Go server as uncollected if it ignores the request for a collection', async (t) => {
     const go = new GoProcess();
     const url = await pprof(t, (request, response) => {
       request.url = request.url?.replace('gc=1', 'gc=0');
@@ -110,7 +110,7 @@ describe('the memory of a Go server', () => {
     assert.equal((await inspectors.stats())[0]?.collections, 0);
   });
 
-  it('is refused if several processes answer in turn', async (t) => {
+  it('refuses the heap profile of a Go server if several processes answer in turn', async (t) => {
     const all = [new GoProcess(1000), new GoProcess(2000)];
     for (const one of all) one.collections = 1;
     let requests = 0;
@@ -119,7 +119,7 @@ describe('the memory of a Go server', () => {
   });
 
   const REFUSED: [what: string, answer: RequestListener, reason: RegExp][] = [
-    ['no such page', (_, response) => response.writeHead(404).end(), /HTTP 404/],
+    ['a missing page', (_, response) => response.writeHead(404).end(), /HTTP 404/],
     ['a redirect', (_, response) => response.writeHead(302, { location: '/login' }).end(), /HTTP 302/],
     ['a page of something else', (_, response) => response.end('[]'), /not the text of a heap profile/],
     ['no answer', ({ socket }) => socket.destroy(), /no heap profile of Go at http:/],
@@ -127,19 +127,19 @@ describe('the memory of a Go server', () => {
     ['an answer without end', (_, response) => writeOn(response), /more than 32 MB/],
   ];
   for (const [what, answer, reason] of REFUSED) {
-    it(`is refused for ${what}`, async (t) => {
+    it(`refuses the heap profile of a Go server for ${what}`, async (t) => {
       const url = await pprof(t, answer);
       await assert.rejects(inspect(t, url), { code: 'SOURCE_UNREACHABLE', message: reason });
     });
   }
 
-  it('is refused for an answer that is too slow', async (t) => {
+  it('refuses the heap profile of a Go server if the answer is too slow', async (t) => {
     const url = await pprof(t, (_, response) => response.write('heap profile: '));
     const reading = new GoServer(new URL(url), 50).read(false);
     await assert.rejects(reading, { code: 'SOURCE_UNREACHABLE', message: /no complete answer within 0.05 s/ });
   });
 
-  it('is no longer read when the run ends', async (t) => {
+  it('the heap of a Go server is no longer read when the run ends', async (t) => {
     const go = new GoProcess();
     const server = createServer((request, response) => {
       if (request.url?.includes('gc=1')) server.emit('collecting');

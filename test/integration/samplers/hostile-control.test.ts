@@ -41,7 +41,9 @@ function isBroken(value: unknown): boolean {
 const kindsOf = (value: unknown) =>
   Object.entries(value ?? {}).map(([key, property]) => `${key} ${property === null ? 'number' : typeof property}`);
 
-test('every answer of a worker is a valid reply, or an error with a code', { timeout: 60_000 }, async (t) => {
+test('every answer of a control port is accepted as valid, or reported as an error with a code', {
+  timeout: 60_000,
+}, async (t) => {
   const app = await startApp(t);
   const worker = await connectControl(app.controlPort);
   const liar = await startLiar(t);

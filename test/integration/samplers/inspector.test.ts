@@ -66,7 +66,7 @@ async function heapAfterGc(inspectors: Inspectors): Promise<number> {
 }
 
 describe('the inspector of a process', linux, () => {
-  it('reads retained memory without garbage, and is closed after each reading', async (t) => {
+  it('reads retained memory without garbage through the inspector, and closes it after each reading', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
@@ -84,7 +84,7 @@ describe('the inspector of a process', linux, () => {
     assert.ok(inspectors.longestPauseMs > 0);
   });
 
-  it('counts threads that serve connections, but none that never answers, on a port chosen by the kernel', async (t) => {
+  it('counts threads that serve connections, except one that never answers the inspector', async (t) => {
     const script = `
       const { Worker } = require('node:worker_threads');
       new Worker('Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)', { eval: true });
@@ -100,7 +100,7 @@ describe('the inspector of a process', linux, () => {
     assert.ok(Math.abs(growth - 8e6) < 0.1e6, `${growth} bytes`);
   });
 
-  it('is opened on one process after the other if they share a port, also by two runs', async (t) => {
+  it('opens the inspector of one process after the other if they share a port, also for two runs', async (t) => {
     const port = await freePort();
     const all = await Promise.all([1, 2, 3].map(() => start(t, KEEPER, `--inspect-port=${port}`)));
     const pids = all.map(({ pid }) => pid);
@@ -117,7 +117,7 @@ describe('the inspector of a process', linux, () => {
     assert.equal(await isListening(port), false);
   });
 
-  it('names the program that has the port during a collection, and gives no reading with garbage', async (t) => {
+  it('reports the program that took the inspector’s port during a collection, and gives no reading', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
@@ -133,7 +133,7 @@ describe('the inspector of a process', linux, () => {
     assert.match(failure, OWN_NAME);
   });
 
-  it('is opened on the workers of a cluster only, since its primary passes the signal on to them', async (t) => {
+  it('opens the inspector of a cluster’s workers only, since the primary passes the signal on to them', async (t) => {
     const port = await freePort();
     const worker = join(tempFolder(t), 'worker.cjs');
     writeFileSync(worker, 'setInterval(() => {}, 1e6);');
@@ -159,7 +159,7 @@ describe('the inspector of a process', linux, () => {
     assert.doesNotMatch(primary.output(), /failed: address already in use/);
   });
 
-  it('stays open if it was open before, also if given by its URL', async (t) => {
+  it('leaves the inspector open if it was open before, also if given by its URL', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect=${port}`);
     for (const sources of [{ pids: async () => [keeper.pid] }, { urls: [`http://127.0.0.1:${port}`] }]) {
@@ -172,7 +172,7 @@ describe('the inspector of a process', linux, () => {
     }
   });
 
-  it('is closed when the run ends during a reading, and the process stays alive', async (t) => {
+  it('closes the inspector when the run ends during a reading, and the process stays alive', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
@@ -185,7 +185,7 @@ describe('the inspector of a process', linux, () => {
     await keeper.said(/kept/);
   });
 
-  it('stays closed after a profile, which continues inside the process', async (t) => {
+  it('closes the inspector after it has started a profile, which continues inside the process', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     const inspectors = await inspect(keeper.pid);
@@ -204,7 +204,7 @@ describe('the inspector of a process', linux, () => {
     await assert.rejects(reopened.takeProfiles());
   });
 
-  it('ignores child processes that are other programs', async (t) => {
+  it('inspects no child process that is another program', async (t) => {
     const keeper = await start(t, KEEPER, '--inspect-port=0');
     const other = startProcess(t, 'sleep', ['60']);
     const inspectors = await inspect(keeper.pid, other.pid);
@@ -212,7 +212,7 @@ describe('the inspector of a process', linux, () => {
     assert.equal((await inspectors.memory()).length, 1);
   });
 
-  it('counts no collection of an ended process', async (t) => {
+  it('counts no garbage collection of a process that has ended', async (t) => {
     const [stays, ends] = await Promise.all([1, 2].map(() => start(t, KEEPER, '--inspect-port=0')));
     assert.ok(stays && ends);
     const inspectors = await inspect(stays.pid, ends.pid);
@@ -234,7 +234,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
     ['chat', '', /is neither Node, Deno nor a JVM/, /leave `inspect` out/],
   ];
   for (const [program, appended, message, fix] of OTHERS) {
-    it(`is refused for a program that ${message.source}, in words that fit it, and sends no signal`, async (t) => {
+    it(`refuses to inspect a program that ${message.source}, and sends it no signal`, async (t) => {
       const path = join(tempFolder(t), program);
       copyFileSync(SLEEP, path);
       appendFileSync(path, appended);
@@ -249,31 +249,31 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
     });
   }
 
-  it('is refused for a process that does not catch the signal, which gets none', async (t) => {
+  it('refuses to inspect a process that does not catch the signal, and sends it none', async (t) => {
     const keeper = await start(t, KEEPER, '--disable-sigusr1');
     await assertRefused('INSPECTOR_OFF', keeper.pid);
     keeper.child.stdin?.write('more');
     await keeper.said(/kept/);
   });
 
-  it('is refused for a process that handles the signal itself', async (t) => {
+  it('refuses to inspect a process that handles the signal itself', async (t) => {
     const handles = await start(t, `process.on('SIGUSR1', () => console.log('handled'));${KEEPER}`, '--inspect-port=0');
     await assertRefused('INSPECTOR_SILENT', handles.pid);
     await handles.said(/handled/);
   });
 
-  it('is refused for a process that would listen on all interfaces', async (t) => {
+  it('refuses to inspect a process that would listen on all interfaces', async (t) => {
     const keeper = await start(t, KEEPER, '--inspect-port=0.0.0.0:0');
     await assertRefused('INSPECTOR_EXPOSED', keeper.pid);
   });
 
-  it('is refused for a process whose port another program uses', async (t) => {
+  it('refuses to inspect a process whose inspector port another program uses', async (t) => {
     const port = await listen(t, createServer());
     const keeper = await start(t, KEEPER, `--inspect-port=${port}`);
     await assertRefused('INSPECTOR_BUSY', keeper.pid, OWN_NAME);
   });
 
-  it('is refused for a process with a connected debugger', async (t) => {
+  it('refuses to inspect a process with a connected debugger', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect=${port}`);
     const [, url = ''] = await keeper.said(/listening on (ws:\S+)/);
@@ -283,7 +283,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
     await assertRefused('INSPECTOR_BUSY', keeper.pid, OWN_NAME);
   });
 
-  it('is refused for a URL without an inspector', async () => {
+  it('refuses the URL of an inspector that has none', async () => {
     const urls = [`http://127.0.0.1:${await freePort()}`];
     await assert.rejects(Inspectors.connect({ urls }), { code: 'SOURCE_UNREACHABLE' });
   });
@@ -292,7 +292,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
 describe('the inspector of another user', {
   skip: process.getuid?.() !== 0 && 'only root can start a process of one',
 }, () => {
-  it('is refused', async (t) => {
+  it('refuses to inspect a process of another user', async (t) => {
     const other = startProcess(t, 'sleep', ['60'], { uid: 65533 });
     await once(other.child, 'spawn');
     process.seteuid?.(65534);

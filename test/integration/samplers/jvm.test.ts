@@ -38,7 +38,7 @@ async function startKeeper(t: TestContext, ...options: string[]) {
 }
 
 describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
-  it('is read without its garbage', async (t) => {
+  it('reads the heap of a JVM without its garbage', async (t) => {
     const keeper = await startKeeper(t);
     const inspectors = await Inspectors.connect({ pids: async () => [keeper.pid] });
     t.after(() => inspectors.close());
@@ -59,7 +59,7 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled: that takes Node or Deno/);
   });
 
-  it('is read without a signal of a JVM that catches none', async (t) => {
+  it('reads the heap of a JVM without a signal if the JVM catches none', async (t) => {
     const keeper = await startKeeper(t, '-Xrs');
     const inspectors = await Inspectors.connect({ pids: async () => [keeper.pid] });
     t.after(() => inspectors.close());
@@ -67,7 +67,7 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     await keeper.said(/kept/);
   });
 
-  it('is read without changing the file to which a link in /tmp leads', async (t) => {
+  it('reads the heap of a JVM without changing the file to which a link in /tmp leads', async (t) => {
     const keeper = await startKeeper(t);
     const [link, other] = [`/tmp/.attach_pid${keeper.pid}`, join(tempFolder(t), 'other')];
     writeFileSync(other, 'content');
@@ -79,7 +79,7 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     assert.equal(readlinkSync(link), other);
   });
 
-  it('is refused by a JVM that forbids it, and the JVM continues', async (t) => {
+  it('a JVM that forbids attaching refuses the reading of its heap, and continues', async (t) => {
     const keeper = await startKeeper(t, '-XX:+DisableAttachMechanism');
     await assert.rejects(Inspectors.connect({ pids: async () => [keeper.pid] }), { code: 'INSPECTOR_SILENT' });
     keeper.child.stdin?.write('1');
@@ -101,8 +101,9 @@ describe('the answer of a JVM', () => {
       1500 * KB,
     ],
     ['ZGC', ' ZHeap           used 12M, capacity 128M, max capacity 128M\n Metaspace       used 300K', 12 * MB],
-    ['another', 'nothing', undefined],
+    ['an unknown one', 'nothing', undefined],
   ];
   for (const [collector, text, bytes] of ANSWERS)
-    it(`is parsed for ${collector}`, () => assert.equal(usedBytes(text), bytes));
+    it(`parses the used heap in the answer of a JVM, by collector: ${collector}`, () =>
+      assert.equal(usedBytes(text), bytes));
 });

@@ -46,7 +46,7 @@ test('readProcesses leaves out ended processes, pid 0 and impossible ids', async
   assert.equal((await readProcesses([], { pss: true })).size, 0);
 });
 
-test('a zombie counts as ended, although its exit code has not been read', linux, async (t) => {
+test('a zombie process counts as ended, although its exit code has not been read', linux, async (t) => {
   // The shell turns into a program that does not know the shell's child.
   const parent = startProcess(t, '/bin/sh', ['-c', 'sleep 0 & echo "child $!"; exec sleep 60']);
   const [, pid = ''] = await parent.said(/child (\d+)/);
@@ -55,7 +55,7 @@ test('a zombie counts as ended, although its exit code has not been read', linux
   assert.equal(readProcessTable().has(Number(pid)), false);
 });
 
-test('readings by ps agree with /proc', linux, async (t) => {
+test('readings of processes by ps agree with /proc', linux, async (t) => {
   process.env.PIDUSAGE_USE_PS = 'true';
   t.after(() => delete process.env.PIDUSAGE_USE_PS);
   const short = spawn(process.execPath, ['-e', '']);
@@ -71,7 +71,7 @@ test('readings by ps agree with /proc', linux, async (t) => {
   assert.equal((await readByPs([short.pid as number])).size, 0);
 });
 
-test('the figures of the kernel are read, or fail with a reason', () => {
+test('the memory figures of the kernel are read, or fail with a reason', () => {
   for (const read of [readTcpBytes, readSlabBytes, readMemory, readCpu]) {
     try {
       read();
@@ -85,7 +85,7 @@ test('the figures of the kernel are read, or fail with a reason', () => {
   }
 });
 
-test('memory, CPU and swap of the whole machine are read', linux, () => {
+test('reads memory, CPU and swap of the whole machine', linux, () => {
   const { usedBytes, heldBytes, pageTablesBytes } = readMemory();
   assert.ok(usedBytes > 0 && pageTablesBytes > 0 && heldBytes > pageTablesBytes);
   const { busyUs, idleUs } = readCpu();
@@ -100,7 +100,7 @@ const ENOUGH_US = 300_000;
 /** Name of the program's first thread, with characters that break naive parsers. */
 const ODD = 'h) S 1 (og';
 
-it('another busy program is reported with its CPU time, and the sum of all shares is the busy time', {
+it('reports the CPU time of another busy program, and all shares add up to the busy time', {
   skip,
 }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'hog-'));

@@ -6,7 +6,7 @@ import { ProcessWatch } from '../../../plugin/samplers/index.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
 
-test('reports a process while it is stopped, and its end', async (t) => {
+test('the process watch reports a process while it is stopped, and its end', async (t) => {
   const { child, pid } = startProcess(t, 'sleep', ['1000']);
   await once(child, 'spawn');
   const watch = new ProcessWatch();

@@ -35,7 +35,7 @@ const samplerOf = (prometheus: SamplerSources['prometheus'], more: Partial<Sampl
   new Sampler({ prometheus, pids: () => ({}), connections: () => 0, ...more });
 
 describe("a server's metrics", () => {
-  it('give RSS, heap, external memory and CPU of prom-client, with their source', async (t) => {
+  it('reads RSS, heap, external memory and CPU from a page of prom-client, with their source', async (t) => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     const sampler = samplerOf({ worker: await serveAll(t, () => register.metrics()) });
@@ -50,7 +50,7 @@ describe("a server's metrics", () => {
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
 
-  it('are summed over the samples with the labels, without the totals of containers', async (t) => {
+  it('sums the metrics of samples with the given labels, without the totals of containers', async (t) => {
     const url = await serve(t, () =>
       [
         'container_memory_working_set_bytes{pod="chat-1",container=""} 350',
@@ -64,7 +64,7 @@ describe("a server's metrics", () => {
     assert.deepEqual(figures, { workingSetBytes: 300, cpuSeconds: 15 });
   });
 
-  it('show a restarted process by its start time, its counters, or the run id of Redis', async (t) => {
+  it('finds a restarted process by its start time, its counters, or the run id of Redis', async (t) => {
     const rss = 'process_resident_memory_bytes 5\n';
     const cases = [
       ['process_start_time_seconds 1000', 'process_start_time_seconds 2000'],
@@ -92,7 +92,7 @@ describe("a server's metrics", () => {
     }
   });
 
-  it('are rejected if several processes answer in turn, recognized by start times or CPU times', async (t) => {
+  it('rejects metrics if several processes answer in turn, recognized by start times or CPU times', async (t) => {
     const starts = [1000, 2000];
     const [first, second] = [0.5, 3.5];
     for (const started of [true, false]) {
@@ -108,7 +108,7 @@ describe("a server's metrics", () => {
     }
   });
 
-  it('that never end are failures, and stop costing time', async (t) => {
+  it('a page of metrics that never ends counts as failed, and no longer costs time', async (t) => {
     let asked = 0;
     const http = createServer((_request, response) => {
       response.write('process_resident_memory_bytes 5\n');
@@ -124,7 +124,7 @@ describe("a server's metrics", () => {
     assert.equal(prometheus.failures, 6);
   });
 
-  it('that are old, invalid or missing are absent with the reason, and counted', async (t) => {
+  it('old, invalid or missing metrics are absent with the reason, and counted', async (t) => {
     let page: ReturnType<Page> = 'process_resident_memory_bytes 5\n';
     const sampler = samplerOf({ worker: await serveAll(t, () => page) });
     const absenceFor = async (next: ReturnType<Page>) => {
@@ -138,7 +138,7 @@ describe("a server's metrics", () => {
     assert.equal(await absenceFor('process_resident_memory_bytes 5\n'), '');
   });
 
-  it('are read with the user info of their URL, which appears in no message', async (t) => {
+  it('reads metrics with the user info of their URL, which appears in no message', async (t) => {
     const url = await serve(t, ({ authorization }) =>
       authorization === `Basic ${btoa('ann:p@ss')}` ? 'process_resident_memory_bytes 5e7' : 401,
     );
@@ -149,7 +149,7 @@ describe("a server's metrics", () => {
     await assert.rejects(open([withUser('ann:other')]), refused);
   });
 
-  it('are refused before the load if no server answers or memory is missing, with the names of the found metrics', async (t) => {
+  it('refuses the run before the load if no server serves metrics, or memory is missing among them', async (t) => {
     const closedPort = `http://127.0.0.1:${await freePort()}/metrics`;
     const notFound = await serve(t, () => 404);
     const other = await serve(t, () => 'jvm_threads 5\njvm_classes 6\n');
@@ -160,7 +160,7 @@ describe("a server's metrics", () => {
     await assert.rejects(open([labelled, other]), { code: 'METRICS_MISSING' });
   });
 
-  it('that report impossible CPU time are refused from then on, with the likely unit', async (t) => {
+  it('refuses metrics from the moment they report impossible CPU time, with the likely unit', async (t) => {
     let cpuMs = 0;
     let asked = 0;
     const pages = await serveAll(t, () => {
@@ -219,14 +219,14 @@ describe('the page of an exporter', () => {
     },
   };
   for (const [name, page] of Object.entries(pages)) {
-    it(`gives the figures of the observed processes, not of itself: ${name}`, async (t) => {
+    it(`an exporter’s page gives the figures of the observed processes, not of the exporter: ${name}`, async (t) => {
       const url = await serve(t, () => page.lines.join('\n'));
       const pages = await open([url], 'labels' in page ? page.labels : {});
       assert.deepEqual((await pages.read()).figures, page.figures);
     });
   }
 
-  it('is summed with pages of its kind, and kept beside pages of other kinds', async (t) => {
+  it('sums an exporter’s page with pages of its kind, and keeps it beside pages of other kinds', async (t) => {
     const all = [group('nginx', 60), group('nginx', 40), pages.node_exporter.lines];
     const nginx = await serveAll(t, ...all.map((lines) => () => lines.join('\n')));
     const sampler = samplerOf({ nginx }, { layers: layersFor({ nginx: { prometheus: [] } }) });
@@ -235,7 +235,7 @@ describe('the page of an exporter', () => {
     assert.equal((await sampler.cpu()).nginx, 3e6);
   });
 
-  it('is refused before the load if it is ambiguous or has no usable figure', async (t) => {
+  it('refuses an exporter’s page before the load if it is ambiguous or has no usable figure', async (t) => {
     const refused: [lines: string[], message: RegExp][] = [
       [[...EXPORTER, 'nginxexporter_build_info 1', 'nginx_connections_active 5'], /has no memory .* it has/],
       [[...group('nginx', 60), ...group('node', 70)], /several groups of processes: nginx, node/],
@@ -261,7 +261,7 @@ describe('the page of an exporter', () => {
 describe('metrics of several workers', () => {
   const pageOf = (rssBytes: number, more = '') => `process_resident_memory_bytes ${rssBytes}\n${more}`;
 
-  it('are summed if all workers have them', async (t) => {
+  it('sums the metrics of several workers if all have them', async (t) => {
     const heap = 'nodejs_heap_size_used_bytes 7\n';
     const prometheus = await serveAll(
       t,
@@ -275,7 +275,7 @@ describe('metrics of several workers', () => {
     assert.match(absent.workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
   });
 
-  it('have no sum if one worker does not answer, which is reported', async (t) => {
+  it('gives no sum of metrics if one worker does not answer, and reports that worker', async (t) => {
     let second: ReturnType<Page> = pageOf(20);
     const urls = [await serve(t, () => pageOf(100)), await serve(t, () => second)];
     const prometheus = await open(urls);
@@ -300,7 +300,7 @@ describe('a JSON page of the server', () => {
   };
   const MEMORY = { rss: '$.memory.rss', heapUsed: '$.memory.heapUsed' };
 
-  it('gives memory and CPU from the named paths, with a token in a header', async (t) => {
+  it('reads memory and CPU from the given paths of a JSON page, with a token in a header', async (t) => {
     const url = await serve(t, ({ authorization }) => {
       const body = { pid: process.pid, memory: process.memoryUsage(), cpu: process.cpuUsage() };
       return authorization === 'Bearer secret' ? JSON.stringify(body) : 401;
@@ -320,13 +320,13 @@ describe('a JSON page of the server', () => {
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
 
-  it('adds up the processes that it lists, and those of other pages', async (t) => {
+  it('adds up the processes that a JSON page lists, and processes of other pages', async (t) => {
     const page = (...sizes: number[]) => serve(t, () => JSON.stringify({ workers: sizes.map((rss) => ({ rss })) }));
     const pages = await openJson({ rss: '$.workers.*.rss' }, await page(5e7, 6e7), await page(7e7));
     assert.deepEqual((await pages.read()).figures, { rssBytes: 18e7 });
   });
 
-  it('is refused before the load without a number in bytes at a path, with the numbers that it has', async (t) => {
+  it('refuses a JSON page before the load if a path has no number in bytes, and lists its numbers', async (t) => {
     const refused: [content: string, message: RegExp][] = [
       ['<!doctype html>', /is not JSON: it begins with "<!doctype html>"/],
       ['{"mem":{"rss":5e7},"up":3}', /nothing at \$\.memory\.rss; its numbers are at \$\.mem\.rss, \$\.up/],
@@ -343,7 +343,7 @@ describe('a JSON page of the server', () => {
     await assert.rejects(openJson(MEMORY, large), { code: 'SOURCE_UNREACHABLE', message: /more than 1 MB/ });
   });
 
-  it('shows restarts, and processes that answer in turn, by the process id or the uptime', async (t) => {
+  it('finds restarts, and processes that answer in turn, by the process id or uptime of a JSON page', async (t) => {
     const processes = [{ pid: 1 }, { pid: 2 }];
     let [turn, alternates] = [0, false];
     const url = await serve(t, () =>

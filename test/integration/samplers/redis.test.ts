@@ -23,7 +23,7 @@ async function readerOf(t: TestContext, url: string): Promise<RedisReader> {
   return reader;
 }
 
-test('reads memory of Redis, and of its subscribers', async (t) => {
+test('reads memory of Redis and of its subscribers', async (t) => {
   const redis = await startRedis(t);
   const subscriber = await connectedTo(t, redis);
   await subscriber.subscribe('a', () => {});
@@ -44,7 +44,7 @@ const MISSING_PERMISSIONS: Record<string, [rules: string[], refusal?: RegExp]> =
   'list clients': [['+@all', '-client|list']],
 };
 for (const [action, [rules, refusal]] of Object.entries(MISSING_PERMISSIONS)) {
-  test(`a user who may not ${action} sees whether Redis runs`, async (t) => {
+  test(`reports whether Redis runs to a user who may not ${action}`, async (t) => {
     const redis = await startRedis(t);
     const admin = await connectedTo(t, redis);
     await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', ...rules]);
@@ -59,7 +59,7 @@ for (const [action, [rules, refusal]] of Object.entries(MISSING_PERMISSIONS)) {
   });
 }
 
-test('reads traffic of Redis without the reader’s own', async (t) => {
+test('reads the traffic of Redis without the reader’s own traffic', async (t) => {
   const redis = await startRedis(t);
   const [subscriber, publisher] = await Promise.all([connectedTo(t, redis), connectedTo(t, redis)]);
   await subscriber.subscribe('a', () => {});
@@ -137,7 +137,7 @@ async function startFailing(t: TestContext, error: string): Promise<string> {
 }
 
 for (const [fault, urlOf, cause, fix] of NEVER) {
-  test(`for ${fault}, Redis is absent with its address, the cause and a fix`, async (t) => {
+  test(`reports Redis as absent for ${fault}, with its address, the cause and a fix`, async (t) => {
     const url = await urlOf(t);
     const reader = await readerOf(t, url);
     assert.equal(await reader.read(), undefined);
@@ -149,7 +149,7 @@ for (const [fault, urlOf, cause, fix] of NEVER) {
   });
 }
 
-test('a Redis that revokes the permission is absent from then on, and has not ended', async (t) => {
+test('reports a Redis that revokes the permission as absent from then on, not as ended', async (t) => {
   const redis = await startRedis(t);
   const admin = await connectedTo(t, redis);
   await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', '+@all']);
@@ -161,7 +161,7 @@ test('a Redis that revokes the permission is absent from then on, and has not en
   assert.deepEqual([reader.failures, await reader.answers()], [0, true]);
 });
 
-test('an unresponsive Redis delays a reading by one second, not the run', async (t) => {
+test('an unresponsive Redis delays a reading by one second, and does not delay the run', async (t) => {
   const redis = await startRedis(t);
   const reader = await readerOf(t, redis.url);
   const other = await connectedTo(t, redis);
@@ -172,7 +172,7 @@ test('an unresponsive Redis delays a reading by one second, not the run', async 
   assert.match(reader.absence?.detail ?? '', /no answer within/);
 });
 
-test('a Redis Cluster gives sums of memory, traffic per node, and the run id of each node', async (t) => {
+test('reads sums of memory, traffic per node, and the run id of each node from a Redis Cluster', async (t) => {
   const redis = await startRedisCluster(t);
   const { url, nodes } = redis;
   const client = await createCluster({ rootNodes: [{ url }], defaults: { password: new URL(url).password } }).connect();
@@ -239,7 +239,7 @@ async function startFakeRedis(t: TestContext, info: (socket: Socket) => void, su
   return redis;
 }
 
-test('impossible memory fails the reading, and the next valid one succeeds', async (t) => {
+test('a Redis reading with impossible memory fails, and the next valid one succeeds', async (t) => {
   let used = '1000';
   const redis = await startFakeRedis(t, (socket) => socket.write(infoOf({ ...INFO, used_memory: used })));
   for (used of ['1e400', '-5', '', '0x10', '9'.repeat(30), 'NaN', '1 2']) {
@@ -252,7 +252,7 @@ test('impossible memory fails the reading, and the next valid one succeeds', asy
   assert.equal(await listing.read(), undefined);
 });
 
-test('an endless answer closes the connection, and the next reading uses a new one', async (t) => {
+test('an endless answer of Redis closes the connection, and the next reading uses a new one', async (t) => {
   let isEndless = true;
   let ended = 0;
   const redis = await startFakeRedis(t, (socket) => {
@@ -266,7 +266,7 @@ test('an endless answer closes the connection, and the next reading uses a new o
   await eventually('an answer', async () => (await redis.read())?.usedMemoryBytes === 1000);
 });
 
-test('a silent Redis does not delay the start', { timeout: 10_000 }, async (t) => {
+test('a Redis that does not answer does not delay the start of a run', { timeout: 10_000 }, async (t) => {
   const silent = createServer((socket) => socket.on('data', () => {}));
   const redis = new RedisReader(`redis://127.0.0.1:${await listen(t, silent)}`);
   t.after(() => redis.close());

@@ -48,7 +48,7 @@ const REDIS = {
 const redis = { name: 'Redis at a:1', failures: 0, absence: undefined, read: async () => REDIS };
 const ELSEWHERE = { notShared: 'the workers run on another machine' };
 
-test('rows have the CPU of other programs if all programs were read', async (t) => {
+test('sample rows contain the CPU of other programs if all programs were read', async (t) => {
   const cores = { seconds: 1, cores: 2, busyCores: 1, oursCores: 0, kernelCores: 0, errorCores: 0, pressure: null };
   const sharesOf = (othersCores: number | null, stealCores: number) => ({
     ...cores,
@@ -65,7 +65,7 @@ test('rows have the CPU of other programs if all programs were read', async (t) 
   assertEach(rows, ({ steal }) => steal?.cpuPercent, [undefined, 25, 0, undefined]);
 });
 
-test('rows have memory and CPU of the existing layers, connections, and the machine', async (t) => {
+test('sample rows contain memory and CPU of the existing layers, connections, and the machine', async (t) => {
   const burner = await startBurner(t);
   let connections = 0;
   const sampler = startSampler(t, {
@@ -97,7 +97,7 @@ test('rows have memory and CPU of the existing layers, connections, and the mach
   assert.ok(rows.slice(1).every((row) => (row.system?.usedBytes ?? 0) > 0));
 });
 
-test('the schedule is absolute, and missed rows are counted', async (t) => {
+test('sample rows follow an absolute schedule, and missed rows are counted', async (t) => {
   const time = new VirtualTime(t);
   const sampler = startSampler(t, {
     connections: () => {
@@ -114,7 +114,7 @@ test('the schedule is absolute, and missed rows are counted', async (t) => {
   assert.deepEqual({ missed, taken, longestGapMs, failures }, { missed: 3, taken: 6, longestGapMs: 200, failures: {} });
 });
 
-test('a reading has a value or a reason for every layer', async (t) => {
+test('each reading has a value, or a reason for its absence, for every layer', async (t) => {
   const burner = await startBurner(t);
   const workers = workersWith([
     stats({ heapUsedBytes: 10, externalBytes: 1 }),
@@ -135,7 +135,7 @@ test('a reading has a value or a reason for every layer', async (t) => {
   }
 });
 
-test('failing sources leave the rest of a reading', async (t) => {
+test('a failing source leaves the other values of a reading intact', async (t) => {
   const sampler = startSampler(t, {
     pids: () => Promise.reject(new Error('no pids')),
     redis: {
@@ -153,7 +153,7 @@ test('failing sources leave the rest of a reading', async (t) => {
   if (linux) assert.ok((reading.systemUsed ?? 0) > 0);
 });
 
-test('CPU time rises while a process runs, and does not fall when it ends', { skip: !linux }, async (t) => {
+test('the sampled CPU time rises while a process runs, and does not fall when it ends', { skip: !linux }, async (t) => {
   const burner = await startBurner(t);
   const sampler = startSampler(t, { pids: () => ({ worker: [burner.pid] }) });
   const startedMs = performance.now();
@@ -174,7 +174,7 @@ test('CPU time rises while a process runs, and does not fall when it ends', { sk
   assert.ok((after.worker ?? 0) >= (during.worker ?? 0));
 });
 
-test('close ends the rows, can be called twice, and also without start', async (t) => {
+test('close() of the sampler ends the rows, can be called twice, and also without start', async (t) => {
   const time = new VirtualTime(t);
   const sampler = startSampler(t, {});
   sampler.start();
@@ -186,7 +186,7 @@ test('close ends the rows, can be called twice, and also without start', async (
   await startSampler(t, {}).close();
 });
 
-test('a deployment on another machine has no layer of this kernel', async (t) => {
+test('a deployment on another machine has no memory layers of the local kernel', async (t) => {
   const sampler = startSampler(t, ELSEWHERE);
   const { bytes, absent } = await readAll(sampler);
   for (const layer of ['kernelTcp', 'kernelSlab', 'kernelPageTables', 'systemUsed', 'systemHeld']) {
@@ -196,7 +196,7 @@ test('a deployment on another machine has no layer of this kernel', async (t) =>
   if (linux) assert.ok(((await sampler.cpu()).system ?? 0) > 0, 'the CPU of the generator is still read');
 });
 
-test('processes elsewhere have the RSS and CPU that they report, and PSS only if all report it', async (t) => {
+test('processes on other machines have the RSS and CPU that they report, and PSS only if all report it', async (t) => {
   const sampler = startSampler(t, {
     ...ELSEWHERE,
     redis,
@@ -209,7 +209,7 @@ test('processes elsewhere have the RSS and CPU that they report, and PSS only if
   assert.equal((await sampler.cpu()).worker, 12);
 });
 
-test('machines and containers of workers elsewhere count once each', async (t) => {
+test('machines and containers of workers on other machines count once each', async (t) => {
   const own = workerResources();
   const resourcesOf = (pssBytes: number, used: number) => ({
     ...{ ...own, pssBytes },
@@ -233,7 +233,7 @@ test('machines and containers of workers elsewhere count once each', async (t) =
   assert.deepEqual([workerMachinesUsed, workerMachinesTcp], [2 ** 30 + 7, 8192]);
 });
 
-test('between two readings, PSS of workers elsewhere follows their reported RSS', async (t) => {
+test('the PSS of workers on other machines follows their reported RSS between two readings', async (t) => {
   let rssBytes = 10_000;
   const workers = workersWith([], [workerResources({ pssBytes: 8000 })]);
   const reporting = { ...workers, stats: async () => [stats({ rssBytes })] };
@@ -245,7 +245,7 @@ test('between two readings, PSS of workers elsewhere follows their reported RSS'
   assert.deepEqual(sampler.samples[0]?.worker, { rssBytes: 15_000, derivedPssBytes: 13_000 });
 });
 
-test('a row queries Redis once, and local workers not at all', { skip: !linux }, async (t) => {
+test('a sample row queries Redis once, and local workers not at all', { skip: !linux }, async (t) => {
   let queries = 0;
   const read = async () => {
     queries++;

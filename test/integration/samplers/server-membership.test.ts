@@ -45,7 +45,7 @@ async function start(t: TestContext, ...args: string[]) {
 const processesFor = async (match: string, port: number) =>
   new ServerProcesses({ match }, { port, listening: await whoListens(port), maxAgeMs: 0 });
 
-describe('among the processes that match a pattern,', linux, () => {
+describe('processes that match a pattern', linux, () => {
   it('a second copy of the server on another port is not counted, and is listed', async (t) => {
     const { path, match } = scripts(t)('index.js', LISTEN);
     const server = await start(t, path);
@@ -58,7 +58,7 @@ describe('among the processes that match a pattern,', linux, () => {
     assert.match(outsider?.command ?? '', /index\.js/);
   });
 
-  it('a process that starts during the run is not counted, and is listed without its secrets', async (t) => {
+  it('a matching process that starts during the run is not counted, and is listed without its secrets', async (t) => {
     const { path, match } = scripts(t)('index.js', LISTEN);
     const server = await start(t, path);
     const processes = await processesFor(match, server.port);
@@ -70,7 +70,7 @@ describe('among the processes that match a pattern,', linux, () => {
     assert.doesNotMatch(outsider?.command ?? '', /abc123/);
   });
 
-  it('a process that starts to listen on the same port is counted', async (t) => {
+  it('counts a process that starts to listen on the port of the server', async (t) => {
     const { path, match } = scripts(t)('index.js', LISTEN);
     const server = await start(t, path);
     const processes = await processesFor(match, server.port);
@@ -79,7 +79,7 @@ describe('among the processes that match a pattern,', linux, () => {
     assert.deepEqual(processes.outsiders(), []);
   });
 
-  it('workers of a cluster are counted, including later ones, although only the primary listens', async (t) => {
+  it('counts workers of a cluster, including later ones, although only the primary listens', async (t) => {
     const { path, match } = scripts(t)('cluster.js', CLUSTER);
     const primary = await start(t, path);
     t.after(() => process.kill(primary.pid, 'SIGKILL'));
@@ -93,7 +93,7 @@ describe('among the processes that match a pattern,', linux, () => {
     assert.deepEqual(processes.outsiders(), []);
   });
 
-  it('a process restarted by its supervisor replaces the previous one', async (t) => {
+  it('a process restarted by its supervisor replaces the previous one in the count', async (t) => {
     const write = scripts(t);
     const supervisor = write('supervisor.js', SUPERVISOR);
     const { path, match } = write('index.js', LISTEN);
@@ -111,7 +111,7 @@ describe('among the processes that match a pattern,', linux, () => {
     assert.notEqual(processes.identity(), identity);
   });
 
-  it('another program behind the listener is counted, and a program without a port is not', async (t) => {
+  it('counts another program behind the listener, but no program without a port', async (t) => {
     const write = scripts(t);
     const front = await start(t, write('front.js', LISTEN).path);
     const backend = await start(t, write('backend.js', LISTEN).path);
@@ -127,7 +127,7 @@ describe('among the processes that match a pattern,', linux, () => {
     );
   });
 
-  it('all processes are counted if the listeners cannot be read', async (t) => {
+  it('counts all matching processes if the listeners cannot be read', async (t) => {
     const { path, match } = scripts(t)('index.js', LISTEN);
     const [first, second] = [await start(t, path), await start(t, path)];
     const processes = new ServerProcesses({ match }, { port: first.port, listening: { unseen: 'hidden' } });

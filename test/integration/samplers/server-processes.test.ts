@@ -30,13 +30,13 @@ async function startServer(t: TestContext, name: string) {
 }
 
 describe('the processes of a server', linux, () => {
-  it('are those given by id, and their children', async (t) => {
+  it('the processes of a server given by id include their children', async (t) => {
     const { parent, child } = await startServer(t, 'by-id');
     const processes = new ServerProcesses({ pids: [parent] });
     assert.deepEqual((await processes.pids()).sort(), [parent, child].sort());
   });
 
-  it('are those whose command line matches, except the generator and its children', async (t) => {
+  it('finds the processes of a server by command line, except the generator and its children', async (t) => {
     const name = `chat-${process.pid}`;
     const { parent, child } = await startServer(t, name);
     // Its command line contains the name, too.
@@ -47,7 +47,7 @@ describe('the processes of a server', linux, () => {
     assert.ok(!found.includes(own.pid) && !found.includes(process.pid), String(found));
   });
 
-  it('are those of a control group and of the groups below it', async (t) => {
+  it('finds the processes of a server by control group, and those of the groups below it', async (t) => {
     const folder = tempFolder(t);
     mkdirSync(join(folder, 'inner'));
     writeFileSync(join(folder, 'cgroup.procs'), '');
@@ -56,7 +56,7 @@ describe('the processes of a server', linux, () => {
     assert.deepEqual((await new ServerProcesses({ cgroup: folder }).pids()).sort(), [parent, child].sort());
   });
 
-  it('have an identity that changes when one ends, and the ended one stays in the sum', async (t) => {
+  it('the identity of the server’s processes changes when one ends, and its CPU stays in the sum', async (t) => {
     const { parent, child, end } = await startServer(t, 'ends');
     const processes = new ServerProcesses({ pids: [parent, child] });
     const before = processes.identity();
@@ -66,7 +66,7 @@ describe('the processes of a server', linux, () => {
     assert.ok((await processes.pids()).includes(parent));
   });
 
-  it('include short-lived helpers, but the identity ignores them', async (t) => {
+  it('the server’s processes include short-lived helpers, which do not change their identity', async (t) => {
     const script = `${PARENT}
       child.once('spawn', () => {
         const helper = spawn('cat');
@@ -88,13 +88,13 @@ describe('the processes of a server', linux, () => {
     await eventually('the worker has ended', () => processes.identity() !== before);
   });
 
-  it('have open files, which include their connections', async (t) => {
+  it('counts open files of the server’s processes, which include their connections', async (t) => {
     const { parent } = await startServer(t, 'with-files');
     const files = await new ServerProcesses({ pids: [parent] }).openFiles();
     assert.ok(files !== undefined && files > 6, String(files));
   });
 
-  it('are checked for the limit of open files', async (t) => {
+  it('checks the limit of open files of the server’s processes', async (t) => {
     const files = `
       const { openSync } = require('node:fs');
       const open = () => { try { openSync('/dev/null'); open(); } catch { console.log(process.pid); setInterval(() => {}, 1e6); } };
@@ -109,7 +109,7 @@ describe('the processes of a server', linux, () => {
     assert.deepEqual([await fullestOf([]), await fullestOf([4_194_305])], [undefined, undefined]);
   });
 
-  it('are described by their start command, if only they match it', async (t) => {
+  it('describes the server’s processes by their start command, if only they match it', async (t) => {
     const folder = tempFolder(t, 'query(1)-');
     const script = join(folder, 'app+1.js');
     writeFileSync(script, `${IDLE}; console.log('up')`);
@@ -132,7 +132,7 @@ describe('the processes of a server', linux, () => {
     assert.equal(queryFor([]), undefined);
   });
 
-  it('are an error at once if none is found, with the query', () => {
+  it('reports an error at once, with the query, if no process of the server is found', () => {
     const refused = (query: object, message: RegExp) =>
       assert.throws(() => new ServerProcesses(query), { code: 'PROCESS_NOT_FOUND', message });
     refused({ pids: [process.ppid, 4_194_305] }, /there is no process 4194305/);
@@ -183,7 +183,7 @@ it('finds the processes that hold connections, and the proxy in front of them', 
   assert.deepEqual(await holdingsOf([proxy.pid], Number(proxied)), [hop(proxy.pid, true)]);
 });
 
-it('the number of connections is unknown if the kernel lists none', async () => {
+it('reports the number of connections as unknown if the kernel lists none', async () => {
   assert.equal(await connectionsTo(1, ['/nowhere']), undefined);
 });
 

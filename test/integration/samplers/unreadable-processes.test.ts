@@ -63,7 +63,7 @@ async function startIdle(t: Parameters<typeof startProcess>[0]): Promise<number>
   return pid;
 }
 
-test('a process that /proc starts to hide is absent, and has not ended', { skip: !canHide }, async (t) => {
+test('reports a process that /proc starts to hide as absent, not as ended', { skip: !canHide }, async (t) => {
   const pid = await startIdle(t);
   const found = await readAsOtherUser(pid, HIDING);
   assert.deepEqual([found.ended, found.isSame, found.pids, found.openFiles], [0, true, [pid], null]);
@@ -74,7 +74,9 @@ test('a process that /proc starts to hide is absent, and has not ended', { skip:
   assert.match(found.dead, /^there is no process 4194304 /);
 });
 
-test('a process of another user has RSS, and a reason for each unreadable figure', { skip: !canHide }, async (t) => {
+test('reads the RSS of another user’s process, and gives a reason for each unreadable figure', {
+  skip: !canHide,
+}, async (t) => {
   const pid = await startIdle(t);
   const found = await readAsOtherUser(pid, 'true');
   assert.deepEqual([found.ended, found.isSame, found.openFiles, found.holds], [0, true, null, [null]]);

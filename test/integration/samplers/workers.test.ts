@@ -24,7 +24,7 @@ async function controlOf(t: TestContext, urls: string[], options = {}): Promise<
   return control;
 }
 
-test('control clients read and command two workers: statistics, garbage collection, members, broadcasts, clocks', async (t) => {
+test('control clients read and command two workers: statistics, garbage collection, members, clocks', async (t) => {
   const apps = await Promise.all([startApp(t), startApp(t)]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
   const clients = await Promise.all(apps.flatMap((app) => [connectClient(app.url), connectClient(app.url)]));
@@ -48,7 +48,7 @@ test('control clients read and command two workers: statistics, garbage collecti
   }
 });
 
-test('a worker that confirms a collection without collecting is detected', async (t) => {
+test('detects a worker that confirms a garbage collection without collecting', async (t) => {
   const apps = await Promise.all([startApp(t), startApp(t, { CAPACITY_DROP_REQUEST: 'off' })]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
   const sampler = { reading: async () => readingsOf({ workerRss: 1 }) };
@@ -61,7 +61,7 @@ test('a worker that confirms a collection without collecting is detected', async
   assertEach(await control.stats(), ({ server }) => server.tunings.dropRequest, ['on', 'off']);
 });
 
-test('a missing or wrong worker is an error with a code and its URL', async (t) => {
+test('reports a missing or wrong worker as an error with a code and its URL', async (t) => {
   const app = await startApp(t);
   const closedPort = `http://127.0.0.1:${await freePort()}`;
   const connect = (urls: string[], token = TOKEN) => ControlClients.connect(urls, token);
@@ -73,7 +73,7 @@ test('a missing or wrong worker is an error with a code and its URL', async (t) 
   await assert.rejects(connect([(await startChat(t)).url]), { code: 'CONTROL_MISSING' });
 });
 
-test('a refused request keeps its code, and an unanswered one gets CONTROL_TIMEOUT', async (t) => {
+test('a refused control request keeps its code, and an unanswered one gets CONTROL_TIMEOUT', async (t) => {
   const { url } = await startChat(t, (io) =>
     io.of(CONTROL_NAMESPACE).on('connection', (socket) => {
       socket.on('gc', (reply) => reply({ ok: false, code: 'NO_GC', message: 'no' }));
@@ -84,7 +84,7 @@ test('a refused request keeps its code, and an unanswered one gets CONTROL_TIMEO
   await assert.rejects(control.stats(), { code: 'CONTROL_TIMEOUT', message: new RegExp(url) });
 });
 
-test('a lost connection fails the pending request, and is restored', async (t) => {
+test('a lost control connection fails the pending request, and is restored', async (t) => {
   const { io, url } = await startChat(t, (server) =>
     server.of(CONTROL_NAMESPACE).on('connection', (socket) => {
       socket.on('stats', () => socket.conn.close());
@@ -113,7 +113,7 @@ async function startControl(t: TestContext): Promise<string> {
   return `https://localhost:${controlPort}`;
 }
 
-test('a run whose process trusts the authority connects over TLS', async (t) => {
+test('control clients connect over TLS if the process trusts the authority', async (t) => {
   const url = await startControl(t);
   const workers = new URL('../../../plugin/samplers/control/control-workers.ts', import.meta.url).href;
   const code = `
@@ -128,7 +128,7 @@ test('a run whose process trusts the authority connects over TLS', async (t) => 
   assert.equal(stdout, 'w7 200');
 });
 
-test('a run with the option `tls` connects over TLS, whatever its process trusts', async (t) => {
+test('control clients connect over TLS with the option `tls`, whatever the process trusts', async (t) => {
   const url = (await startControl(t)).replace('localhost', '127.0.0.1');
   const tls = { ca: PEM.cert };
   for (const options of [{ ...tls, servername: 'localhost' }, { rejectUnauthorized: false }]) {
@@ -138,7 +138,7 @@ test('a run with the option `tls` connects over TLS, whatever its process trusts
   }
 });
 
-test('a TLS port without trust, and a mismatch of http and https, are unreachable', async (t) => {
+test('reports a TLS port without trust, and a mismatch of http and https, as unreachable', async (t) => {
   const url = await startControl(t);
   const plain = await startApp(t);
   for (const wrong of [url, url.replace('https', 'http'), plain.controlUrl.replace('http', 'https')]) {
@@ -149,7 +149,7 @@ test('a TLS port without trust, and a mismatch of http and https, are unreachabl
 const four = (address: string): LookupAddress => ({ address, family: 4 });
 const six = (address: string): LookupAddress => ({ address, family: 6 });
 
-test('each address of a name is a worker, and address changes are detected', async (t) => {
+test('each address of a host name is a worker, and address changes are detected', async (t) => {
   const first = await startApp(t, { CAPACITY_CONTROL_HOST: '127.0.0.2', CAPACITY_WORKER: 'w2' });
   const port = `${first.controlPort}`;
   const environment = { CAPACITY_CONTROL_HOST: '127.0.0.3', CAPACITY_CONTROL_PORT: port, CAPACITY_WORKER: 'w3' };
@@ -176,7 +176,7 @@ test('each address of a name is a worker, and address changes are detected', asy
   assert.match(failing[1]?.url ?? '', /app-headless:\d+ \(127\.0\.0\.4\)/);
 });
 
-test('one address of each family is one host; literal addresses and unknown names stay as they are', async () => {
+test('an IPv4 and an IPv6 address count as one host; literal addresses and unknown names stay unchanged', async () => {
   const addressesFor = (...found: LookupAddress[]) => addressesOf('http://h:1', async () => found);
   assert.equal((await addressesFor(four('10.0.0.1'), six('fd00::1'))).length, 1);
   assert.deepEqual(await addressesFor(six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);
@@ -186,7 +186,7 @@ test('one address of each family is one host; literal addresses and unknown name
     assert.deepEqual(await addressesOf(url, noLookup), []);
 });
 
-test('the number of servers is that of the cluster adapter, or one', async (t) => {
+test('the reported number of servers is that of the cluster adapter, or one', async (t) => {
   const redis = await startRedis(t);
   const start = async (environment: Record<string, string>) => {
     const app = await startApp(t, environment);

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { beginningOf } from '../../../plugin/samplers/late-answers.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
 
-test('decompresses only the start of a compressed answer', async (t) => {
+test('decompresses only the start of a compressed HTTP answer', async (t) => {
   const bomb = gzipSync(Buffer.alloc(2 ** 27));
   const server = createServer((_request, response) => response.setHeader('content-encoding', 'gzip').end(bomb));
   const before = process.memoryUsage.rss();

@@ -7,7 +7,7 @@ import { isGoUrl, memStatsIn } from '../../../plugin/samplers/inspector/go.ts';
 const RECORDED = readFileSync(new URL('../../fixtures/go-heap-profile.txt', import.meta.url), 'utf8');
 
 describe('the heap profile of a Go server', () => {
-  it('ends with the memory of heap and stacks, and with the times of its collections', () => {
+  it('reads the heap, the stacks and the collection times from the heap profile of a Go server', () => {
     const { HeapAlloc, StackInuse, NumGC, LastGC, PauseEnd, PauseNs } = memStatsIn(RECORDED);
     assert.deepEqual([HeapAlloc, StackInuse, NumGC], [12_322_824, 4_620_288, 289]);
     assert.deepEqual([PauseNs.length, PauseEnd[(NumGC + 255) % 256]], [256, LastGC]);
@@ -21,7 +21,8 @@ describe('the heap profile of a Go server', () => {
     ['a profile with an invalid time', RECORDED.replace(/(?<=LastGC = )\d+/, 'x'), /does not end with the figures/],
   ];
   for (const [text, answer, reason] of REFUSED) {
-    it(`is refused for ${text}`, () => assert.throws(() => memStatsIn(answer), reason));
+    it(`refuses ${text} in place of the heap profile of a Go server`, () =>
+      assert.throws(() => memStatsIn(answer), reason));
   }
 });
 

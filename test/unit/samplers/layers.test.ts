@@ -24,7 +24,7 @@ const FIGURES: [belongsTo: string, keys: string][] = [
 ];
 
 describe('the table of layers', () => {
-  it('sums every byte once: PSS, not RSS; no shares of another layer; and not the whole machine', () => {
+  it('the table of layers sums every byte once: PSS, no shares of another layer, and not the whole machine', () => {
     const expected = FIGURES.flatMap(([owner, keys]) => keys.split(', ').map((key) => `${owner}: ${key}`));
     const found = figures.map(
       ({ id, layer, inSum, metric }) =>
@@ -41,13 +41,13 @@ describe('the table of layers', () => {
     }
   });
 
-  it('has the keys of CPU', () => {
+  it('the table of layers contains the CPU time of every layer', () => {
     const keys = described.flatMap(({ id, unit }) => (unit === 'cpuSeconds' ? [id] : []));
     for (const key of ['worker', 'nginx', 'haproxy', 'redis', 'pm2', 'fleet', 'artillery', 'system'])
       assert.ok(keys.includes(key), key);
   });
 
-  it('leaves out figures of metrics pages if there are none', () => {
+  it('leaves out the layers of metrics pages if the scenario has no such pages', () => {
     type Named = Parameters<typeof layersFor>[0];
     const idsOf = (named: Named) => layersFor(named).flatMap(({ figures }) => figures.map(({ id }) => id));
     const ids = idsOf({});
@@ -57,7 +57,7 @@ describe('the table of layers', () => {
     assert.deepEqual(more({ nginx: { prometheus: [] } }), ['nginxHostUsed', 'nginxHostTcp']);
   });
 
-  it('has unique ids, which show the layer of the figure', () => {
+  it('each figure of a layer has a unique id that contains its layer', () => {
     assert.equal(new Set(described.map(({ id }) => id)).size, described.length);
     for (const { id, layer } of figures) assert.equal(familyOf(id), familyOf(layer.id), id);
   });

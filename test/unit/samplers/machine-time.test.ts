@@ -25,7 +25,7 @@ async function ticks(reading: Promise<MachineTotals>) {
 }
 
 describe('the CPU time of a machine', () => {
-  it('is divided into the run, other programs by name, the kernel and the hypervisor, from the first reading', async (t) => {
+  it('divides the CPU time of a machine into the run, other programs by name, the kernel and the hypervisor', async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
       ...runProcesses(100 + 30 * step),
@@ -60,7 +60,7 @@ describe('the CPU time of a machine', () => {
     assert.ok(shares.errorCores > 0.05);
   });
 
-  it("never exceeds the kernel's count, whatever the processes report", async (t) => {
+  it("the divided CPU time never exceeds the kernel's count, whatever the processes report", async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
       ...runProcesses(10 * step),
@@ -78,7 +78,7 @@ describe('the CPU time of a machine', () => {
     assertEach(programs, ({ name, cores }) => `${name} ${cores.toFixed(2)}`, ['chrome 1.15', 'tsc 0.63']);
   });
 
-  it('includes short-lived processes once', async (t) => {
+  it('counts the CPU time of short-lived processes once', async (t) => {
     const machine = new FakeMachine(t);
     const shell = (reaped: number): Fake => ({ name: 'make', own: 0, reaped });
     const child: Fake = { name: 'cc1', parent: 30, startedAt: 9, own: 0 };
@@ -112,7 +112,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual((await ticks(machine.set(at(85)).read())).programs, { job: 70, init: 15 });
   });
 
-  it("keeps children in the run's share if their parent ended, or if they ended between two readings", async (t) => {
+  it('counts the CPU time of children for the run if their parent ended, or if they ended between two readings', async (t) => {
     const machine = new FakeMachine(t);
     const child: Fake = { name: 'sh', parent: GENERATOR, own: 0 };
     await machine.set({ ...runProcesses(0), 11: child }).read();
@@ -120,7 +120,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual(await ticks(machine.read()), { ours: 12, others: 0, kernel: 0, programs: {} });
   });
 
-  it('excludes CPUs that this process may not use', async (t) => {
+  it('the CPU time of the machine excludes CPUs that this process may not use', async (t) => {
     const machine = new FakeMachine(t, { 'proc/self/status': 'Cpus_allowed_list:\t1\n' });
     const at = (own: number) => ({ 30: { name: 'beside', own, cpu: 0 }, 31: { name: 'here', own, cpu: 1 } });
     const first = await machine.set(at(0), { user: 0 }).read();
@@ -129,7 +129,7 @@ describe('the CPU time of a machine', () => {
     assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * TICK_US]);
   });
 
-  it('is not attributed if the processes of the run are unknown; steal is reported', async (t) => {
+  it('attributes no CPU time if the processes of the run are unknown, and still reports steal', async (t) => {
     const machine = new FakeMachine(t);
     const first = await machine.set({}, { steal: 0 }).read(null);
     const last = await machine.set({}, { steal: 100 }).read(null);
@@ -142,12 +142,12 @@ describe('the CPU time of a machine', () => {
     assertNames(taken?.text, ['hypervisor', (100 * stealCores) / 2, 'ramp']);
   });
 
-  it('is unknown if the kernel does not report it', async () => {
+  it('the CPU time of a machine is unknown if the kernel does not report it', async () => {
     await assert.rejects(new MachineTime('/nowhere').read([1]));
   });
 });
 
-it('is read every five seconds at most, and takes at most a hundredth of the time', async (t) => {
+it('reads the CPU time of a machine once a second, and every five seconds if a reading takes long', async (t) => {
   const time = new VirtualTime(t, 10);
   const looksAtMs: number[] = [];
   let lookTakesMs = 0;
@@ -185,7 +185,7 @@ describe('the name of a program', () => {
     ['evil\n::error::\u001b[31m', '', 'evil\n::error::\u001b[31m'],
   ];
   for (const [comm, commandLine, name] of cases) {
-    it(`${JSON.stringify(comm)}, ${JSON.stringify(commandLine)} becomes ${JSON.stringify(name)}`, (t) => {
+    it(`names a program: ${JSON.stringify(comm)}, ${JSON.stringify(commandLine)} becomes ${JSON.stringify(name)}`, (t) => {
       const root = fileTree(t, { 'proc/7/cmdline': commandLine });
       assert.equal(programName({ pid: 7, name: comm }, root), name);
     });

@@ -12,7 +12,7 @@ import { assertEach } from '../../helpers/columns.ts';
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 3 4 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3';
 
-test('stat: CPU, RSS and start time with any command name, and of a zombie; a torn line is no reading', () => {
+test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name; a torn line is no reading', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
     assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
       ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * kernel.PAGE_SIZE_BYTES },
@@ -23,7 +23,7 @@ test('stat: CPU, RSS and start time with any command name, and of a zombie; a to
   for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseStat(torn), undefined);
 });
 
-test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is no reading', () => {
+test('reads kB from smaps_rollup as bytes; an empty file is no reading', () => {
   const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
   assert.deepEqual(kernel.parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
   const parts = kernel.parseSmapsRollup(`${text}Pss_Anon:  300 kB\nPss_Shmem:  10 kB\n`);
@@ -31,7 +31,7 @@ test('smaps_rollup: kB as bytes; an empty file (kernel thread, no permission) is
   assert.equal(kernel.parseSmapsRollup(''), undefined);
 });
 
-test('malloc: bytes that glibc has allocated, but not those of another allocator or of a fragmented heap', (t) => {
+test('reads the bytes that glibc has allocated, but not those of another allocator or of a fragmented heap', (t) => {
   if (process.platform !== 'linux') return t.skip();
   const [COUNT, BYTES] = [2000, 4096];
   const before = allocatedBytes(files) ?? assert.fail('not counted');
@@ -58,7 +58,7 @@ test('malloc: bytes that glibc has allocated, but not those of another allocator
   assert.equal(open, 0);
 });
 
-test('mountinfo: each tmpfs that no other mount hides; System V: resident bytes', () => {
+test('reads each tmpfs from mountinfo that no other mount hides, and the resident bytes of System V memory', () => {
   const rows = [
     '25 24 0:23 / /dev/shm rw,relatime - tmpfs tmpfs rw',
     '26 24 0:23 / /mnt/same rw shared:1 - tmpfs tmpfs rw',
@@ -72,7 +72,7 @@ test('mountinfo: each tmpfs that no other mount hides; System V: resident bytes'
   assert.equal(systemVBytes(''), 0);
 });
 
-test('stat of the machine: all CPUs, or one; steal and interrupts do not count as busy', () => {
+test('reads the busy time of all CPUs or one from /proc/stat, without steal and interrupts', () => {
   const text = 'cpu  10 1 20 100 5 2 3 4 50 60\ncpu0 10 0 0 60\ncpu1 20 0 0 10\ncpu10 1 0 0 1\n';
   for (const [name, ...ticks] of [
     ['cpu', 40, 105, 4, 5],
@@ -83,13 +83,13 @@ test('stat of the machine: all CPUs, or one; steal and interrupts do not count a
   }
 });
 
-test('sockstat: pages as bytes', () => {
+test('reads pages from sockstat as bytes', () => {
   const sockstat = 'sockets: used 14\nTCP: inuse 5 orphan 1 tw 7 alloc 9 mem 261\nUDP: inuse 0 mem 3\n';
   assert.equal(kernel.parseSockstat(sockstat), 261 * kernel.PAGE_SIZE_BYTES);
   assert.throws(() => kernel.parseSockstat('UDP: inuse 0 mem 3\n'), /no TCP line/);
 });
 
-test('slabinfo: whole slabs of the caches of open sockets only', () => {
+test('reads whole slabs of the caches of open sockets from slabinfo', () => {
   const row = (name: string, pagesPerSlab: number, slabs: number) =>
     `${name}   52 52 2368 13 ${pagesPerSlab} : tunables 0 0 0 : slabdata ${slabs} ${slabs} 0`;
   const caches = [row('TCP', 8, 4), row('sock_inode_cache', 4, 6)];
@@ -99,7 +99,7 @@ test('slabinfo: whole slabs of the caches of open sockets only', () => {
   assert.throws(() => kernel.parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
 });
 
-test('meminfo: kB as bytes', () => {
+test('reads kB from meminfo as bytes', () => {
   const rows = [
     'MemTotal: 1000',
     'MemFree: 300',
@@ -119,7 +119,7 @@ test('meminfo: kB as bytes', () => {
   assert.throws(() => kernel.parseMeminfo('MemTotal: 1 kB\n'), /MemAvailable/);
 });
 
-test('vmstat: swap, compressed or on a disk', () => {
+test('reads swapping from vmstat, compressed or on a disk', () => {
   const text = 'pgpgin 9\npswpin 2\npswpout 3\nswap_ra 7\nzswpin 1\nzswpout 5\nzswpwb 6\n';
   assert.deepEqual(kernel.parseVmstat(text), {
     inBytes: 3 * kernel.PAGE_SIZE_BYTES,
@@ -129,7 +129,7 @@ test('vmstat: swap, compressed or on a disk', () => {
   assert.throws(() => kernel.parseVmstat('pgpgin 9\n'), /no pswpin/);
 });
 
-test('INFO lines with sections, empty values and colons in values', () => {
+test('reads the output of Redis INFO with sections, empty values and colons in values', () => {
   const info = parseInfo(
     '# Server\r\nredis_version:7.0.15\r\nconfig_file:\r\nexecutable:/a:b\r\n\r\nused_memory:123\r\n',
   );
@@ -147,12 +147,12 @@ function linesOf(count: number, line: (index: number) => string): string {
 describe('a page of metrics', () => {
   const rest = ['', ' -5', ' 1e300', ' +Inf', ' NaN', ' 5x', '{a="x} 5', `{a="${'\\'.repeat(101)}} 5`];
   for (const one of rest) {
-    it(`is refused with ${JSON.stringify(one).slice(0, 20)} as a value`, () => {
+    it(`refuses a page of metrics with ${JSON.stringify(one).slice(0, 20)} as a value`, () => {
       assert.throws(() => readPage(`${NAME}${one}\n`, QUERY), /impossible value/);
     });
   }
 
-  it('is read in linear time', () => {
+  it('reads a page of metrics in linear time', () => {
     const beganMs = performance.now();
     const { values } = readPage(
       linesOf(50_000, (index) => `container_memory_working_set_bytes{id="/${index}"} 1`),
@@ -162,7 +162,7 @@ describe('a page of metrics', () => {
     assert.ok(performance.now() - beganMs < 5000);
   });
 
-  it('can have more samples than a function has arguments', () => {
+  it('reads a page of metrics with more samples than a function can have arguments', () => {
     const { figures } = readPage(
       linesOf(150_000, (index) => `${NAME}{id="${index}"} 1`),
       QUERY,
@@ -170,7 +170,7 @@ describe('a page of metrics', () => {
     assert.equal(figures.rssBytes, 150_000);
   });
 
-  it('is parsed in pieces, and only needed lines are kept', () => {
+  it('parses a page of metrics in pieces, and keeps only needed lines', () => {
     const page = new PageLines();
     const sent = Buffer.from(`${linesOf(20_000, (index) => `é_bucket{le="${index}"} 1`)}${NAME}{a="é"} 7`);
     for (let at = 0; at < sent.length; at += 999) page.add(sent.subarray(at, at + 999));
@@ -178,7 +178,7 @@ describe('a page of metrics', () => {
     assert.ok(page.text().length < 30_000);
   });
 
-  it('is refused if it has too many of the needed lines', () => {
+  it('refuses a page of metrics with too many of the needed lines', () => {
     const page = new PageLines();
     const lines = Buffer.from(linesOf(20_000, (index) => `${NAME}{id="${index}"} 1`));
     page.add(lines);
@@ -187,7 +187,7 @@ describe('a page of metrics', () => {
     }, /more than/);
   });
 
-  it('is refused if a line is too long', () => {
+  it('refuses a page of metrics with a line that is too long', () => {
     assert.throws(() => new PageLines().add(Buffer.alloc(100_000, 'x')), /line/);
   });
 });

@@ -24,13 +24,13 @@ describe('the memory of a layer', () => {
   const whole = { rssBytes: 10, pssBytes: 7 };
   const readings = processes({ 1: whole, 2: { rssBytes: 20, pssBytes: 8 }, 3: { rssBytes: 20 } });
 
-  it('is the sum of its processes, and has a PSS only if all have one', () => {
+  it('the memory of a layer is the sum of its processes, and has a PSS only if all have one', () => {
     assert.deepEqual([sumOver([1, 2], readings, 'rssBytes'), sumOver([1, 2], readings, 'pssBytes')], [30, 15]);
     assert.equal(sumOver([1, 3], readings, 'rssBytes'), 30);
     assert.throws(() => sumOver([1, 3], readings, 'pssBytes'), /smaps|Linux only/);
   });
 
-  it('is unknown if one of its processes is', () => {
+  it('the memory of a layer is unknown if it is unknown for one of its processes', () => {
     const endedError = { message: '1 of its 3 processes have ended', reason: 'gone' };
     assert.throws(() => sumOver([1, 2, 4], readings, 'rssBytes'), endedError);
     for (const none of [[], undefined])
@@ -38,7 +38,9 @@ describe('the memory of a layer', () => {
   });
 });
 
-test('memory that no layer includes needs the processes of the workers and all others', { skip }, async () => {
+test('unattributed memory of the machine requires readings of the workers and of all other processes', {
+  skip,
+}, async () => {
   const system = LAYERS.find(({ id }) => id === 'system') as Layer;
   const readings = processes({ 1: { anonymousBytes: 5, sharedBytes: 1 }, 3: {} });
   const read = async (pids: LayerPids) => {
@@ -55,7 +57,7 @@ describe('PSS that was not read', () => {
   const derive = (shared: SharedPages, pids: number[], rssBytes: number, layer = 'worker') =>
     shared.derive(layer, pids, rssBytes);
 
-  it('is RSS minus the memory shared at the last reading', () => {
+  it('derives an unread PSS from the RSS minus the memory shared at the last reading', () => {
     const shared = new SharedPages();
     assert.equal(derive(shared, [1, 2], 500), undefined);
     shared.note({ worker: [1, 2] }, twoProcesses);
@@ -63,7 +65,7 @@ describe('PSS that was not read', () => {
     assert.equal(derive(shared, [1, 2], 1000, 'nginx'), undefined);
   });
 
-  it('is unknown if other processes were read, and unchanged if only some were', () => {
+  it('a PSS derived from shared memory is unknown if other processes were read', () => {
     const shared = new SharedPages();
     shared.note({ worker: [1] }, twoProcesses);
     assert.equal(derive(shared, [2], 1000), undefined);
@@ -113,14 +115,14 @@ for (const [name, history] of Object.entries(HISTORIES)) {
   });
 }
 
-it('a process missing from one reading is not new in the next', () => {
+it('a process missing from one reading does not count as new in the next', () => {
   const increments = new CpuIncrements();
   increments.add(processes({ 1: { cpuUs: 100 } }), () => false);
   increments.add(processes({}), () => false);
   assert.deepEqual([...increments.add(processes({ 1: { cpuUs: 101 } }), () => false)], [[1, 1]]);
 });
 
-it('two rows are merged with the highest memory and the mean of the CPU', () => {
+it('two sample rows are merged with the highest memory and the mean of the CPU', () => {
   const row = (t: number, connections: number, layers: object) => ({ t, connections, ...layers }) as SampleRow;
   const older = row(1, 20, { worker: { rssBytes: 500, derivedPssBytes: 450, cpuPercent: 10 }, nginx: { rssBytes: 7 } });
   const newer = row(2, 10, { worker: { rssBytes: 400, pssBytes: 300, cpuPercent: 30 }, redis: { rssBytes: 8 } });
@@ -132,7 +134,7 @@ it('two rows are merged with the highest memory and the mean of the CPU', () => 
 });
 
 describe('the series of processes', () => {
-  it('has the memory of each process, and its CPU since the previous value', () => {
+  it('the series of processes has the memory of each process, and its CPU since the previous value', () => {
     const series = new ProcessSeries();
     const [one, two] = [{ rssBytes: 100, cpuUs: 5e6 }, { rssBytes: 50 }];
     series.add(0, [1, 2], processes({ 1: one, 2: two, 9: { rssBytes: 1 } }));
@@ -143,7 +145,7 @@ describe('the series of processes', () => {
     ]);
   });
 
-  it('keeps the highest memory of long runs, and the whole CPU time', () => {
+  it('the series of processes of a long run keeps the highest memory, and the whole CPU time', () => {
     const series = new ProcessSeries();
     for (let t = 0; t < 1000; t++)
       series.add(t, [1], processes({ 1: { rssBytes: t === 500 ? 9999 : 1, cpuUs: t * 250_000 } }));
@@ -154,7 +156,7 @@ describe('the series of processes', () => {
   });
 });
 
-test('rows continue without a slow page, which is requested once and counts as failed', async (t) => {
+test('sample rows continue without a slow page of metrics, which is requested once and counts as failed', async (t) => {
   const time = new VirtualTime(t);
   let asked = 0;
   let answer = () => {};
