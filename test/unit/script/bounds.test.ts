@@ -31,12 +31,12 @@ describe('a script that is out of bounds', () => {
     ['a loop whose count is no number', /flow\[0\]\.count: /, {}, step({ loop: [{ think: 1 }], count: 'x' })],
     ['inherited `constructor', /socketio-capacity\.constructor: unknown option/, named('{"constructor": 1}'), {}],
   ] as const) {
-    it(`is refused: ${what}`, () => {
+    it(`refuses a script that is out of bounds: ${what}`, () => {
       assert.throws(() => hookConfig({}, config, {}, changes), { code: 'CONFIG_INVALID', message: refused });
     });
   }
 
-  it('is refused by the commands before any other code reads it', async (t) => {
+  it('the commands refuse a script that is out of bounds before any other code reads it', async (t) => {
     const tenOf = (name: string) => `[${Array(10).fill(`*${name}`).join()}]`;
     const levels = Array.from({ length: 20 }, (_, level) => `l${level + 1}: &l${level + 1} ${tenOf(`l${level}`)}`);
     const folder = fileTree(t, { 'bomb.yml': ['l0: &l0 x', ...levels, 'config: { target: *l20 }'].join('\n') });
@@ -47,7 +47,7 @@ describe('a script that is out of bounds', () => {
     }
   });
 
-  it('does not count the rows of CSV files', () => {
+  it('the bounds of a script do not count the rows of CSV files', () => {
     const payload = [{ path: 'users.csv', data: Array.from({ length: 400_000 }, (_, row) => [row, 'name', 'x']) }];
     assert.equal(hookConfig({}, { payload }).load.connections, 10);
   });

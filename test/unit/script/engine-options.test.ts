@@ -13,13 +13,13 @@ import { mistakesIn } from '../../helpers/mistakes.ts';
 const parse = (config: object) => engineOptions({ target: 'http://127.0.0.1:3000', ...config });
 const BACKOFF = { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 };
 
-it('has defaults', () => {
+it('every engine option has a default', () => {
   const { timeoutMs, client, retry, reconnection, connection, baseNamespace } = parse({});
   assert.deepEqual([timeoutMs, client, retry, reconnection], [10_000, 'light', undefined, undefined]);
   assert.deepEqual([connection.transports, connection.compression, baseNamespace], [['websocket'], false, '']);
 });
 
-it('reads the keys that older scripts use; the engine’s own options take precedence', () => {
+it('reads the option keys of older scripts; the engine’s own options take precedence', () => {
   const config = parse({
     timeout: 3,
     tls: { rejectUnauthorized: false },
@@ -52,7 +52,7 @@ it('sends the user info of the target as basic authorization, unless a header ov
   assert.deepEqual(optionsOf({ authorization: 'Bearer t' }).headers, { authorization: 'Bearer t' });
 });
 
-it('refuses an option whose template in `config` had no value', () => {
+it('refuses an engine option whose template in `config` had no value', () => {
   for (const option of [
     { auth: { token: undefined } },
     { auth: { token: 'Bearer undefined' } },
@@ -68,7 +68,7 @@ it('refuses an option whose template in `config` had no value', () => {
   }
 });
 
-it('suggests where a misplaced name belongs', () => {
+it('suggests the right place for an engine option that is in the wrong one', () => {
   const messageFor = (step: object) =>
     mistakesIn({ config: { target: 'http://a' }, scenarios: [{ engine: 'socketio-capacity', flow: [step] }] })[0]
       ?.message;
@@ -88,14 +88,14 @@ describe('files in options', () => {
     return { target: 'https://127.0.0.1:1', tls, engines: { 'socketio-capacity': options } };
   };
 
-  it('are read from the folder of the scenario; PEM text is kept; `msgpack` is short for a package', (t) => {
+  it('reads certificates in options from the folder of the scenario, and keeps PEM text', (t) => {
     const config = configOf({ ca: './ca.pem', rejectUnauthorized: false }, { tls: { key: PEM }, parser: 'msgpack' });
     const { tls, parser } = engineOptions(config, besideFiles(t)).connection;
     assert.deepEqual(tls, { ca: PEM, rejectUnauthorized: false, key: PEM });
     assert.match(String(parser), /socket\.io-msgpack-parser/);
   });
 
-  it('are reported with their path if they cannot be read, or if a parser is not installed', (t) => {
+  it('reports the path of a certificate that cannot be read, or of a parser that is not installed', (t) => {
     const config = configOf({ ca: 'none.pem' }, { tls: { cert: 'notes.txt' }, parser: 'no-such-parser' });
     const script = { _scriptPath: besideFiles(t), config, scenarios: [{ engine: 'socketio-capacity', flow: [] }] };
     const places = mistakesIn(script).map(({ path }) => path.replace('engines.socketio-capacity.', ''));
@@ -108,7 +108,7 @@ describe('the share of an Artillery worker', () => {
   const soak = { duration: '1h', arrivalRate: 100 };
   const hold = [{ connect: true }, { hold: true }];
 
-  it('is estimated with enough connections', () => {
+  it('estimates how many connections an Artillery worker holds at the same time', () => {
     for (const [flow, phases, min, max] of [
       [hold, [{ duration: 10, arrivalCount: 700 }, { pause: 60 }], 700, 700],
       // A fraction of a rate is rounded up.
@@ -126,7 +126,7 @@ describe('the share of an Artillery worker', () => {
     }
   });
 
-  it('gets enough source addresses for a loopback target', () => {
+  it('an Artillery worker gets enough source addresses for a loopback target', () => {
     const [local, remote] = ['http://127.0.0.1:8080', 'http://example.com'];
     assert.deepEqual(sourceAddresses(local, [], 10_000), []);
     assert.deepEqual(sourceAddresses('ws://localhost:8080', [], 20_000), ['127.0.0.2', '127.0.0.3']);
@@ -135,7 +135,7 @@ describe('the share of an Artillery worker', () => {
     assert.deepEqual(sourceAddresses(remote, ['10.0.0.1'], 5), ['10.0.0.1']);
   });
 
-  it('gets as many processes as the limit of open files requires', () => {
+  it('an Artillery worker gets as many fleet processes as the limit of open files requires', () => {
     for (const [connections, files, client, processes] of [
       [0, 1024, 'light', 1],
       [19_000, 20_000, 'light', 1],

@@ -29,7 +29,7 @@ const STAYS: [seconds: number, ...flow: unknown[]][] = [
   [3, [{ think: 1 }, { think: 2 }]],
 ];
 
-it('estimates how long a virtual user stays', () => {
+it('estimates from the flow how long a virtual user stays', () => {
   for (const [seconds, ...flow] of STAYS)
     assert.equal(flowOf(flow).staySeconds, seconds + OTHER_STEPS, JSON.stringify(flow));
 });
@@ -58,7 +58,7 @@ const FILLED: [step: object, value: string, filled: object][] = [
   [{ parallel: [{ get: { url: '/' } }], limit: '{{ $env.X }}' }, '2', { parallel: [{ get: { url: '/' } }], limit: 2 }],
 ];
 
-it('fills templates where a step accepts only a number, a duration or a boolean', () => {
+it('fills templates where a step of the flow accepts only a number, a duration or a boolean', () => {
   for (const [step, X, filled] of FILLED) {
     const flow = [structuredClone(step)];
     const script = { config: { engine: ENGINE, variables: { x: [Number(X)] } }, scenarios: [{ flow }] };
@@ -75,13 +75,13 @@ it('refuses a template that can differ between virtual users where a step needs 
   for (const { message } of problems) assert.match(message, /same for all virtual users.*\$env/);
 });
 
-it('has the options of the first connect step, except for templates', () => {
+it('the run’s own clients use the options of the first connect step, except for templates', () => {
   const connect = { path: '/a/', auth: { token: '{{ t }}' }, extraHeaders: { a: 'b' }, query: { q: 1 } };
   const read = flowOf([{ think: 1 }, { connect }, { connect: { path: '/b/' } }]).connect;
   assert.deepEqual(read, [{}, { path: '/a/', extraHeaders: { a: 'b' }, query: { q: '1' } }]);
 });
 
-it('derives everything from the declaration of a step, also for new steps', () => {
+it('derives the stay of a virtual user from the declarations of its steps, also for new kinds of steps', () => {
   const nap = {
     schema: z.strictObject({ nap: z.number() }),
     staySeconds: ({ nap: hours }: { nap: number }) => hours * 3600,
@@ -90,7 +90,7 @@ it('derives everything from the declaration of a step, also for new steps', () =
   assert.equal(flow.staySeconds, 4 * 3600 + OTHER_STEPS);
 });
 
-it('accepts one verb in a step, and two if one declares the other', () => {
+it('accepts one verb in a step, and two if one verb declares the other', () => {
   assert.equal(verbOf({ emit: ['a'], connect: true }, STEPS), 'emit');
   assert.equal(verbOf({ think: 1, jitter: 1 }, STEPS), 'think');
   for (const none of [{ think: 1, log: 'x' }, { nonsense: 1 }, {}, 'think', null])

@@ -33,7 +33,7 @@ const STEPS_WITH_HINTS: [step: unknown, hint: string][] = [
   [{ emit: ['a'], acknowledge: { check: {} } }, 'write match: {json'],
 ];
 
-it('refuses names of other engines with the line to write', () => {
+it('refuses names of other engines, and suggests the line to write instead', () => {
   for (const [index, [step, hint]] of STEPS_WITH_HINTS.entries()) {
     const found = refusals([{ think: 0 }, step]);
     assert.ok(
@@ -74,7 +74,7 @@ it('refuses templates that nothing fills, with their paths', () => {
   assert.match(refusals([{ log: '{{ $randomInt }}' }]).join(), /write \{\{ \$randomNumber\(1, 1000\) \}\}/);
 });
 
-it('accepts templates that something fills', () => {
+it('accepts templates that a variable, a capture or a function fills', () => {
   const flow = [
     { post: { url: '/login', capture: [{ json: '$.token', as: 'token' }] } },
     { connect: { auth: { token: '{{ token }}', user: '{{ user.name }}', first: '{{ rows[0].a }}' } } },
@@ -93,7 +93,7 @@ it('accepts templates that something fills', () => {
   assert.deepEqual(refusals(flow, { config, before, env: { FROM: '' } }), []);
 });
 
-it('does not judge templates that a function could fill', () => {
+it('accepts unknown templates if a function could fill them', () => {
   const late = { emit: ['a', '{{ x }}'] };
   const config = { processor: './functions.js' };
   assert.deepEqual(refusals([{ function: 'login' }, late], { config }), []);

@@ -36,7 +36,7 @@ const FILES = {
 const read = async (folder: string, env: NodeJS.ProcessEnv = {}, environment?: string) =>
   inputsOf(await readScenario(join(folder, 'scenario.yml'), environment), env);
 
-it('is the same for the conductor and for Artillery on a host, in any folder', async (t) => {
+it('the inputs of a scenario are the same for the conductor and for Artillery on a host, in any folder', async (t) => {
   const file = pathToFileURL(join(ARTILLERY, 'dist/lib/util/prepare-test-execution-plan.js')).href;
   const { default: prepare } = await import(file);
   const [conductors, hosts] = [fileTree(t, FILES), fileTree(t, FILES)];
@@ -46,7 +46,7 @@ it('is the same for the conductor and for Artillery on a host, in any folder', a
   assert.deepEqual(differences(await read(conductors, env), onHost), []);
 });
 
-it('lists the inputs that differ', async (t) => {
+it('lists the inputs of a scenario that differ between conductor and host', async (t) => {
   const one = fileTree(t, FILES);
   const scenario = (from: string, to: string) => ({ 'scenario.yml': SCENARIO.replace(from, to) });
   for (const [what, files, expected, env, environment] of [

@@ -27,12 +27,12 @@ describe('arrivals', () => {
     // 1, 1.5, 2 become 1, 2, 2.
     [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
   ] as [Phase, number][]) {
-    it(`${JSON.stringify(phase)} has ${arrivals}`, () => assert.equal(arrivalsOf(phase), arrivals));
+    it(`the phase ${JSON.stringify(phase)} has ${arrivals} arrivals`, () => assert.equal(arrivalsOf(phase), arrivals));
   }
 });
 
 describe('phases of a scenario', () => {
-  it('are converted to seconds', () => {
+  it('converts the phases of a scenario to seconds', () => {
     const phases = phasesSchema.parse([{ duration: '1m', arrivalRate: '2' }, { pause: '500ms' }, { pause: 2 }]);
     assert.deepEqual([totalSeconds(phases), totalArrivals(phases)], [62.5, 120]);
   });
@@ -47,13 +47,13 @@ describe('phases of a scenario', () => {
     [{ duration: 2, arrivalRate: 2.5 }],
     ...[0, '0m', 'two minutes', -1, null].map((pause) => [{ pause }, 'pause'] as const),
   ]) {
-    it(`are refused with their path: ${JSON.stringify(phase)}`, () => {
+    it(`refuses an invalid phase with its path: ${JSON.stringify(phase)}`, () => {
       const { error } = phasesSchema.safeParse([{ duration: 2, arrivalRate: 5 }, phase]);
       assert.deepEqual(error?.issues[0]?.path, [1, ...place]);
     });
   }
 
-  it('are refused if all are pauses', () => {
+  it('refuses a scenario whose phases are all pauses', () => {
     assert.deepEqual(phasesSchema.safeParse([{ pause: 1 }]).error?.issues[0]?.path, []);
   });
 });
@@ -62,7 +62,7 @@ describe('the same load at another rate', () => {
   const at = (RATE: number, given: Phase[]) => resizedPhases(given, { RATE });
   const phases = [{ name: 'ramp', ...flat(2, 500), maxVusers: 9 }, PAUSE, flat(3, 500)];
 
-  it('keeps the arrivals of every phase, in whole seconds', () => {
+  it('a changed arrival rate keeps the arrivals of every phase, in whole seconds', () => {
     for (const rate of [50, 97, 100, 250, 500, 750, 1000]) {
       const changed = at(rate, phases);
       assert.deepEqual(changed.map(arrivalsOf), phases.map(arrivalsOf));
@@ -74,12 +74,12 @@ describe('the same load at another rate', () => {
     }
   });
 
-  it('keeps names, pauses and limits, and any number of arrivals', () => {
+  it('a changed arrival rate keeps names, pauses and limits, with any number of arrivals', () => {
     assert.deepEqual(at(250, phases).slice(0, 2), [{ name: 'ramp', ...flat(4, 250), maxVusers: 9 }, PAUSE]);
     assert.deepEqual(at(100, [{ duration: 1, arrivalCount: 9973 }]).map(arrivalsOf), [9973]);
   });
 
-  it('counts only phases with arrivals in the mean rate', () => {
+  it('the mean arrival rate counts only phases with arrivals', () => {
     assert.deepEqual([configuredRatePerSec(phases), configuredRatePerSec([{ pause: 1 }])], [500, null]);
   });
 });
@@ -87,7 +87,7 @@ describe('the same load at another rate', () => {
 describe('the shares of hosts', () => {
   const FLAT = flat(10, 1050);
 
-  it('add up to exactly the arrivals of a phase, for any number of hosts', () => {
+  it('the shares of all hosts add up to exactly the arrivals of a phase', () => {
     for (const phase of [
       FLAT,
       { duration: 10, arrivalRate: 1050 },
@@ -103,7 +103,7 @@ describe('the shares of hosts', () => {
     }
   });
 
-  it('keep the form of the phase', () => {
+  it('the share of a host keeps the form of the phase', () => {
     const share = (phase: Phase, hosts: number, index?: number) => sharedPhases([phase], { hosts, index })[0];
     const slope = { duration: 3, arrivalRate: 10, rampTo: 30 };
     assert.deepEqual(share(slope, 2, 1), { duration: 3, arrivalRate: 5, rampTo: 15 });
@@ -118,12 +118,12 @@ describe('the shares of hosts', () => {
     ['are empty', { duration: 2, arrivalCount: 2 }, 3, 2, 1],
     ['cannot add up', { duration: 3, arrivalRate: 10, rampTo: 31 }, 7, 0, 1],
   ] as [string, Phase, number, number | undefined, number][]) {
-    it(`are refused if they ${what}`, () => {
+    it(`refuses the shares of hosts if they ${what}`, () => {
       assert.throws(() => sharedPhases([phase], { hosts, index }, rooms), { code: 'RATE_IMPOSSIBLE' });
     });
   }
 
-  it('are read from the environment', () => {
+  it('reads the share of a host from the environment', () => {
     const env = { CAPACITY_CONDUCTOR: 'line', CAPACITY_HOSTS: '3' };
     assert.equal(readHost({ ...env, CAPACITY_CONDUCTOR: '' }), undefined);
     assert.deepEqual(readHost(env), { conductor: 'line', share: { hosts: 3, index: undefined } });

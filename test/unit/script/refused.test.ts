@@ -123,7 +123,7 @@ function placesOf(options?: object, env?: NodeJS.ProcessEnv, config?: object, ch
   }
 }
 
-it('refuses each case with exactly the expected paths', () => {
+it('refuses each invalid scenario with exactly the expected paths', () => {
   for (const [places, ...args] of CASES) assert.equal(placesOf(...args).join(' '), places, JSON.stringify(args));
 });
 

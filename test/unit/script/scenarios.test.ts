@@ -17,7 +17,7 @@ function placesIn(...given: Parameters<typeof problems>): string[] {
   return problems(...given).map(({ path }) => path.replace(/^scenarios\[0\]\.flow|^config\.engines\.[^.]*\./, ''));
 }
 
-it('accepts forms of steps that no other test uses', () => {
+it('accepts every documented form of a step', () => {
   const flow = [
     { connect: '/chat', timeout: 5 },
     {
@@ -57,7 +57,7 @@ const MISTAKES: [place: string, step: unknown, meant?: string][] = [
   ['', { every: 10, emit: ['a'] }],
 ];
 
-it('reports all mistakes of a flow at once, and suggests similar names', () => {
+it('reports all mistakes of a flow at once, and suggests similar names of steps', () => {
   const found = problems(column(MISTAKES, 1) as unknown[]);
   assert.equal(found.length, MISTAKES.length);
   for (const [index, [place, step, suggestion = '']] of MISTAKES.entries()) {
@@ -66,7 +66,7 @@ it('reports all mistakes of a flow at once, and suggests similar names', () => {
   }
 });
 
-it('reports unknown functions if the functions of the processor are known', () => {
+it('reports unknown functions of a flow if the functions of the processor are known', () => {
   const flow = [{ function: 'loginn' }, { loop: [{ think: 1 }], whileTrue: 'more' }];
   const places = ['[0].function', '[1].whileTrue'];
   assert.deepEqual(placesIn(flow, { processor: './p.js' }), []);
@@ -74,7 +74,7 @@ it('reports unknown functions if the functions of the processor are known', () =
   assert.deepEqual(placesIn(flow), places);
 });
 
-it('does not check scenarios of other engines; refuses this engine in hooks, and a scenario without a flow', () => {
+it('checks only scenarios of this engine, and refuses one without a flow', () => {
   const others = [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }];
   assert.deepEqual(mistakesIn({ config: { target: 'x' }, scenarios: others }), []);
   const script = {
@@ -86,7 +86,7 @@ it('does not check scenarios of other engines; refuses this engine in hooks, and
   assert.deepEqual(column(mistakesIn(script), 'path'), ['before.engine', 'scenarios[0].flow']);
 });
 
-it('reports all mistakes of the options at once', () => {
+it('reports all mistakes of the engine options at once', () => {
   const options = {
     ...{ timeot: 5, transports: ['polling'], reconnection: { attemps: 3 }, tls: { ca: 1 }, client: 'fast' },
     localAddresses: ['here'],

@@ -56,7 +56,7 @@ function planted(place: string, value: unknown): unknown {
 
 const STEP_PLACES = Object.values(STEPS).flatMap(({ schema }) => [...new Set(placesIn(schema))]);
 
-test('finds paths in all schemas', () => {
+test('finds the paths of all options in all schemas', () => {
   const places = [...placesIn(engineSchema), ...placesIn(pluginSchema), ...STEP_PLACES];
   for (const place of ['auth.x', 'query.x', 'query', 'tls.key', 'acknowledge.0', 'control.token', 'control.urls.0']) {
     assert.ok(places.includes(place), place);

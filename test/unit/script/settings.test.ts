@@ -11,7 +11,7 @@ const engineOptions = (options: object) => ({ engines: { [ENGINE]: options } });
 const flowOf = (...flow: unknown[]) => ({ scenarios: [{ engine: ENGINE, flow }] });
 
 describe('settings of a run', () => {
-  it('have defaults, and can be copied to another thread', () => {
+  it('the settings of a run have defaults, and can be copied to another thread', () => {
     const settings = hookConfig();
     assert.partialDeepStrictEqual(settings, {
       ...{ target: 'http://127.0.0.1:8080', engine: ENGINE, external: false, share: { hosts: 1 } },
@@ -22,7 +22,7 @@ describe('settings of a run', () => {
     assert.deepEqual(structuredClone(settings), settings);
   });
 
-  it('are overridden by environment variables, except for empty ones', () => {
+  it('environment variables override the settings of a run, unless they are empty', () => {
     const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', RATE: '', ROOMS: '3' };
     const options = { hold: 5, broadcasts: { bytes: 10 }, rooms: { count: 5 } };
     assert.partialDeepStrictEqual(hookConfig(options, {}, env), {
@@ -33,7 +33,7 @@ describe('settings of a run', () => {
     assert.equal(hookConfig({}, {}, { REDIS_NODES: '3' }).redisNodes, 3);
   });
 
-  it('accept numbers and booleans as text, as templates produce them', () => {
+  it('settings accept numbers and booleans as text, as templates produce them', () => {
     const { workerSources, layers, hold, broadcasts, livePort } = hookConfig({
       ...{ hold: '5', broadcasts: { count: '3', binary: 'true' }, workers: { pids: ['12', 13] }, live: { port: '0' } },
       layers: { nginx: { pids: '14 15\n16' }, redis: { pids: 17 } },
@@ -47,7 +47,7 @@ describe('settings of a run', () => {
       assert.throws(() => hookConfig(wrong), { code: 'CONFIG_INVALID' });
   });
 
-  it('measure the bundled deployment only if the scenario has `stack` and its target is that address', () => {
+  it('measures the bundled deployment only if the scenario has `stack` and its target is that address', () => {
     const portOf = (options: object, config: object = {}, env: NodeJS.ProcessEnv = {}) =>
       hookConfig(options, { target: 'http://127.0.0.1:8080', ...config }, env).stack?.port;
     const stack = {};
@@ -73,14 +73,14 @@ describe('settings of a run', () => {
     });
   });
 
-  it('use TLS with the bundled deployment if TLS is on', () => {
+  it('measures the bundled deployment over TLS if TLS is on', () => {
     const target = 'https://127.0.0.1:8080';
     const connection = { url: target, tls: { rejectUnauthorized: false } };
     assert.partialDeepStrictEqual(hookConfig({}, {}, { TLS: 'on' }), { target, connection });
     assert.equal(hookConfig({}, {}, { TLS: 'off' }).target, 'http://127.0.0.1:8080');
   });
 
-  it('apply the engine’s TLS options to control ports, except for the server name and options in `control`', () => {
+  it('uses the engine’s TLS options for control ports, except for the server name and options in `control`', () => {
     const tls = { rejectUnauthorized: false, servername: 'staging.example.com', ca: '-----BEGIN A' };
     const control = (own: object = {}) =>
       hookConfig({ control: { ...CONTROL, ...own } }, { target: 'https://10.0.0.1', tls }).control?.tls;
@@ -89,7 +89,7 @@ describe('settings of a run', () => {
     assert.deepEqual(control({ tls: own }), { rejectUnauthorized: false, ...own });
   });
 
-  it('take control ports and their token from the option or the environment', () => {
+  it('reads control ports and their token from the option or the environment', () => {
     const control = (option: object, env: NodeJS.ProcessEnv) => hookConfig({ control: option }, {}, env).control;
     const { urls } = CONTROL;
     const token = 'b'.repeat(16);
@@ -98,7 +98,7 @@ describe('settings of a run', () => {
     assert.deepEqual(control(CONTROL, { CAPACITY_CONTROL: others.join() }), { ...CONTROL, urls: others, tls: {} });
   });
 
-  it('have the sources of workers, proxy and Redis without a control port', () => {
+  it('without a control port, the settings contain the sources for workers, proxy and Redis', () => {
     const url = 'http://10.0.0.5:9256/metrics';
     const layers = { nginx: { match: 'nginx: master' }, redis: { prometheus: { url } } };
     assert.deepEqual(sourcesByLayer(hookConfig({ layers, workers: { pids: [1] } })), {
@@ -108,13 +108,13 @@ describe('settings of a run', () => {
     });
   });
 
-  it('open a live view if the option or the environment requests it', () => {
+  it('opens a live view if the option or the environment requests it', () => {
     const port = (live: unknown = false, CAPACITY_LIVE = '') => hookConfig({ live }, {}, { CAPACITY_LIVE }).livePort;
     assert.deepEqual([port(), port(true), port({ port: 9464 })], [undefined, 0, 9464]);
     assert.deepEqual([port(false, '1'), port(false, '9464'), port(true, '0')], [0, 9464, undefined]);
   });
 
-  it('take transports and compression from the option or the environment', () => {
+  it('reads transports and compression from the option or the environment', () => {
     const connection = (env: NodeJS.ProcessEnv, options: object = {}) => {
       const { transports, compression } = hookConfig({}, engineOptions(options), env).connection;
       return [transports, compression];
@@ -126,7 +126,7 @@ describe('settings of a run', () => {
     assert.deepEqual(connection(bothSettings, polling), [['polling', 'websocket'], false]);
   });
 
-  it('use the engine of the scenario, and do not check options of another engine', () => {
+  it('the settings use the engine of the scenario, and do not check options of another engine', () => {
     const ownScenario = { engine: ENGINE, flow: [{ hold: true }] };
     const engineOf = (...scenarios: object[]) => hookConfig({}, { engine: 'x' }, {}, { scenarios }).engine;
     assert.deepEqual(
@@ -141,7 +141,7 @@ describe('settings of a run', () => {
     });
   });
 
-  it('connect the run’s receivers with the options of the scenario and its first connect, except for templates', () => {
+  it('connects the run’s receivers with the options of the scenario and its first connect step', () => {
     const socketio = { query: 'user=ada', path: 'rooms', auth: { token: '{{ $uuid }}' } };
     const flow = [{ connect: { headers: { a: 'b' } } }, { hold: true }];
     const changes = { scenarios: [{ engine: ENGINE, socketio, flow }] };
@@ -150,7 +150,7 @@ describe('settings of a run', () => {
     assert.deepEqual([connection.path, connection.headers, connection.auth], ['/rooms/', { a: 'b' }, undefined]);
   });
 
-  it('read a planned fault, which lets CONNECTIONS size the phases', () => {
+  it('reads a planned fault, whose phases CONNECTIONS can resize', () => {
     const faultOf = (fault: object, options: object = {}, env: NodeJS.ProcessEnv = {}) =>
       hookConfig({ fault, ...options }, engineOptions({ reconnection: true }), env);
     assert.deepEqual(faultOf({ kind: 'drop-connections' }).fault, { kind: 'drop-connections', at: 10.5 });
@@ -181,7 +181,7 @@ describe('users that all leave by themselves', () => {
   const phases = [{ duration: 30, arrivalRate: 10 }];
   const settings = (options: object, ...steps: object[]) => hookConfig(options, { phases }, {}, flowOf(...steps));
 
-  it('are measured while they come and go, without collections and with the broadcasts that fit', () => {
+  it('measures users that leave while they come and go, without garbage collections', () => {
     const { usersLeave, leadSeconds, overTime, broadcasts } = settings({}, { think: 6 });
     assert.deepEqual(
       [usersLeave, leadSeconds, overTime, broadcasts.count],
@@ -191,7 +191,7 @@ describe('users that all leave by themselves', () => {
     assert.equal(many.broadcasts.count, 20);
   });
 
-  it('are no such load if one flow holds, or with the option `overTime`', () => {
+  it('users do not count as leaving if one flow holds, or with the option `overTime`', () => {
     assert.equal(settings({}, { think: 1 }, { hold: true }).usersLeave, false);
     assert.equal(settings({ overTime: { every: 5 } }, { think: 6 }).usersLeave, false);
   });
@@ -202,14 +202,14 @@ describe('memory over time', () => {
   const phases = [ramp, { pause: 40 }, ramp, { pause: 40 }];
   const waves = (env: NodeJS.ProcessEnv = {}) => hookConfig({ overTime: {} }, { phases }, env, flowOf({ think: 25 }));
 
-  it('has no hold and no broadcasts, and one wave of connections at the same time', () => {
+  it('measuring memory over time has no hold and no broadcasts, and one wave of connections at a time', () => {
     assert.partialDeepStrictEqual(waves(), {
       ...{ overTime: { collect: true }, hold: 0, broadcasts: { count: 0 } },
       load: { connections: 20_000, connectionsAtOnce: 10_000, stays: false },
     });
   });
 
-  it('is resized by environment variables', () => {
+  it('environment variables resize a scenario that measures memory over time', () => {
     const small = waves({ CONNECTIONS: '1000', COLLECT: 'off' });
     assert.equal(small.overTime?.collect, false);
     assert.deepEqual(small.phases.slice(0, 2), [{ ...ramp, duration: 2 }, { pause: 40 }]);
