@@ -63,7 +63,7 @@ const SURROUNDINGS: Record<AdapterName, (t: TestContext) => Promise<Surroundings
   'redis-streams': onRedis,
 };
 
-test('every adapter of the table is tested here', () => {
+test('every adapter in the table of adapters is tested', () => {
   assert.deepEqual(Object.keys(SURROUNDINGS).sort(), Object.keys(ADAPTERS).sort());
 });
 
@@ -109,7 +109,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       assert.equal(strayCopies, 0);
     });
 
-    it('carries binary payloads as they are', async (t) => {
+    it('an adapter delivers binary payloads unchanged', async (t) => {
       const { here, there, control } = await setUp(t);
       const receiver = await connectMember(clustered ? there : here);
       const received = onceOf(receiver, 'broadcast');
@@ -118,7 +118,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       assert.deepEqual(data, binaryPayload(100));
     });
 
-    it('counts its errors, and has none while all is well', async (t) => {
+    it('an adapter counts its errors, and has none while Redis works', async (t) => {
       const { here, control, breakDown } = await setUp(t);
       const errors = async () => {
         const metrics = await (await fetch(`${here.controlUrl}/metrics`)).text();
@@ -134,7 +134,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await assert.rejects(ask(control, 'broadcast', order), /REQUEST_FAILED/, 'the members cannot be counted');
     });
 
-    it('reconnects its workers when its Redis has been replaced, and drops no client', {
+    it('an adapter reconnects its workers after its Redis was replaced, and drops no client', {
       skip: !clustered,
     }, async (t) => {
       const { here, there, control, replace } = await setUp(t);
@@ -158,7 +158,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await connectMember(here);
     });
 
-    it('restores sessions if the table lists that feature', { skip: !recovers }, async (t) => {
+    it('an adapter restores sessions if the table lists that feature', { skip: !recovers }, async (t) => {
       const { here, control } = await setUp(t, { CAPACITY_RECOVERY_SECONDS: '20' });
       const client = await connectMember(here);
       t.after(() => client.disconnect());
@@ -176,7 +176,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       assert.equal(client.recovered, true);
     });
 
-    it('closes its connections, also when close is called twice', async (t) => {
+    it('an adapter closes its Redis connections, also when closed twice', async (t) => {
       const { environment, breakDown } = await surroundingsOf(t);
       const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_ADAPTER: adapterName, ...environment });
       const log = pino({ level: 'silent' });
@@ -197,13 +197,13 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
   });
 }
 
-test('a Redis without sharded channels is reported as the reason', async (t) => {
+test('reports a Redis without sharded channels as the reason why the server cannot start', async (t) => {
   const redis = await startRedis(t, undefined, ['--rename-command', 'SSUBSCRIBE', '']);
   const environment = { REDIS_URL: redis.url, CAPACITY_ADAPTER: 'redis-sharded-static', CAPACITY_WORKER: 'w0' };
   await assert.rejects(startApp(t, environment), { code: 'REDIS_REFUSES', message: /SSUBSCRIBE/i });
 });
 
-test('a Redis that refuses the user is reported with what the user lacks', async (t) => {
+test('reports a Redis that refuses the user, with the missing permission', async (t) => {
   const { url } = await startRedis(t);
   const admin = await createClient({ url }).connect();
   await admin.sendCommand(['ACL', 'SETUSER', 'app', 'on', '>right', '~*', '+@all', '-@pubsub']);
@@ -219,7 +219,7 @@ test('a Redis that refuses the user is reported with what the user lacks', async
   }
 });
 
-test('without Redis, the start fails with an error that hides the password, and leaves nothing open', async (t) => {
+test('the start without Redis fails with an error that hides the password, and leaves nothing open', async (t) => {
   const [redisPort, controlPort] = await Promise.all([freePort(), freePort()]);
   const environment = { CAPACITY_CONTROL_PORT: `${controlPort}`, CAPACITY_WORKER: 'w0' };
   const url = `redis://user:hunter2@127.0.0.1:${redisPort}`;

@@ -21,7 +21,7 @@ test('join_room takes a room or {clientKey}, and returns the number of members',
   });
 });
 
-test('messages that violate the contract are refused and counted, and affect no other client', async (t) => {
+test('the server refuses and counts messages that violate the contract, without affecting other clients', async (t) => {
   const app = await startApp(t);
   const client = await connectClient(app.url);
   for (const bad of [undefined, null, 7, '', 'x'.repeat(257), {}, { clientKey: 7 }, ['room'], true]) {
@@ -38,7 +38,7 @@ test('messages that violate the contract are refused and counted, and affect no 
   assert.match(metrics, /capacity_malformed_total\{event="broadcast_echo",worker="w0"\} 5/);
 });
 
-test('an echo of a broadcast from another host, whose clock is ahead, is timed like any other', async (t) => {
+test('a broadcast echo from another host whose clock is ahead is timed like any other', async (t) => {
   const app = await startApp(t);
   const client = await connectClient(app.url);
   t.after(() => client.disconnect());
@@ -73,7 +73,7 @@ test('a broadcast reaches only the room, with seq and sentAtUs first in the JSON
   assert.equal(strayCopies, 0);
 });
 
-test('each tuning can be switched', async (t) => {
+test('each tuning of the server can be switched on and off', async (t) => {
   const tuned = await startApp(t);
   const plain = await startApp(t, {
     CAPACITY_DROP_REQUEST: 'off',
@@ -113,7 +113,7 @@ test('each tuning can be switched', async (t) => {
   }
 });
 
-test('a port in use is a clear error, and nothing stays open', async (t) => {
+test('reports a port in use with a clear error, and leaves nothing open', async (t) => {
   const first = await startApp(t);
   const controlPort = await freePort();
   const config = parseConfig({

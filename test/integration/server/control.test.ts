@@ -18,7 +18,7 @@ test('the measured port has no control namespace, and control connections are no
   assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
 });
 
-test('batches counts the batches since the previous request, with the time that their handler took', async (t) => {
+test('`batches` counts the batches since the previous request, and the time that their handler took', async (t) => {
   const { app, control } = await setUp(t);
   const client = await connectClient(app.url);
   const before = await ask<WorkerBatches>(control, 'batches');
@@ -34,7 +34,7 @@ test('batches counts the batches since the previous request, with the time that 
   assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
-test('resources describes the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
+test('`resources` describes the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
   const { app, control } = await setUp(t);
   const before = await ask<WorkerResources>(control, 'resources');
   await Promise.all(Array.from({ length: 20 }, () => connectClient(app.url)));
@@ -49,7 +49,7 @@ test('resources describes the worker’s process and machine', { skip: process.p
   assert.ok((machine.usedBytes ?? 0) > 0 && (machine.usedBytes ?? 0) < machine.memoryBytes);
 });
 
-test('stats reports the state of the worker', async (t) => {
+test('`stats` reports the state of the worker', async (t) => {
   const { app, control } = await setUp(t);
   const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
   for (const member of members) await member.emitWithAck('join_room', 'blue');
@@ -64,7 +64,7 @@ test('stats reports the state of the worker', async (t) => {
   assert.match(`${versions.socketIo} ${versions.webSocketEngine}`, /^4\.\S+ ws 8\./);
 });
 
-test('a recording of the event loop begins and ends on request', async (t) => {
+test('a control client begins and ends a recording of the event loop', async (t) => {
   const { control } = await setUp(t);
   const nothing = { worker: 'w0', seconds: [], delayP99Ms: [], delayMaxMs: [] };
   assert.deepEqual(await ask(control, 'eventLoop', true), nothing);
@@ -72,7 +72,7 @@ test('a recording of the event loop begins and ends on request', async (t) => {
   await assert.rejects(ask(control, 'eventLoop'), /REQUEST_FAILED/);
 });
 
-test('an invalid request is rejected with the reason, and the next one is served', async (t) => {
+test('rejects an invalid control request with the reason, and serves the next one', async (t) => {
   const { app, control } = await setUp(t);
   const good = { room: 'blue', bytes: 10, seq: 1 };
   for (const bad of [{ ...good, seq: 0 }, { ...good, bytes: 1e9 }, { ...good, room: '' }, { ...good, x: 1 }, 'blue']) {
@@ -87,7 +87,7 @@ test('an invalid request is rejected with the reason, and the next one is served
   assert.match(metrics, /capacity_malformed_total\{event="control gc",worker="w0"\} 1/);
 });
 
-test('the control port serves /metrics and /healthz only', async (t) => {
+test('the control port serves only /metrics and /healthz', async (t) => {
   const { app, control } = await setUp(t);
   const member = await connectClient(app.url);
   await member.emitWithAck('join_room', 'blue');

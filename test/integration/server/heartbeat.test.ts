@@ -33,7 +33,7 @@ test('one timer pings all connections, each once per interval, and forgets close
   }
 });
 
-test('a connection that does not answer is closed after the ping timeout', async (t) => {
+test('closes a connection that does not answer a ping within the timeout', async (t) => {
   const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '100', CAPACITY_PING_TIMEOUT_MS: '100' });
   const connected = once(app.io.engine, 'connection');
   const client = await connectClient(app.url);

@@ -69,7 +69,9 @@ const POLLING = 'GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: HOST\
 
 for (const [name, start] of Object.entries(SERVERS)) {
   describe(name, () => {
-    it('survives every packet and request, and keeps nothing', { timeout: 120_000 }, async (t) => {
+    it(`the server survives every packet and request, and keeps no memory of them: ${name}`, {
+      timeout: 120_000,
+    }, async (t) => {
       const { port, controlPort } = await start(t);
       const control = await connectControl(controlPort);
       t.after(() => control.disconnect());

@@ -50,7 +50,7 @@ async function setUp(t: TestContext) {
   return { ...chat, instrumentation, control: await connectControl(instrumentation.controlPort) };
 }
 
-test('one line gives any Socket.IO server everything that a run needs', async (t) => {
+test('instrument(io) gives any Socket.IO server everything that a run needs', async (t) => {
   const { url, control, instrumentation } = await setUp(t);
   const client = await connectClient(url, LOGIN);
   await client.emitWithAck('subscribe', 'news');
@@ -66,7 +66,7 @@ test('one line gives any Socket.IO server everything that a run needs', async (t
   assert.match(metrics, /capacity_connections\{worker="chat1"\} 1/);
 });
 
-test('the server’s own handler of event_batch runs instead, and only it acknowledges', async (t) => {
+test('instrument(io) does not handle event_batch if the server has its own handler', async (t) => {
   const { io, url, control } = await setUp(t);
   io.on('connection', (socket) => void socket.on('event_batch', (_events, ack) => ack('stored')));
   const client = await connectClient(url, LOGIN);
@@ -74,7 +74,7 @@ test('the server’s own handler of event_batch runs instead, and only it acknow
   assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
-test('the server’s own join_room handler decides, and instrument acknowledges if that handler does not', async (t) => {
+test('the server’s own join_room handler decides, and instrument(io) acknowledges if the handler does not', async (t) => {
   const { url, control } = await setUp(t);
   const client = await connectClient(url, LOGIN);
   const joined = await client.emitWithAck('join_room', { clientKey: 'open' });
@@ -84,7 +84,7 @@ test('the server’s own join_room handler decides, and instrument acknowledges 
   assert.equal((await ask<{ members: number }>(control, 'members', 'private')).members, 0);
 });
 
-test('the server keeps its own behaviour', async (t) => {
+test('instrument(io) does not change the server’s own behaviour', async (t) => {
   const { url } = await setUp(t);
   assert.equal(await (await fetch(`${url}/api/health`)).text(), 'chat is fine');
   await assert.rejects(connectClient(url, { path: '/realtime/' }), { message: 'log in first' });
@@ -92,7 +92,7 @@ test('the server keeps its own behaviour', async (t) => {
   assert.equal(tenant.connected, true);
 });
 
-test('a user’s metric that fails is a 500 and one log line, and everything else continues', async (t) => {
+test('a user’s metric that fails causes a 500 and one log line, and the rest continues', async (t) => {
   const { instrumentation, control } = await setUp(t);
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const fail = () => {
@@ -106,7 +106,7 @@ test('a user’s metric that fails is a 500 and one log line, and everything els
   assert.equal(control.connected, true);
 });
 
-test('its options are described as far as they are visible, with no tunings', async (t) => {
+test('instrument(io) describes the server’s options as far as they are visible, with no tunings', async (t) => {
   const { io, control } = await setUp(t);
   const { server } = await ask<WorkerStats>(control, 'stats');
   assert.deepEqual([server.kind, server.tunings], ['own', {}]);
@@ -117,7 +117,7 @@ test('its options are described as far as they are visible, with no tunings', as
   assert.equal((await ask<WorkerStats>(control, 'stats')).server.options.pingInterval, '1234');
 });
 
-test('closing removes everything from the server, which keeps running', async (t) => {
+test('closing instrument(io) removes everything from the server, which keeps running', async (t) => {
   const { io, url, instrumentation } = await setUp(t);
   const listeners = () => [io.of('/').listenerCount('connection'), io.engine.listenerCount('connection_error')];
   const instrumented = listeners();
@@ -131,7 +131,7 @@ test('closing removes everything from the server, which keeps running', async (t
   assert.equal(await client.emitWithAck('subscribe', 'news'), true);
 });
 
-test('without a worker name, it is made of the host name and the process id', async (t) => {
+test('the default worker name consists of the host name and the process id', async (t) => {
   const { io } = await startOwn(t);
   const instrumentation = await instrument(io, { token: TOKEN });
   t.after(() => instrumentation.close());
@@ -141,7 +141,7 @@ test('without a worker name, it is made of the host name and the process id', as
   assert.ok(worker.length > `p${process.pid}`.length, 'the host name is part of it: containers repeat process ids');
 });
 
-test('a server that is not attached, and wrong options, are clear errors', async (t) => {
+test('instrument(io) refuses a server that is not attached, and wrong options', async (t) => {
   await assert.rejects(instrument(new Server(), { token: TOKEN }), { code: 'NOT_ATTACHED' });
   const { io } = await startOwn(t);
   const wrong = { token: 'short', worker: 'W 1', colour: 'red' } as InstrumentOptions;

@@ -18,7 +18,7 @@ async function untilReady(child: ChildProcess) {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  test(`reports ready when it serves, and exits with code 0 on ${signal}`, async (t) => {
+  test(`the server reports ready when it serves, and exits with code 0 on ${signal}`, async (t) => {
     const port = await freePort();
     const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN, CAPACITY_PORT: `${port}` });
     await untilReady(worker.child);
@@ -33,7 +33,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   });
 }
 
-test('exits when its parent process has ended', async (t) => {
+test('the server exits when its parent process has ended', async (t) => {
   const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN });
   await untilReady(worker.child);
   // A disconnected child never emits `close`.
@@ -42,7 +42,7 @@ test('exits when its parent process has ended', async (t) => {
   assert.deepEqual(await exited, [0, null]);
 });
 
-test('a failed start prints one message with its code, and exits with code 1', async (t) => {
+test('a failed start of the server prints one message with its code, and exits with code 1', async (t) => {
   const cases: [environment: Record<string, string>, code: string][] = [
     [{ CAPACITY_PORT: 'many' }, 'CONFIG_INVALID'],
     [{ CAPACITY_TOKEN: TOKEN, REDIS_URL: `redis://127.0.0.1:${await freePort()}` }, 'REDIS_UNREACHABLE'],

@@ -35,7 +35,7 @@ async function start(t: TestContext, options: InstrumentOptions = { token: TOKEN
   return { io, url, connect, socketOf, instrumentation };
 }
 
-test('a client cannot join a user’s room, and receives nothing that is sent there', async (t) => {
+test('a load client cannot join a user’s room, and receives nothing that is sent there', async (t) => {
   const { io, connect } = await start(t);
   const [alice, mallory] = [await connect('alice'), await connect('mallory')];
   const receivedEvents: unknown[] = [];
@@ -55,7 +55,7 @@ test('a client cannot join a user’s room, and receives nothing that is sent th
   assert.equal(io.of('/').adapter.rooms.get('user:alice')?.size, 1);
 });
 
-test('the rooms of a run are open, by default and as configured', async (t) => {
+test('clients can join the rooms of a run, by default and as configured', async (t) => {
   const byDefault = await start(t);
   const configured = await start(t, { token: TOKEN, rooms: ['lobby', 'arena'] });
   const [onDefault, onConfigured] = [await byDefault.connect('ada'), await configured.connect('ada')];
@@ -72,7 +72,7 @@ function joinMany(client: ClientSocket, from: number, count = MAX_ROOMS_PER_CONN
   );
 }
 
-test('the number of rooms is bounded, and emptied rooms do not count', async (t) => {
+test('the number of measured rooms is bounded, and emptied rooms do not count', async (t) => {
   const { io, connect } = await start(t);
   const greedy = await Promise.all(Array.from({ length: MAX_ROOMS / MAX_ROOMS_PER_CONNECTION }, () => connect()));
   await Promise.all(greedy.map((client, nth) => joinMany(client, nth * MAX_ROOMS_PER_CONNECTION)));
@@ -85,7 +85,7 @@ test('the number of rooms is bounded, and emptied rooms do not count', async (t)
   assert.equal((await late.emitWithAck('join_room', 'capacity')).members, 1);
 });
 
-test('the number of rooms per connection is bounded', async (t) => {
+test('the number of measured rooms per connection is bounded', async (t) => {
   const { connect } = await start(t);
   const greedy = await connect();
   const answers = await joinMany(greedy, 0, MAX_ROOMS_PER_CONNECTION + 10);
@@ -109,7 +109,7 @@ test('the number of probes is bounded, and disconnected probes do not count', as
   assert.equal((await late.emitWithAck('broadcast_echo', echo)).seq, 1);
 });
 
-test('a refused join fails, with its cause for a probe, and with a code for a virtual user', async (t) => {
+test('a refused join fails with its cause for a probe, and with a code for a virtual user', async (t) => {
   const { url } = await start(t);
   const probe = await Probe.connect({ connection: connectionTo(url) }, new AbortController().signal);
   t.after(() => probe.close());
@@ -132,7 +132,7 @@ test('a refused join fails, with its cause for a probe, and with a code for a vi
   assert.equal(fleet.status().joined, 0);
 });
 
-test('without a token nothing is instrumented', async (t) => {
+test('instrument(io) does nothing without a token', async (t) => {
   for (const options of [{}, { token: '' }, { token: undefined, worker: 'w0' }]) {
     const { connect, socketOf, instrumentation } = await start(t, options);
     const socket = socketOf(await connect());

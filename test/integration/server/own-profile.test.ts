@@ -24,7 +24,7 @@ function useCpu(): number {
 }
 
 describe('the profile of a worker', () => {
-  it('is refused by default, with the option that allows it', async (t) => {
+  it('a worker refuses profiles by default, and the error contains the option that allows them', async (t) => {
     const { control } = await startInstrumented(t, () => {});
     const clients = await connected(t, control.urls);
     await assert.rejects(clients.startProfiles('heap'), {
@@ -33,7 +33,7 @@ describe('the profile of a worker', () => {
     });
   });
 
-  it('shows the functions that allocate retained memory, and the functions that use CPU', async (t) => {
+  it('the profile of a worker shows functions that allocate retained memory, and functions that use CPU', async (t) => {
     const { control } = await startInstrumented(t, () => {}, { profile: true });
     const clients = await connected(t, control.urls);
     await clients.startProfiles('heap');
@@ -50,7 +50,7 @@ describe('the profile of a worker', () => {
     assert.ok((cpu?.cpu?.processUs ?? 0) > 0);
   });
 
-  it('ends with the last control connection', async (t) => {
+  it('the profile of a worker ends with the last control connection', async (t) => {
     const { control } = await startInstrumented(t, () => {}, { profile: true });
     const clients = await connected(t, control.urls);
     const other = await connected(t, control.urls);

@@ -80,7 +80,7 @@ async function untilClosed(target: Target, packets: (string | Buffer)[], connect
 
 for (const [name, { start, skip }] of Object.entries(KINDS)) {
   describe(name, { skip: skip ?? false }, () => {
-    it('closes a connection that sends more arguments than Socket.IO can dispatch, and stays up', async (t) => {
+    it(`the server closes a connection that sends more arguments than Socket.IO can dispatch: ${name}`, async (t) => {
       t.mock.method(console, 'error', () => {});
       const target = await start(t);
       await untilClosed(target, [`42${jsonArray(MANY)}`]);
@@ -94,7 +94,7 @@ for (const [name, { start, skip }] of Object.entries(KINDS)) {
       assert.equal((await client.emitWithAck('join_room', 'capacity')).worker, 'w0');
     });
 
-    it('closes a connection after 100 malformed joins, and ignores its remaining messages', async (t) => {
+    it(`the server closes a connection after 100 malformed joins, and ignores its remaining messages: ${name}`, async (t) => {
       t.mock.method(console, 'error', () => {});
       const target = await start(t);
       await untilClosed(target, Array(50_000).fill('42["join_room",{"clientKey":7}]'));
@@ -115,14 +115,14 @@ it('a plain worker accepts any number of arguments, and closes a connection afte
 });
 
 describe('instrument(io)', () => {
-  it('bounds packets in all namespaces, acknowledgements included', async (t) => {
+  it('instrument(io) bounds packets in all namespaces, acknowledgements included', async (t) => {
     t.mock.method(console, 'error', () => {});
     const target = await startInstrumented(t);
     await untilClosed(target, [`42/other,${jsonArray(MANY)}`], '40/other,');
     await untilClosed(target, [`43/other,0${jsonArray(MANY, '1')}`], '40/other,');
   });
 
-  it('bounds packets that another parser decodes', async (t) => {
+  it('instrument(io) bounds packets that another parser decodes', async (t) => {
     t.mock.method(console, 'error', () => {});
     const target = await startInstrumented(t, {}, msgpack);
     const client = await connectClient(`http://127.0.0.1:${target.port}`, { parser: msgpack });
@@ -131,7 +131,7 @@ describe('instrument(io)', () => {
     await onceOf(client, 'disconnect');
   });
 
-  it('accepts `maxArguments` arguments, including the name of the event', async (t) => {
+  it('instrument(io) accepts `maxArguments` arguments, including the name of the event', async (t) => {
     t.mock.method(console, 'error', () => {});
     for (const maxArguments of [undefined, 20]) {
       const target = await startInstrumented(t, { maxArguments });
@@ -145,7 +145,7 @@ describe('instrument(io)', () => {
     await assert.rejects(startInstrumented(t, { maxArguments: 1e6 }), { code: 'CONFIG_INVALID' });
   });
 
-  it('drops a message with too many arguments from another server, and counts it', async (t) => {
+  it('instrument(io) drops a message with too many arguments from another server, and counts it', async (t) => {
     t.mock.method(console, 'error', () => {});
     const adapter = busAdapter() as never;
     const [{ io: first }, { io: second }] = [
@@ -162,7 +162,7 @@ describe('instrument(io)', () => {
     assert.equal(await countOf({ port: 0, controlPort }, 'capacity_malformed_total{event="server_side_emit"}'), 1);
   });
 
-  it('restores the parser of the server when it is closed', async (t) => {
+  it('instrument(io) restores the parser of the server when it is closed', async (t) => {
     const { io } = await startChat(t, () => {});
     const parser = (io as unknown as { _parser: unknown })._parser;
     const { close } = await instrument(io, { token: TOKEN });
@@ -173,7 +173,7 @@ describe('instrument(io)', () => {
 });
 
 describe('the control port', () => {
-  it('closes the connection of a token holder that sends too many arguments, or 100 malformed requests', async (t) => {
+  it('the control port closes the connection of a token holder that sends too many arguments or bad requests', async (t) => {
     t.mock.method(console, 'error', () => {});
     const target = await startApp(t);
     const closes = async (send: (control: Client) => void) => {

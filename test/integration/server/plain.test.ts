@@ -21,7 +21,7 @@ async function setUp(t: TestContext, environment: Record<string, string> = {}) {
   return { app, url, port, control, stats };
 }
 
-test('a broadcast reaches the members of its room, and is echoed', async (t) => {
+test('a broadcast of the plain server reaches the members of its room, and is echoed', async (t) => {
   const { url, control, stats } = await setUp(t);
   const [member, other, outsider] = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
   outsider.on('broadcast', () => assert.fail('not a member'));
@@ -48,7 +48,7 @@ test('a broadcast reaches the members of its room, and is echoed', async (t) => 
   assert.deepEqual(await ask(control, 'members', 'blue'), { worker: 'w0', members: 0 });
 });
 
-test('pings all clients once in an interval, so that they stay connected', async (t) => {
+test('the plain server pings all clients once in an interval, so that they stay connected', async (t) => {
   const { url } = await setUp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '300' });
   const clients = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
   // Two pings to each client: one that gets none disconnects after 600 ms.
@@ -57,7 +57,9 @@ test('pings all clients once in an interval, so that they stay connected', async
   for (const client of clients) client.disconnect();
 });
 
-test('notifies its clients when it closes, and drops one that does not answer', { timeout: 25_000 }, async (t) => {
+test('the plain server notifies its clients when it closes, and drops one that does not answer', {
+  timeout: 25_000,
+}, async (t) => {
   const { app, url, port } = await setUp(t);
   const client = await connectClient(url);
   const { socket } = await rawWebSocket(port);

@@ -15,14 +15,14 @@ function open(t: TestContext, port: number) {
   return socket;
 }
 
-test('pipelined requests get at most one response', { timeout: 20_000 }, async (t) => {
+test('the control port gives at most one response to pipelined requests', { timeout: 20_000 }, async (t) => {
   const socket = open(t, (await startApp(t)).controlPort);
   socket.write(METRICS.repeat(1000));
   const answers = await text(socket).catch(() => '');
   assert.ok(answers.split('HTTP/1.1').length <= 2, `${answers.length} bytes`);
 });
 
-test('a WebSocket needs the token, also if it sends nothing', { timeout: 20_000 }, async (t) => {
+test('a WebSocket to the control port requires a valid token', { timeout: 20_000 }, async (t) => {
   const { controlPort: port } = await startApp(t);
   for (const given of [undefined, 'Bearer', 'Bearer another-token-than', 'Bearer token-of-the-tests-']) {
     const headers = given === undefined ? {} : { authorization: given };
@@ -32,7 +32,7 @@ test('a WebSocket needs the token, also if it sends nothing', { timeout: 20_000 
   }
 });
 
-test('many silent connections leave room for the run', { timeout: 20_000 }, async (t) => {
+test('many silent connections to the control port leave room for the run', { timeout: 20_000 }, async (t) => {
   const { controlPort: port } = await startApp(t);
   const silentSockets = Array.from({ length: 150 }, () => open(t, port));
   await Promise.all(silentSockets.map((socket) => once(socket, 'connect')));

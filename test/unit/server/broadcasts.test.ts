@@ -23,7 +23,7 @@ it('broadcasts are sent in the order of their times, even by a late event loop',
   assert.deepEqual(left, inOrder);
 });
 
-it('a due broadcast does not wait for later ones, or for a time of a wrong clock', async () => {
+it('a due broadcast does not wait for later ones, even if their times come from a wrong clock', async () => {
   const departures = new Departures();
   const left: string[] = [];
   const at = (what: string, atUs: number) => departures.at(atUs).then(() => left.push(what));
@@ -37,18 +37,18 @@ it('a due broadcast does not wait for later ones, or for a time of a wrong clock
   await wrong;
 });
 
-it('a payload has the requested size, also on the wire', () => {
+it('a broadcast payload has the requested size, also on the wire', () => {
   for (const size of [0, 1, 1000, 65_536]) {
     assert.equal(payload(size).length, size);
     assert.equal(Buffer.byteLength(JSON.stringify(payload(size))), size + 2);
   }
 });
 
-it('a payload varies, so that compression gains little', () => {
+it('a broadcast payload varies, so that compression gains little', () => {
   assert.ok(gzipSync(payload(1000)).length > 700);
 });
 
-it('a payload is the same text in every call with the same size', () => {
+it('a broadcast payload is the same text in every call with the same size', () => {
   const first = payload(500);
   for (let size = 1; size < 40; size++) payload(size);
   assert.equal(payload(500), first);

@@ -18,12 +18,12 @@ const DEFAULTS = {
   logLevel: 'info',
 };
 
-test('only the token is required, and an empty variable counts as unset', () => {
+test('the server requires only the token, and treats an empty variable as unset', () => {
   assert.deepEqual(parseConfig({ CAPACITY_TOKEN, PATH: '/bin' }), DEFAULTS);
   assert.deepEqual(parseConfig({ CAPACITY_TOKEN, REDIS_URL: '', CAPACITY_PORT: '' }), DEFAULTS);
 });
 
-test('every variable sets its own setting', () => {
+test('every environment variable of the server sets its own setting', () => {
   const tuning = (name: string, on: boolean) => ({ tunings: { ...DEFAULTS.tunings, [name]: on } });
   const cases: Record<string, [value: string, changed: object]> = {
     CAPACITY_WORKER: ['w12', { worker: 'w12' }],
@@ -55,7 +55,7 @@ test('every variable sets its own setting', () => {
   assert.equal(parseConfig({ CAPACITY_TOKEN, REDIS_URL, CAPACITY_ADAPTER: 'in-memory' }).adapter.name, 'in-memory');
 });
 
-test('a plain server runs on ws, and conflicting variables are reported by name', () => {
+test('a plain server runs on ws, and reports conflicting variables by name', () => {
   const given = { CAPACITY_TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', REDIS_URL };
   const { websockets, plain, adapter } = parseConfig(given);
   assert.deepEqual([websockets, plain, adapter.name], ['ws', true, 'in-memory']);
@@ -72,7 +72,7 @@ test('a plain server runs on ws, and conflicting variables are reported by name'
   }
 });
 
-test('all problems are reported at once, and secrets are not shown', () => {
+test('the server reports all problems of its configuration at once, without secrets', () => {
   const environment = {
     CAPACITY_TOKEN: 'hush',
     CAPACITY_WORKER: 'W-1',

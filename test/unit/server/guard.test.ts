@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { Guard } from '../../../server/guard.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
-it('the guard catches and counts every fault, and logs one line a minute', async (t) => {
+it('the guard of event handlers catches and counts every error, and logs one line a minute', async (t) => {
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const counted: string[] = [];
   const guard = new Guard({ malformed: (event) => counted.push(event) });
@@ -28,7 +28,7 @@ it('the guard catches and counts every fault, and logs one line a minute', async
   assert.equal(lines.callCount(), 2);
 });
 
-it('passes arguments and `this` to a handler', () => {
+it('the guard passes arguments and `this` to an event handler', () => {
   const calls: unknown[] = [];
   const guard = new Guard({ malformed: () => assert.fail() });
   function handler(this: string, ...args: number[]) {

@@ -31,7 +31,7 @@ async function ask(localAddress: string, headers: Record<string, string>): Promi
   return answered;
 }
 
-test('metrics over the network need the token, with any Host header', async () => {
+test('/metrics over the network requires the token, with any Host header', async () => {
   for (const address of ['10.0.0.11', '::ffff:10.0.0.11', 'fe80::1']) {
     for (const host of ['10.0.0.11:3200', 'localhost', '127.0.0.1']) {
       assert.equal(await ask(address, { host }), 401);
@@ -41,7 +41,7 @@ test('metrics over the network need the token, with any Host header', async () =
   }
 });
 
-test('metrics on a loopback address need a local Host header, or the token', async () => {
+test('/metrics on a loopback address requires a local Host header or the token', async () => {
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) {
     for (const host of ['localhost:3200', 'LOCALHOST', '127.0.0.1:3200', '[::1]:3200'])
       assert.equal(await ask(address, { host }), 200, host);

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { countAdapterErrors, createMetrics, SERIES } from '../../../server/control/metrics.ts';
 import { EventLoopWindow } from '../../../server/control/worker-stats.ts';
 
-it('serves every series of the table, as documented', async (t) => {
+it('the server serves every documented metric series', async (t) => {
   const eventLoop = new EventLoopWindow();
   t.after(() => eventLoop.close());
   const { registry } = createMetrics({ connections: () => 0, rooms: () => 0 }, 'w0', eventLoop);
@@ -15,7 +15,7 @@ it('serves every series of the table, as documented', async (t) => {
   );
 });
 
-it('the names follow the conventions of Prometheus', () => {
+it('the metric names of the server follow the conventions of Prometheus', () => {
   for (const { name, kind, unit, labels } of Object.values(SERIES)) {
     assert.match(name, /^capacity_[a-z\d_]+$/);
     assert.equal(name.endsWith('_total'), kind === 'counter', name);

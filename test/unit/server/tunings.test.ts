@@ -7,26 +7,26 @@ import type { WebSocketsName } from '../../../server/websockets/index.ts';
 const all = (on: boolean) => Object.fromEntries(entries().map(([name]) => [name, on])) as Tunings;
 const namesOf = (tunings: Tunings) => (Object.keys(tunings) as TuningName[]).filter((name) => tunings[name]);
 
-test('every chosen tuning is on with ws', () => {
+test('every chosen tuning of the server is on with ws', () => {
   assert.deepEqual(tuningsInForce(all(true), 'ws'), all(true));
   assert.deepEqual(tuningsInForce(all(false), 'ws'), all(false));
 });
 
-test('turns off a tuning that relies on internals of ws with another WebSocket server, even if chosen', () => {
+test('turns off a tuning that relies on ws if the server uses another WebSocket library', () => {
   const inForce = tuningsInForce(all(true), 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
   const relying = namesOf(all(true)).filter((name) => !inForce[name]);
   assert.deepEqual(relying, ['dropListeners']);
 });
 
-test("a server is untuned if every switch has Socket.IO's default", () => {
+test("a server counts as untuned if every switch has Socket.IO's default", () => {
   const plain = Object.fromEntries(entries().map(([name, { inSocketIo }]) => [name, inSocketIo])) as Tunings;
   assert.equal(describeTunings(plain).kind, 'untuned');
   const { kind, tunings } = describeTunings({ ...plain, dropRequest: true });
   assert.deepEqual([kind, tunings.dropRequest, tunings.dropHandshake], ['tuned', 'on', 'off']);
 });
 
-test('flags of Node keep their numbers, but not other values, which can be paths or secrets', () => {
+test('reports flags of Node with numbers, but without other values, which can be paths or secrets', () => {
   const flags = nodeFlags(
     ['--max-semi-space-size=1', '--require', '/home/ada/hook.js', '--env-file=/etc/secret'],
     ' --max-old-space-size=4096  -r ./x ',

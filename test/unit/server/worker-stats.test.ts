@@ -4,7 +4,7 @@ import { EventLoopHistory } from '../../../server/control/event-loop-history.ts'
 import { CollectionCount, collectGarbage, EventLoopWindow } from '../../../server/control/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-test('a forced collection is counted, and the count is constant without one', async (t) => {
+test('worker statistics count a forced garbage collection, and none without one', async (t) => {
   const collections = new CollectionCount();
   t.after(() => collections.close());
   const before = collections.read();
@@ -15,7 +15,7 @@ test('a forced collection is counted, and the count is constant without one', as
   assert.equal(collections.read(), after);
 });
 
-test('a window includes a blocked event loop, and the next one does not', async (t) => {
+test('event loop statistics include a blocked event loop, in the window of the block only', async (t) => {
   const window = new EventLoopWindow();
   t.after(() => window.close());
   // The monitor sees blocks between two of its own turns.
@@ -31,7 +31,7 @@ test('a window includes a blocked event loop, and the next one does not', async 
   assert.equal(window.read().delayMaxMs, 0);
 });
 
-test('the history of the event loop has one row a second, from the request that starts it to the one that ends it', (t) => {
+test('the history of the event loop has one row a second, between the requests to start and to end', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const history = new EventLoopHistory();
   t.after(() => history.close());
