@@ -14,7 +14,7 @@ async function appsWith(env: Record<string, string>): Promise<Record<string, str
   return JSON.parse((await execa(process.execPath, ['-e', print], { extendEnv: false, env })).stdout);
 }
 
-test('has an app for each node of Redis, each worker and nginx; only workers restart automatically', async () => {
+test('PM2 gets an app for each Redis node, worker and nginx, and restarts only workers automatically', async () => {
   const STACK = { HOME: '/s', PORTS: '4001,4002', CONTROL_PORTS: '5001,5002', TOKEN: 'a-token', NODE: '/a/node' };
   const servers = { REDIS_URL: 'redis://127.0.0.1:6380', REDIS_SERVER: '/a/redis-server', REDIS_NODES: '1' };
   const given = Object.entries({ ...STACK, ...servers, NGINX: '/a/nginx' });
@@ -43,7 +43,7 @@ test('has an app for each node of Redis, each worker and nginx; only workers res
   );
 });
 
-test('the workers run on the current Node, or on an installed version', (t) => {
+test('workers run on the current Node, or on an installed version', (t) => {
   const files = { 'node_modules/node/package.json': '{"version":"22.1.2"}', 'node_modules/node/bin/node': '' };
   const CAPACITY_MODULES = fileTree(t, files);
   for (const SERVER_NODE of [undefined, '', process.versions.node])

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { logTail, readEnd } from '../../../server/stack/logs.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-test('reads the end of a log that is too large for a string', (t) => {
+test('reads the end of a log file that is too large for a string', (t) => {
   const file = join(tempFolder(t), 'w0.log');
   const log = openSync(file, 'w');
   writeSync(log, '\nlistening\nout of memory\n', constants.MAX_STRING_LENGTH);
@@ -15,6 +15,6 @@ test('reads the end of a log that is too large for a string', (t) => {
   assert.ok(readEnd(file).length <= 2 ** 20);
 });
 
-test('a missing log reads as empty', () => {
+test('reads a missing log file as empty', () => {
   assert.match(logTail('/nowhere/w0.log'), /is empty/);
 });

@@ -14,7 +14,7 @@ async function sleeping(t: TestContext, options: object): Promise<number> {
   return child.pid as number;
 }
 
-test('marks processes with the variable of this folder, but not processes that only work in it', async (t) => {
+test('marks processes of a stack by an environment variable, but not processes that only work in its folder', async (t) => {
   const stateDir = tempFolder(t);
   mkdirSync(join(stateDir, 'redis'));
   const env = { ...process.env, ...environmentMark(stateDir) };

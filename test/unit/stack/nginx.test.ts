@@ -7,21 +7,21 @@ import { requireTool } from '../../../server/stack/tools.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
-test('a template is filled with indented values, and every name and value must match', () => {
+test('fills the nginx template with indented values, and every name and value must match', () => {
   assert.equal(render('{{X}}', { X: '$& $1' }), '$& $1');
   assert.equal(render('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
   assert.throws(() => render('{{X}}', {}));
   assert.throws(() => render('', { X: 1 }));
 });
 
-test('each worker has an upstream that serves its sessions', () => {
+test('nginx has an upstream for each worker, which serves its sessions', () => {
   const values = templateValues(options('/tmp/x', 8080, 8081), undefined);
   assert.equal(values.ALL_SERVERS, 'server 127.0.0.1:4001 max_fails=0;\nserver 127.0.0.1:4002 max_fails=0;');
   assert.equal(values.SOURCE_ADDRESSES, '50.00% 127.0.0.2;\n* 127.0.0.1;');
   assert.equal(values.SESSIONS, '~^w0- w0;\n~^w1- w1;');
 });
 
-test('nginx accepts the configuration with a certificate whose key is private, and reports a wrong line', {
+test('nginx accepts the generated configuration with a private key, and reports a wrong line', {
   skip: missingTools('nginx'),
 }, async (t) => {
   const nginx = requireTool('nginx');

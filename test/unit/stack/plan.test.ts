@@ -16,7 +16,7 @@ function plan(connections: number, machine: Partial<Machine> = {}, request: Part
 
 suite('plan', () => {
   for (const connections of [1, 1_000, 10_000, 32_000, 100_000, 1_000_000]) {
-    test(`${connections} connections fit into every limit`, () => {
+    test(`a stack planned for ${connections} connections stays below every limit`, () => {
       const { workers, nginx } = plan(connections);
       const perWorker = connections / workers;
       assert.ok(perWorker < MACHINE.openFilesMax);
@@ -27,29 +27,29 @@ suite('plan', () => {
     });
   }
 
-  test('nginx’s fullest worker gets more than its share', () => {
+  test('the plan gives an nginx worker room for more than its equal share of connections', () => {
     assert.equal(perWorkerCapacity(1000, 1), 1000);
     assert.equal(perWorkerCapacity(1000, 4), 3638);
   });
 
-  test('ports limit a worker if there is only one loopback address', () => {
+  test('source ports limit the connections to a worker if there is only one loopback address', () => {
     const { workers, nginx } = plan(100_000, { openFilesMax: 1_048_576, manyLoopbackAddresses: false });
     assert.equal(nginx.sourceAddresses, 1);
     assert.ok(100_000 / workers < 16_384);
   });
 
-  test('follows cores, target and settings of the user, rather than a high limit', () => {
+  test('the plan depends on cores, target and settings of the user, rather than on a high file limit', () => {
     assert.deepEqual([plan(1000).workers, plan(1000).nginx.workers], [2, 2]);
     assert.equal(plan(1000, {}, { workers: 5 }).workers, 5);
     assert.ok(plan(1000, { openFilesMax: 1_048_576 }).nginx.connectionsPerWorker < 5000);
   });
 
-  test('embedded is always one worker, and an error if that is too few', () => {
+  test('an embedded stack has one worker, and is refused if that is too few', () => {
     assert.equal(plan(1000, {}, { profile: 'embedded', workers: 5 }).workers, 1);
     assert.throws(() => plan(20_000, {}, { profile: 'embedded' }), { code: 'LIMIT_TOO_LOW' });
   });
 
-  test('reads this machine', () => {
+  test('detects cores and open files of this machine for the plan', () => {
     const { cores, openFilesMax } = readMachine();
     for (const value of [cores, openFilesMax]) assert.ok(Number.isInteger(value) && value > 0);
   });

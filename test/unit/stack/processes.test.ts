@@ -15,13 +15,13 @@ async function child(t: TestContext, script: string) {
 }
 
 suite('processes', () => {
-  test('reads the start time behind a name with brackets and spaces', () => {
+  test('reads the start time of a process whose name has brackets and spaces', () => {
     const before = '42 (a ) b) (c) S 1 42 42 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 987654 1000 200';
     assert.equal(parseStat(before), '987654');
     assert.equal(parseStat(before.replace(') S', ') Z')), undefined, 'a zombie does not run');
   });
 
-  test('a reused pid with another start time is another process, and is not signalled', async (t) => {
+  test('a reused pid with another start time is not signalled', async (t) => {
     const { process: started, ref } = await child(t, 'echo up; exec sleep 60');
     assert.deepEqual(await terminate([{ ...ref, startTime: '1' }], 100), []);
     assert.equal(isAlive(ref), true);
@@ -31,7 +31,7 @@ suite('processes', () => {
     assert.deepEqual(await exit, [null, 'SIGTERM']);
   });
 
-  test('another user’s process is not signalled', async (t) => {
+  test('a process of another user is not signalled', async (t) => {
     const isRoot = process.getuid?.() === 0;
     const child = isRoot ? spawn('sleep', ['60'], { uid: 65_534, gid: 65_534 }) : undefined;
     t.after(() => child?.kill('SIGKILL'));

@@ -5,7 +5,7 @@ import { assertEach } from '../../helpers/columns.ts';
 import { startRedisCluster } from '../../helpers/redis.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
-test('in a cluster of three, all nodes know each slot, even after a restart, and require the password', {
+test('the nodes of a Redis Cluster know all slots, even after a restart, and require the password', {
   skip: missingTools('redis-server', 'redis-cli'),
 }, async (t) => {
   const cluster = await startRedisCluster(t);

@@ -35,13 +35,13 @@ function system(t: TestContext, programs: Record<string, string> = {}, isRoot = 
 }
 
 suite('setup', () => {
-  test('reports its findings, one line each, and installs nothing', async (t) => {
+  test('setup reports its findings, one line each, and installs nothing', async (t) => {
     const there = system(t, BOTH);
     assert.deepEqual(await setup(there), []);
     assert.deepEqual([there.lines.length, there.calls()], [2, []]);
   });
 
-  test('installs missing programs without starting their services', async (t) => {
+  test('setup installs missing programs without starting their services', async (t) => {
     const systemctl = 'echo "systemctl $*" >> "$(dirname "$0")/calls"';
     const { calls, ...missing } = system(t, { nginx: TOOL, systemctl });
     assert.deepEqual(await setup(missing), []);
@@ -56,10 +56,14 @@ suite('setup', () => {
   });
 
   for (const [what, policy, isKept] of [
-    ['keeps an existing policy', 'exit 101', true],
-    ["replaces a killed setup's policy", '# socketio-capacity setup\nkill -0 4194304 && exit 101\nexit 0', false],
+    ['keeps an existing policy on service starts', 'exit 101', true],
+    [
+      'replaces the policy on service starts of a setup that was killed',
+      '# socketio-capacity setup\nkill -0 4194304 && exit 101\nexit 0',
+      false,
+    ],
   ] as const) {
-    test(what, async (t) => {
+    test(`setup ${what}`, async (t) => {
       const { calls, ...missing } = system(t, { [POLICY]: policy });
       assert.deepEqual(await setup(missing), []);
       assert.match(calls()[1] ?? '', /^install quiet/);
@@ -68,7 +72,7 @@ suite('setup', () => {
   }
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    test(`leaves no policy after ${signal}`, async (t) => {
+    test(`setup leaves no policy on service starts after ${signal}`, async (t) => {
       const waits = '[ "$1" = update ] || { echo installing > "$(dirname "$0")/calls"; exec sleep 30; }';
       const { dir, policyFile, calls } = system(t, { 'apt-get': waits });
       const parts = `{ dirs: ['${dir}'], isRoot: true, policyFile: '${policyFile}', print() {} }`;
@@ -82,7 +86,7 @@ suite('setup', () => {
     });
   }
 
-  test('succeeds without root: installs nothing, and reports missing programs and their replacements', async (t) => {
+  test('setup succeeds without root: installs nothing, and reports missing programs and their replacements', async (t) => {
     const { calls, ...missing } = system(t, {}, false);
     assert.deepEqual([await setup(missing), calls()], [['nginx', 'redis-server'], []]);
     assert.match(
@@ -91,13 +95,13 @@ suite('setup', () => {
     );
   });
 
-  test('reports a failure of apt-get', async (t) => {
+  test('setup reports a failure of apt-get', async (t) => {
     const failing = system(t, { 'apt-get': 'echo "E: no network" >&2; exit 100' });
     assert.deepEqual(await setup(failing), ['nginx', 'redis-server']);
     assert.match(failing.lines.join('\n'), /E: no network[\s\S]*embedded profile/);
   });
 
-  test('a missing tool is an error', (t) => {
+  test('setup fails if a required tool is missing', (t) => {
     const { dirs } = system(t);
     for (const name of ['nginx', 'redis-server'] as const)
       assert.throws(() => requireTool(name, dirs), { code: 'NOT_INSTALLED' });

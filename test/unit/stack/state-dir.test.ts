@@ -12,7 +12,7 @@ const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
 const UNUSABLE = { code: 'STATE_DIR_UNUSABLE' };
 
-test('the default folder is the configured one, or the user’s own', () => {
+test('the default folder of a stack is the configured one, or one of the user', () => {
   assert.equal(defaultStateDir({ SOCKETIO_CAPACITY_HOME: '/somewhere/' }), '/somewhere');
   for (const environment of [{}, { SOCKETIO_CAPACITY_HOME: '' }])
     assert.equal(defaultStateDir(environment), join(homedir(), '.local/state/socketio-capacity'));
@@ -31,7 +31,9 @@ suite('a folder planted by another user', () => {
     'is a symbolic link with a slash at its end': (dir) => `${linkTo(dir)}/`,
   };
   for (const [name, plant] of Object.entries(cases)) {
-    test(`is refused if it ${name}`, { skip: name.includes('user') && !asRoot && 'needs root' }, async (t) => {
+    test(`refuses a stack folder that ${name}`, {
+      skip: name.includes('user') && !asRoot && 'needs root',
+    }, async (t) => {
       const planted = join(fileTree(t, { 's/state.json': '{}' }), 's');
       chmodSync(planted, 0o700);
       const dir = plant(planted) ?? planted;
@@ -40,7 +42,7 @@ suite('a folder planted by another user', () => {
     });
   }
 
-  test('is refused as a part of the folder as well', (t) => {
+  test('refuses a stack folder if one of its subfolders was planted by another user', (t) => {
     const dir = fileTree(t, {});
     symlinkSync(fileTree(t, {}), join(dir, 'logs'));
     assert.throws(() => prepareStateDir(dir), UNUSABLE);
@@ -48,7 +50,7 @@ suite('a folder planted by another user', () => {
 });
 
 suite('the folder of a stack', () => {
-  test('is made for this user only, with any umask', (t) => {
+  test('creates the stack folder for this user only, with any umask', (t) => {
     const dir = join(fileTree(t, {}), 'deep/s');
     const umask = process.umask(0);
     t.after(() => process.umask(umask));
@@ -59,7 +61,7 @@ suite('the folder of a stack', () => {
     prepareStateDir(dir);
   });
 
-  test('is reported when it cannot be made, or when its path is too long for PM2’s sockets', (t) => {
+  test('reports a stack folder that cannot be created, or whose path is too long for PM2’s sockets', (t) => {
     const dir = fileTree(t, { file: '' });
     for (const name of ['file/s', 'x'.repeat(100)]) assert.throws(() => prepareStateDir(join(dir, name)), UNUSABLE);
   });
@@ -78,7 +80,7 @@ suite('the state', () => {
     assert.deepEqual(readdirSync(dir), ['state.json']);
   };
 
-  test('is readable for its owner only, and unchanged', (t) => {
+  test('writes the stack state readable for its owner only, and reads it back unchanged', (t) => {
     const dir = fileTree(t, {});
     assert.equal(readState(dir), undefined);
     writeState(dir, someState('first'));
@@ -86,13 +88,13 @@ suite('the state', () => {
     assertFirst(dir);
   });
 
-  test('is that of the first claim', (t) => {
+  test('keeps the stack state of the first process that claims the folder', (t) => {
     const dir = fileTree(t, {});
     assert.deepEqual([claimState(dir, someState('first')), claimState(dir, someState('second'))], [true, false]);
     assertFirst(dir);
   });
 
-  test('is distinguished from none if it is invalid', (t) => {
+  test('distinguishes an invalid stack state from a missing one', (t) => {
     const state = JSON.stringify({ ...someState('x'), version: 2 });
     assert.equal(readState(fileTree(t, { 'state.json': state })), 'unreadable');
   });
