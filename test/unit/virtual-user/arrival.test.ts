@@ -15,11 +15,12 @@ describe('the arrival in a flow whose users leave', () => {
     ['ends before a loop', [LOGIN, LOOP], {}, [LOGIN]],
     ['continues to a delayed join', [CONNECT, THINK, ENTER, THINK, SAY], { join: 'enter' }, [CONNECT, THINK, ENTER]],
   ];
-  for (const [what, flow, until, expected] of cases) it(what, () => assert.deepEqual(arrived(flow, until), expected));
+  for (const [what, flow, until, expected] of cases)
+    it(`the arrival of a virtual user that leaves ${what}`, () => assert.deepEqual(arrived(flow, until), expected));
 });
 
 describe('the arrival in a flow whose users stay', () => {
-  it('includes short pauses', () => {
+  it('the arrival of a virtual user that stays includes short pauses', () => {
     assert.deepEqual(arrived([CONNECT, THINK, LOGIN, HOLD]), [CONNECT, THINK, LOGIN]);
   });
 });

@@ -32,25 +32,25 @@ const cases: [what: string, cookie: string, sent?: string][] = [
 ];
 
 for (const [what, cookie, sent] of cases) {
-  test(`${what} is ${sent ? '' : 'not '}sent`, async (t) => {
+  test(`${what} is ${sent ? '' : 'not '}sent with the handshake`, async (t) => {
     const [headers] = await loggedIn(t, [cookie], [{ connect: true }]);
     assert.equal(headers?.Cookie, sent);
   });
 }
 
-test('are sent with implicitly opened connections, and to ws:// as to http://', async (t) => {
+test('login cookies are sent with implicitly opened connections, and to ws:// as to http://', async (t) => {
   const cookies = ['a=1; Path=/', 'b=2; Path=/'];
   const headers = await loggedIn(t, cookies, [{ emit: ['hi'] }], {}, (url) => url.replace('http', 'ws'));
   assert.deepEqual(headers, [{ Cookie: 'a=1; b=2' }]);
 });
 
-test('come after the cookies of the options, beside other headers', async (t) => {
+test('login cookies follow the cookies of the options, beside other headers', async (t) => {
   const options = { headers: { cookie: 'own=1', 'x-a': 'b' }, path: '/chat' };
   const headers = await loggedIn(t, ['session=abc; Path=/chat'], [{ connect: { headers: { 'x-c': 'd' } } }], options);
   assert.deepEqual(headers, [{ cookie: 'own=1; session=abc', 'x-a': 'b', 'x-c': 'd' }]);
 });
 
-test('are not sent to another host', async (t) => {
+test('login cookies are not sent to another host', async (t) => {
   const elsewhere = (url: string) => url.replace('127.0.0.1', 'localhost');
   assert.deepEqual(await loggedIn(t, ['session=abc; Path=/'], [{ connect: true }], {}, elsewhere), [undefined]);
 });

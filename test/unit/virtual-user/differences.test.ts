@@ -45,7 +45,7 @@ const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
   ['unknown steps', 'unknown step "fetch"', { fetch: { url: '/' } }],
 ];
 for (const [row, hint, ...steps] of REFUSED) {
-  test(row, async () => {
+  test(`refuses a scenario of another engine with ${row}`, async () => {
     for (const step of steps) await refusal(step, hint);
   });
 }

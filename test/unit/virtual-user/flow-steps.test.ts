@@ -29,7 +29,7 @@ describe('function', () => {
     nextError: (_context: unknown, _events: unknown, next: (error: Error) => void) => next(new Error('boom')),
   };
 
-  it('runs callback, async and plain functions', async () => {
+  it('a function step runs callback, async and plain functions', async () => {
     const names = ['callback', 'promise', 'plain', 'twice'];
     const outcome = await new Bench({}, processor).play(names.map((name) => ({ function: name })));
     assert.deepEqual([outcome.error, outcome.callbacks], [null, 1]);
@@ -37,14 +37,14 @@ describe('function', () => {
   });
 
   for (const name of ['throws', 'rejects', 'nextError']) {
-    it(`ends only its virtual user if it fails: ${name}`, async () => {
+    it(`a failed function step ends only its virtual user: ${name}`, async () => {
       const bench = new Bench({}, processor);
       const code = await bench.codeOf({ function: name }, { emit: ['never'] });
       assert.deepEqual([code, bench.warnings.length], [`function_${name.toLowerCase()}`, 1]);
     });
   }
 
-  it('runs beforeScenario and afterScenario around the flow', async () => {
+  it('a flow runs beforeScenario first and afterScenario last', async () => {
     const order: string[] = [];
     const note = (name: string) => async () => void order.push(name);
     const bench = new Bench({}, { a: note('a'), b: note('b'), c: note('c') });
@@ -65,14 +65,14 @@ describe('loop', () => {
     ['iterates over a variable', { loop: emit('{{ who }}'), over: 'people', loopElement: 'who' }, ['ann', 'bob']],
     ['iterates over nothing', { loop: emit('never'), over: 'nobody' }, []],
   ] as const) {
-    it(what, async () => {
+    it(`a loop step ${what}`, async () => {
       const bench = new Bench();
       await bench.passes([step], { times: 2, people: ['ann', 'bob'] });
       assert.deepEqual(emitted(bench), expected);
     });
   }
 
-  it('asks a function, callback or async, whether to continue', async () => {
+  it('a loop step asks a function, callback or async, whether to continue', async () => {
     const callback = ({ vars }: Context, done: (goOn: boolean) => void) => done(Number(vars.$loopCount) < 1);
     const promise = async ({ vars }: Context) => Number(vars.$loopCount) < 2;
     const bench = new Bench({}, { callback, promise });
@@ -81,13 +81,13 @@ describe('loop', () => {
     assert.deepEqual(emitted(bench), [0, 1, 0, 1, 2]);
   });
 
-  it('keeps the element and the count of the loop around it', async () => {
+  it('an inner loop keeps the element and the count of the loop around it', async () => {
     const bench = new Bench();
     await bench.passes([{ loop: [{ loop: emit('{{ $loopElement }}'), count: 2 }], over: ['a', 'b'] }]);
     assert.deepEqual(emitted(bench), ['a', 'a', 'b', 'b']);
   });
 
-  it('lets other virtual users run during an endless loop', async () => {
+  it('other virtual users run during an endless loop', async () => {
     const bench = new Bench();
     let turns = 0;
     bench.fleet.onEmit = (connection) => {
@@ -106,13 +106,13 @@ describe('think', () => {
     [3_600_000, '1h'],
     [undefined, -1, Number.NaN, 'soon', '5 parsecs', '', null, undefined, {}],
   ];
-  it('reads bare numbers as seconds, whole or not', () => {
+  it('a think step reads bare numbers as seconds, whole or not', () => {
     for (const [ms, ...written] of DURATIONS) {
       for (const value of written) assert.equal(durationMs(value), ms, String(value));
     }
   });
 
-  it('varies by milliseconds or percent, never below zero', () => {
+  it('the jitter of a think step varies by milliseconds or percent, never below zero', () => {
     const awayMs = (jitter: number | string | undefined) => Math.abs(jittered(1000, jitter) - 1000);
     for (let round = 0; round < 200; round++) {
       assert.ok(awayMs(100) <= 100 && awayMs('100') <= 100 && awayMs('20%') <= 200);
@@ -121,7 +121,7 @@ describe('think', () => {
     assert.equal(awayMs(undefined), 0);
   });
 
-  it('waits for a templated time, and fails on a template without a value', async (t) => {
+  it('a think step waits for a templated time, and fails on a template without a value', async (t) => {
     const time = new VirtualTime(t);
     const think = (pause: string) => time.until(new Bench().play([{ think: '{{ pause }}' }], { pause }));
     assert.deepEqual([(await think('30s')).error, time.nowMs], [null, 30_000]);
@@ -129,7 +129,7 @@ describe('think', () => {
   });
 });
 
-it('hold stays until its release, leaves, and ends when everything is measured', async () => {
+it('a hold step stays until its release, closes its connections, and ends when everything is measured', async () => {
   const bench = new Bench();
   const { tally, signals } = bench.engine;
   const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -155,7 +155,7 @@ describe('a flow that only waits', () => {
     [0, [{ think: '1ms' }, { log: 'no connection' }]],
     [0, []],
   ] as [number, unknown[]][]) {
-    it(`${JSON.stringify(flow)} has ${connections} connections, unless it has another step`, async () => {
+    it(`a flow of ${JSON.stringify(flow)} opens ${connections} connections, unless it has another step`, async () => {
       const bench = new Bench();
       await bench.passes(flow);
       assert.equal(bench.fleet.connections.length, connections);
@@ -189,7 +189,7 @@ describe('on', () => {
     },
   };
 
-  it('calls the function with each event from the connect on, counts failed calls, and leaves events to waitFor', async () => {
+  it('an `on` step calls its function with each event from the connect on, and counts failed calls', async () => {
     const bench = new Bench({}, processor);
     bench.fleet.onOpen = (connection) => {
       for (const price of [1, -2, 3]) connection.deliver('/', 'price', price);
@@ -209,7 +209,7 @@ describe('on', () => {
     assert.equal(bench.counters['prices.seen'], 3);
   });
 
-  it('keeps a limited number of slow calls and counters', async () => {
+  it('an `on` step keeps a limited number of slow calls and counters', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => (release = resolve));
     let calls = 0;

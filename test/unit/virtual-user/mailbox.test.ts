@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-it('keeps each awaited event separately, and only its own events for a new connection', async () => {
+it('the mailbox keeps each awaited event separately, and only its own events for a new connection', async () => {
   const bench = new Bench();
   let opened = 0;
   bench.fleet.onOpen = (connection, namespace) => {
@@ -20,7 +20,7 @@ it('keeps each awaited event separately, and only its own events for a new conne
   assert.equal(bench.counters['socketio.events_dropped'], 3 * 2);
 });
 
-it('stops listening after the last step that waits for an event, even inside a loop and on new connections', async () => {
+it('the mailbox stops listening after the last step that waits for an event', async () => {
   const bench = new Bench();
   const listeners: number[] = [];
   bench.fleet.onOpen = (connection) => {

@@ -12,7 +12,7 @@ function start(t: TestContext) {
   return { time, meter, given };
 }
 
-it('passes sums and times to Artillery once a second', async (t) => {
+it('passes counters and times to Artillery once a second', async (t) => {
   const { time, meter, given } = start(t);
   meter.count('emit');
   meter.count('emit');
@@ -33,7 +33,7 @@ it('passes sums and times to Artillery once a second', async (t) => {
   assert.deepEqual(given, once);
 });
 
-it('passes rates and errors at once', (t) => {
+it('passes rates and errors to Artillery immediately', (t) => {
   const { meter, given } = start(t);
   meter.rate('emitRate');
   meter.error('http_502');
@@ -43,7 +43,7 @@ it('passes rates and errors at once', (t) => {
   ]);
 });
 
-it('passes the rest when it ends, and nothing afterwards', async (t) => {
+it('passes remaining counters to Artillery when the meter is closed, and nothing afterwards', async (t) => {
   const { time, meter, given } = start(t);
   // All scenarios of a worker share the meter and its clock.
   meter.attach({ emit: (...args: unknown[]) => void given.push(args) });

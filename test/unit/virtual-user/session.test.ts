@@ -34,7 +34,7 @@ describe('a dropped connection', () => {
     { emit: ['ask'], response: { on: 'answer' } },
     { waitFor: { event: 'tick' } },
   ]) {
-    it(`ends the flow after ${JSON.stringify(step)}, with the reason as its code`, async (t) => {
+    it(`a dropped connection ends the flow after ${JSON.stringify(step)}, with the reason as its code`, async (t) => {
       const play = new Play(t);
       play.dropAfter(100);
       const { error, started, callbacks, errors } = await play.flow({ connect: true }, step, { emit: ['never'] });
@@ -46,7 +46,7 @@ describe('a dropped connection', () => {
     });
   }
 
-  it('is a failure if the drop follows the opening at once', async () => {
+  it('a virtual user fails if its connection drops directly after it opened', async () => {
     const bench = new Bench();
     // Both are in one message: the drop is reported before the promise of the opening is handled.
     bench.fleet.onOpen = (connection) => connection.drop('transport close');
@@ -55,7 +55,7 @@ describe('a dropped connection', () => {
     assert.deepEqual([losses, failures, bench.fleet.sent], [{ disconnected_transport_close: 1 }, {}, []]);
   });
 
-  it('counts as failed once, when it is lost, not when its step ends', async (t) => {
+  it('a dropped connection fails its user once, when it drops, not when its step ends', async (t) => {
     const play = new Play(t);
     const { tally, signals } = play.engine;
     play.dropAfter(100, false, 'ping timeout');
@@ -72,7 +72,7 @@ describe('a dropped connection', () => {
     assert.deepEqual([tally.losses, tally.failures, tally.holding], [{ disconnected_ping_timeout: 1 }, {}, 0]);
   });
 
-  it('is not the only failure: a server can refuse a join that no step awaits', async () => {
+  it('a virtual user also fails if the server refuses a join that no step awaits', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection) => {
       for (let time = 0; time < 2; time++) connection.refuse('join_refused');
@@ -83,7 +83,7 @@ describe('a dropped connection', () => {
 });
 
 describe('a connection that its process reopens', () => {
-  it('is lost, without a second failure, if a step fails during the disconnect', async (t) => {
+  it('a step that fails during a reconnect counts the connection as lost, without a second failure', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     const { error } = await play.flow({ connect: true }, { think: 0.05 }, { emit: ['a'], acknowledge: true });
@@ -91,7 +91,7 @@ describe('a connection that its process reopens', () => {
     assert.deepEqual([error?.code, losses, failures], ['ack_timeout', { ack_timeout: 1 }, {}]);
   });
 
-  it('restores all its namespaces, and messages sent meanwhile wait for it', async (t) => {
+  it('a reconnect restores all namespaces, and messages sent meanwhile wait for it', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     setTimeout(() => play.fleet.only.comeBack('/', 1), 1000);
@@ -117,7 +117,7 @@ describe('a connection that its process reopens', () => {
     assert.equal(connects, 3, 'returns not included');
   });
 
-  it('can drop and reconnect in the batch of its opening', async () => {
+  it('a connection can drop and reconnect in the same batch of reports as its opening', async () => {
     const bench = new Bench({ reconnection: true });
     bench.fleet.onOpen = (connection) => {
       connection.drop('transport close', undefined, true);
@@ -131,7 +131,7 @@ describe('a connection that its process reopens', () => {
     ['stayAway', 'transport close', 2],
     ['drop', 'fleet process died', undefined],
   ] as const) {
-    it(`is lost if its process gives up or dies: ${reason}`, async (t) => {
+    it(`counts a connection as lost if its process gives up or dies: ${reason}`, async (t) => {
       const play = new Play(t, { reconnection: true });
       play.dropAfter(100, true);
       setTimeout(
@@ -144,7 +144,7 @@ describe('a connection that its process reopens', () => {
     });
   }
 
-  it('lets the virtual user leave, or open another one', async (t) => {
+  it('a virtual user can leave, or open another connection, during a reconnect', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     const { error } = await play.flow({ connect: true }, { think: 0.5 }, { connect: '/' }, { think: 60 });
@@ -154,14 +154,14 @@ describe('a connection that its process reopens', () => {
   });
 });
 
-describe('connect time counts', () => {
+describe('connect time', () => {
   const TWO: FailureCode[] = ['ECONNREFUSED', 'ECONNREFUSED'];
   for (const [what, failures, ...expected] of [
     ['from the start of the only attempt', [], undefined, [200], 0],
     ['from the step if it took several attempts', TWO, undefined, [250 + 1000 + 250 + 2000 + 250], 2],
     ['never if all attempts fail', [...TWO, 'http_502'], 'http_502', undefined, 2],
   ] as [string, FailureCode[], ...unknown[]][]) {
-    it(what, async (t) => {
+    it(`counts the connect time ${what}`, async (t) => {
       const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
       const { fleet, histograms, engine } = play;
       const connection = fleet.connection.bind(fleet);
@@ -184,7 +184,7 @@ describe('connect time counts', () => {
   }
 });
 
-it('disconnect leaves; a later step opens a new connection', async () => {
+it('a disconnect step closes the connection; a later step opens a new one', async () => {
   const bench = new Bench();
   await bench.passes([{ emit: ['a'] }, { disconnect: true }, { emit: ['b'] }]);
   assert.deepEqual(columns(bench.fleet.connections, 'closed', 'sent'), {
@@ -193,7 +193,7 @@ it('disconnect leaves; a later step opens a new connection', async () => {
   });
 });
 
-it('closes all connections of a failed flow, and counts it once as failed', async () => {
+it('a failed flow closes all its connections, and counts once as failed', async () => {
   const bench = new Bench();
   await bench.play([{ emit: ['a'] }, { waitFor: { event: 'b', timeout: 0.001 } }]);
   await bench.play([{ emit: ['a'] }]);
@@ -205,7 +205,7 @@ it('closes all connections of a failed flow, and counts it once as failed', asyn
 describe("the server's message", () => {
   const refused = (data?: unknown) => new FleetError('http_429', 'the server answered 429\x1b[2J', data);
 
-  it('is kept for the first failure of each code, printable and with its data', async () => {
+  it("keeps the server's message of the first failure of each code, printable and with its data", async () => {
     const bench = new Bench();
     bench.fleet.failures.push(refused({ hint: 'ask Ali' }), refused(), 'ECONNREFUSED');
     for (let user = 0; user < 3; user++) await bench.play([{ connect: true }]);
@@ -216,7 +216,7 @@ describe("the server's message", () => {
     assert.deepEqual(bench.engine.tally.failures, { http_429: 2, ECONNREFUSED: 1 });
   });
 
-  it('is reported with the earlier login if that was refused', async (t) => {
+  it("reports the server's message with the earlier login if that was refused", async (t) => {
     const { url, close } = await listen((_request, response) => response.writeHead(401).end());
     t.after(close);
     const bench = new Bench({}, {}, url);
@@ -226,7 +226,7 @@ describe("the server's message", () => {
     assert.match(bench.engine.tally.examples.http_401 ?? '', /POST \/login answered 401; .*http_401$/);
   });
 
-  it('is kept for an attempt that a retry replaced', async (t) => {
+  it("keeps the server's message of an attempt that a retry replaced", async (t) => {
     const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
     play.fleet.failures.push(refused());
     assert.equal((await play.flow({ connect: true })).error, null);

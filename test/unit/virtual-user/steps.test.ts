@@ -14,7 +14,7 @@ function opened(bench: Bench): string[] {
 }
 
 describe('connect', () => {
-  it('templates its options for each virtual user', async () => {
+  it('a connect step templates its options for each virtual user', async () => {
     const bench = new Bench({ extraHeaders: { a: '1' }, query: { v: 4 } });
     const connect = { auth: { token: '{{ token }}' }, query: { u: '{{ n }}' }, headers: { b: '2' } };
     await bench.passes([{ connect }], { token: 'secret', n: 7 });
@@ -28,7 +28,7 @@ describe('connect', () => {
     ]);
   });
 
-  it('opens its namespace on a connection of its own', async () => {
+  it('a connect step opens its namespace on a connection of its own', async () => {
     const bench = new Bench();
     const namespaces = opened(bench);
     await bench.passes([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'chat' } }]);
@@ -38,7 +38,7 @@ describe('connect', () => {
     assert.equal(bench.histograms['socketio.connect_time']?.length, 3);
   });
 
-  it('puts the path of the target before the namespaces', async () => {
+  it('a connect step puts the path of the target before the namespaces', async () => {
     const bench = new Bench({}, {}, TENANT);
     const namespaces = opened(bench);
     await bench.passes([{ emit: ['a'] }, { emit: ['a'], namespace: '/chat' }, { emit: ['a'], namespace: '/' }]);
@@ -49,7 +49,7 @@ describe('connect', () => {
 describe('every', () => {
   const spec = { seconds: 10, emit: { channel: 'batch', data: { n: 1 } } };
 
-  it('starts on its connection, and ends at once', async () => {
+  it('an `every` step starts to send on its connection, and ends immediately', async () => {
     const bench = new Bench({}, {}, TENANT);
     await bench.passes([{ every: { ...spec, acknowledge: true }, namespace: 'chat' }]);
     const { overrides, repeated, sent } = bench.fleet.only;
@@ -58,7 +58,7 @@ describe('every', () => {
     assert.deepEqual([overrides.length, sent], [1, []]);
   });
 
-  it('puts as many copies of its data in a message as it has events', async () => {
+  it('an `every` step puts as many copies of its data in a message as it has events', async () => {
     const bench = new Bench();
     await bench.passes([{ every: { ...spec, emit: ['batch', 'e'], events: 3, count: 2 } }]);
     const [message] = bench.fleet.only.repeated;
@@ -67,7 +67,7 @@ describe('every', () => {
 });
 
 describe('emit', () => {
-  it('opens its connection and sends a list, or channel and data', async () => {
+  it('an emit step opens its connection, and sends a list, or channel and data', async () => {
     const bench = new Bench();
     const flow = [
       { emit: ['join', '{{ room }}', { n: '{{ n }}' }, 3] },
@@ -83,7 +83,7 @@ describe('emit', () => {
     assert.deepEqual([bench.counters['socketio.emit'], bench.counters['socketio.connects']], [3, 2]);
   });
 
-  it('checks and captures from an acknowledgement', async () => {
+  it('an emit step checks and captures values of its acknowledgement', async () => {
     const bench = new Bench();
     bench.fleet.onAck = (event) => (event === 'one' ? [{ room: 'r1', count: 0 }] : ['ok', { id: 9 }]);
     const { room, zero, id } = await bench.passes([
@@ -106,7 +106,7 @@ describe('emit', () => {
     [{ args: { room: 'other' } }, 'data_not_valid'],
     [{ capture: { json: '$.missing', as: 'x' } }, 'failed_capture'],
   ] as const) {
-    it(`ends its flow with the fault of the acknowledgement: ${code}`, async () => {
+    it(`an emit step fails the flow with the error of the acknowledgement: ${code}`, async () => {
       const bench = new Bench();
       bench.fleet.onAck = () => [{ room: 'r1' }];
       assert.equal(await bench.codeOf({ emit: ['one'], acknowledge }, { emit: ['never'] }), code);
@@ -114,7 +114,7 @@ describe('emit', () => {
     });
   }
 
-  it('listens for the response before it sends, and no longer than necessary', async () => {
+  it('an emit step listens for the response before it sends, and no longer than necessary', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection, namespace) => connection.deliver(namespace, 'answer', { id: 1 });
     const response = { on: 'answer', capture: { json: '$.id', as: 'id' } };
@@ -123,7 +123,7 @@ describe('emit', () => {
     assert.equal(bench.fleet.only.listenerCount, 0);
   });
 
-  it('waits for acknowledgement and response together', async () => {
+  it('an emit step waits for acknowledgement and response together', async () => {
     const bench = new Bench();
     const step = { emit: ['ask'], acknowledge: true, response: { channel: 'answer' }, timeout: 0.01 };
     assert.equal(await bench.codeOf(step), 'ack_timeout');
@@ -132,7 +132,7 @@ describe('emit', () => {
 });
 
 describe('waitFor', () => {
-  it('skips events that do not match', async () => {
+  it('a waitFor step skips events that do not match', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection, namespace) => {
       for (const n of [1, 2, 3]) connection.deliver(namespace, 'tick', { n });
@@ -145,14 +145,14 @@ describe('waitFor', () => {
     assert.equal(n, 3);
   });
 
-  it('waits for an event whose name only the virtual user knows', async () => {
+  it('a waitFor step waits for an event whose name contains a variable of the virtual user', async () => {
     const bench = new Bench();
     bench.fleet.onEmit = (connection) => setImmediate(() => connection.deliver('/', 'for-ann'));
     await bench.passes([{ emit: ['go'] }, { waitFor: { event: 'for-{{ me }}', timeout: 1 } }], { me: 'ann' });
   });
 
   for (const [code, ...events] of [['wait_timeout'], ['failed_match', { n: 1 }]] as const) {
-    it(`distinguishes silence from wrong events: ${code}`, async () => {
+    it(`a waitFor step distinguishes missing events from wrong ones: ${code}`, async () => {
       const bench = new Bench();
       bench.fleet.onOpen = (connection, namespace) => {
         for (const one of events) connection.deliver(namespace, 'tick', one);
@@ -163,7 +163,7 @@ describe('waitFor', () => {
   }
 });
 
-it('a variable selects the rooms of the following steps', async () => {
+it('a variable selects the rooms of the steps after it', async () => {
   const set = (context: { vars: Record<string, unknown> }, _: unknown, done: () => void) => {
     context.vars.docs = ['a', 7, null];
     done();
