@@ -37,7 +37,7 @@ test('a process tree counts CPU time and memory of a process, its threads and it
 const PROGRAMS = ['light', 'own-event', 'light-default', 'ws', 'socket.io-client', 'socket.io-client-default'];
 
 for (const { name, start } of GENERATORS.filter(({ name }) => PROGRAMS.includes(name))) {
-  test(`the bench starts its program ${name}`, async () => {
+  test(`the bench starts the load generator ${name}`, async () => {
     const load = { url: 'http://127.0.0.1:1', connections: 1, ratePerSec: 1 };
     const { close } = await start(load, undefined as never, '');
     await close();
