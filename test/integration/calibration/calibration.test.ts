@@ -32,26 +32,26 @@ const text = (row: Comparison) => cells(row).join(' | ');
 // Concurrent, because the cases mostly wait for their own processes.
 describe('calibration', { concurrency: 3 }, () => {
   // The bound allows for one read buffer of 64 KB, 410 bytes per connection here, which Node may hold at one plateau only.
-  it('finds a Buffer of 16 KB per connection', async (t) => {
+  it('calibration finds a Buffer of 16 KB per connection', async (t) => {
     const size = { connections: 160, plateaus: 3, kilobytes: [16], warmUps: 0 };
     await assertKept(t, () => memory({ ...size, kinds: ['buffer'], bound: { share: 0.06 } }));
   });
 
-  it('has 8 KB of native memory per connection within its interval', async (t) => {
+  it('calibration finds 8 KB of native memory per connection, within the interval', async (t) => {
     await assertKept(t, () => nativeMemory({ connections: 400, plateaus: 4, kilobytes: [8], repeats: 1 }));
   });
 
-  it('finds functions that retain 2, 8 and 32 KB, and one that uses CPU', async (t) => {
+  it('calibration finds functions that retain 2, 8 and 32 KB, and one that uses CPU', async (t) => {
     await assertKept(t, () =>
       places({ connections: 200, connectCpuUs: 2000, bound: { share: 0.2 }, cpuBound: { share: 0.5 } }),
     );
   });
 
-  it('finds the latency of each worker', async (t) => {
+  it('calibration finds the configured latency of each worker', async (t) => {
     await assertKept(t, () => latency({ receivers: 40, broadcasts: 2, cases: ['byWorker'], bound: TIME_BOUND }));
   });
 
-  it('finds other programs, with the CPU that they used', async (t) => {
+  it('calibration finds other programs, and the CPU that they used', async (t) => {
     await assertKept(t, () =>
       hogs({ receivers: 20, broadcasts: 20, shares: [0.2], bound: { absolute: 8 }, slower: 100 }),
     );
