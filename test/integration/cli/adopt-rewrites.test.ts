@@ -47,14 +47,14 @@ const REWRITTEN: [step: object, becomes: object][] = [
   [{ emit: ['a', '{{ $guid }}-{{ $random }}'] }, { emit: ['a', '{{ $uuid }}-{{ $randomNumber(1, 1000) }}'] }],
 ];
 
-it('writes the lines that a refusal proposes', async (t) => {
+it('adopt writes the lines that a refusal suggests', async (t) => {
   for (const [step, becomes] of REWRITTEN) {
     const { flow, said } = await adoptFlow(t, [{ think: 1 }, step], { config: { variables: { list: [['a']] } } });
     assert.deepEqual(flow[1], becomes, said);
   }
 });
 
-it('moves options to their new place', async (t) => {
+it('adopt moves options to their new place', async (t) => {
   const config = {
     socketio: { reconnectionAttempts: 3, reconnectionDelay: 500, timeout: 20_000, forceNew: true, upgrade: false },
     'socketio-v3': { query: { a: '1' }, rejectUnauthorized: false },
@@ -75,7 +75,7 @@ it('moves options to their new place', async (t) => {
   assert.deepEqual([script.scenarios[0].socketio, script.scenarios[0].flow], [{ query: { b: '2' } }, [{ think: 1 }]]);
 });
 
-it('gives each user its own option values, and replaces phases without arrivals by pauses', async (t) => {
+it('adopt gives each user its own option values, and replaces phases without arrivals by pauses', async (t) => {
   const config = {
     engines: { 'socketio-v3': { auth: { token: '{{ token }}' }, query: { host: '{{ $env.HOME }}' } } },
     phases: [
@@ -90,7 +90,7 @@ it('gives each user its own option values, and replaces phases without arrivals 
   assert.deepEqual(script.config.phases, [{ duration: 5, arrivalRate: 0.5, rampTo: 0.5 }, { pause: 3 }]);
 });
 
-it('writes options of `config.socketio-v3`, and an engine without options', async (t) => {
+it('adopt converts options of `config.socketio-v3`, and adds missing engine options', async (t) => {
   const config = { ...V3, 'socketio-v3': { path: '/realtime/', transports: ['websocket'] } };
   const { script } = await accepted(t, { config, scenarios: [{ engine: 'socketio-v3', flow: [{ think: 3 }] }] });
   assert.deepEqual(script.config.engines, {

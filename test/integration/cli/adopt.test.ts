@@ -7,7 +7,7 @@ import { accepted, adopt, V3 } from '../../helpers/adopt.ts';
 import { cli } from '../../helpers/cli.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-it('keeps comments, order and style, and changes what a run needs', async (t) => {
+it('adopt keeps comments, order and style of a scenario, and changes what a run needs', async (t) => {
   const { written, said, settings } = await accepted(
     t,
     `# Our chat
@@ -66,7 +66,7 @@ scenarios:
   assert.deepEqual([settings.usersLeave, settings.load.connections], [false, 200]);
 });
 
-it('lets users stay by default, unless that multiplies the load, or the user decides otherwise', async (t) => {
+it('adopt lets users stay by default, unless that multiplies the load, or the user decides otherwise', async (t) => {
   const scenario = (duration: number, flow: object[]) => ({
     config: { ...V3, phases: [{ duration, arrivalRate: 20 }] },
     scenarios: [{ engine: 'socketio-v3', flow }],
@@ -82,7 +82,7 @@ it('lets users stay by default, unless that multiplies the load, or the user dec
 
 /** Steps of other engines, and their replacements. */
 
-it('quotes templates, and connects if a scenario has no flow', async (t) => {
+it('adopt quotes templates, and adds a connect step if a scenario has no flow', async (t) => {
   const { said, script } = await accepted(
     t,
     `config:
@@ -100,7 +100,7 @@ scenarios:
   assert.match(said, /line {3}8 .*without quotes, YAML takes a template for a map/);
 });
 
-it('turns frames of Socket.IO’s protocol into steps', async (t) => {
+it('adopt turns frames of Socket.IO’s protocol into steps', async (t) => {
   const flow = [
     { connect: { url: 'ws://127.0.0.1:1/socket.io/?EIO=4&transport=websocket&room=a' } },
     { send: '40/chat,{"token":"x"}' },
@@ -122,14 +122,14 @@ it('turns frames of Socket.IO’s protocol into steps', async (t) => {
   assert.match(said, /left out \{"send":"hello"\}/);
 });
 
-it('does not let users stay after an endless loop', async (t) => {
+it('adopt does not let users stay after an endless loop', async (t) => {
   const scenarios = [{ engine: 'socketio-v3', flow: [{ loop: [{ emit: ['move'] }, { think: 1 }] }] }];
   const { said, script } = await adopt(t, { config: V3, scenarios }, '--hold');
   assert.match(said, /its last step never ends: write a `count`/);
   assert.deepEqual(script.scenarios[0].flow, scenarios[0]?.flow);
 });
 
-it('leaves out decisions of the user, as a comment, and keeps its other changes', async (t) => {
+it('adopt writes open decisions of the user as comments, and makes its other changes', async (t) => {
   process.env.CHAT_URL = 'http://127.0.0.1:1';
   t.after(() => delete process.env.CHAT_URL);
   const { written, said, settings } = await accepted(
@@ -163,7 +163,7 @@ scenarios:
   assert.equal(settings.load.stays, true);
 });
 
-it('warns of functions that need another engine', async (t) => {
+it('adopt warns of functions that need another engine', async (t) => {
   const cwd = tempFolder(t);
   writeFileSync(join(cwd, 'own.cjs'), 'exports.f = (context, e, done) => { context.sockets[""].on("a", done); };');
   const scenarios = [{ engine: 'socketio-v3', flow: [{ function: 'f' }, { think: 1 }] }];
@@ -172,7 +172,7 @@ it('warns of functions that need another engine', async (t) => {
   assert.deepEqual([code, /context\.sockets.* waitFor/.test(said)], [0, true], said);
 });
 
-it('writes a file that a run refuses with the open decisions, and exit code 2', async (t) => {
+it('adopt exits with 2 if decisions are open, and a run refuses its file until they are made', async (t) => {
   const { code, said, written } = await adopt(t, {
     config: {},
     scenarios: [{ engine: 'socketio', flow: [{ think: 1 }] }],
@@ -182,7 +182,7 @@ it('writes a file that a run refuses with the open decisions, and exit code 2', 
   assert.match(written, /"engine": "socketio-capacity"/);
 });
 
-it('never overwrites, and refuses other files', async (t) => {
+it('adopt never overwrites a file, and refuses files that are not scenarios', async (t) => {
   const scenario = { config: V3, scenarios: [{ engine: 'socketio-v3', flow: [{ think: 1 }] }] };
   for (const [text, args, why] of [
     [scenario, ['--out', 'chat.yml'], /the scenario itself is never overwritten/],

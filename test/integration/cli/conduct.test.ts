@@ -8,7 +8,7 @@ import { CLI } from '../../helpers/cli.ts';
 import { quickScript } from '../../helpers/run.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-test('conduct ends with exit code 2 if the folder of its results cannot be created', async (t) => {
+test('conduct exits with code 2 if the folder for its results cannot be created', async (t) => {
   const folder = tempFolder(t);
   const scenario = join(folder, 'scenario.json');
   writeFileSync(scenario, JSON.stringify(quickScript({ target: 'http://127.0.0.1:1' })));

@@ -9,7 +9,7 @@ import { cli } from '../../helpers/cli.ts';
 
 const doctor = (...args: string[]) => cli(tmpdir(), 'doctor', ...args);
 
-test('passes a server that can be measured, with and without a scenario', async (t) => {
+test('the doctor passes a server that can be measured, with and without a scenario', async (t) => {
   const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '200' });
   const alone = await doctor('--target', app.url);
   assert.equal(alone.code, 0, alone.stdout + alone.stderr);
@@ -29,7 +29,7 @@ test('passes a server that can be measured, with and without a scenario', async 
   assert.match(JSON.stringify(checks), /generator ports for 1,000 connections/);
 });
 
-test('fails for an unreachable server, and refuses invalid arguments', async () => {
+test('the doctor fails for an unreachable server, and refuses invalid arguments', async () => {
   const unreachable = await doctor('--target', 'http://127.0.0.1:1', '--json');
   assert.equal(unreachable.code, 2);
   assert.equal(JSON.parse(unreachable.stdout).passed, false);

@@ -78,7 +78,7 @@ const EXPECTED: Record<AppName, { flow: object[]; publish: object; event: string
 };
 
 for (const name of ['form', 'token', 'open'] as const) {
-  it(`derives logins, captures, joins and the event to count: ${name}`, async (t) => {
+  it(`init derives logins, captures, joins and the event to count from a recording: ${name}`, async (t) => {
     const { code, said, flow, settings, text } = await initFrom(t, name);
     assert.equal(code, 0, said);
     const expected = EXPECTED[name];
@@ -91,7 +91,7 @@ for (const name of ['form', 'token', 'open'] as const) {
   });
 }
 
-it('writes the same scenario without the application, and options replace parts of it', async (t) => {
+it('init writes the same scenario from a recording without the application, and options replace parts', async (t) => {
   const { code, said, flow, settings } = await initFrom(t, 'token', undefined, '--listen', '0', '--connections', '40');
   assert.equal(code, 0, said);
   assert.deepEqual(flow, [...EXPECTED.token.flow, { hold: true }]);
@@ -101,7 +101,7 @@ it('writes the same scenario without the application, and options replace parts 
   assert.deepEqual(other.flow?.[3], { emit: JSON.parse(emit) });
 });
 
-it('asks only which of several events to count', { skip: noTerminal }, async (t) => {
+it('init asks only which event of a recording to count, if there are several', { skip: noTerminal }, async (t) => {
   const app = await startApp(t, 'open');
   const cwd = tempFolder(t);
   const har = JSON.parse(recording('open').replaceAll('127.0.0.1:3000', new URL(app.url).host)) as Har;
@@ -119,7 +119,7 @@ it('asks only which of several events to count', { skip: noTerminal }, async (t)
   assert.equal((await written(cwd)).settings?.delivery?.event, 'said');
 });
 
-it('counts an event that the server sends periodically', async (t) => {
+it('init counts an event of a recording that the server sends periodically', async (t) => {
   const news = ({ log: { entries } }: Har) => {
     const frames = entries.flatMap(({ _webSocketMessages = [] }) => _webSocketMessages);
     const isSaid = (frame: object) => JSON.stringify(frame).includes('said') || JSON.stringify(frame).includes('"say');
@@ -138,7 +138,7 @@ it('counts an event that the server sends periodically', async (t) => {
   assert.deepEqual([event, id, publish], ['news', ['0', 'id'], undefined]);
 });
 
-it('finds a login without a name, hides its values, and gives no user a separate room', async (t) => {
+it('init finds a login without a name, hides its values, and gives no user a separate room', async (t) => {
   const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJlMTIz';
   let second = 10;
   const entry = (url: string, sent: object | undefined, text: object | string, more: object = {}) => ({
@@ -201,7 +201,7 @@ it('finds a login without a name, hides its values, and gives no user a separate
   assert.doesNotMatch(text + said, /hunter2|eyJ/);
 });
 
-it('reads a token of an earlier login from the environment', async (t) => {
+it('init reads a token of an earlier login from the environment', async (t) => {
   const { code, said, flow, text } = await initFrom(
     t,
     'token',
@@ -236,7 +236,7 @@ const OTHER_BROWSERS = [
   },
 ];
 
-it('reports a recording without the messages of its WebSocket, and writes the rest', async (t) => {
+it('init reports a recording without WebSocket messages, and writes the rest of the scenario', async (t) => {
   for (const change of OTHER_BROWSERS) {
     const { code, said, flow, text } = await initFrom(t, 'form', change);
     assert.equal(code, 0, said);
@@ -246,7 +246,7 @@ it('reports a recording without the messages of its WebSocket, and writes the re
   }
 });
 
-it('leaves out malformed and hostile parts', async (t) => {
+it('init leaves out malformed and hostile parts of a recording', async (t) => {
   const hostile = ({ log: { entries } }: Har) => {
     const bad = [null, 7, { request: { url: 'javascript:alert(1)', method: 'GET' } }, { startedDateTime: 'never' }];
     const messages = entries.findLast(({ _webSocketMessages }) => _webSocketMessages)?._webSocketMessages ?? [];
@@ -272,7 +272,7 @@ it('leaves out malformed and hostile parts', async (t) => {
   assert.equal(settings?.delivery?.event, 'said');
 });
 
-it('refuses files without a measurable connection', async (t) => {
+it('init refuses recordings without a measurable connection', async (t) => {
   const cwd = tempFolder(t);
   const old = {
     startedDateTime: '2026-01-01T00:00:00Z',

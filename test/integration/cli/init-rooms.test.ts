@@ -41,7 +41,7 @@ const CASES: Record<string, { emit: unknown[]; join: Parameters<typeof boards>[0
 };
 
 for (const [name, { emit, join, client }] of Object.entries(CASES)) {
-  it(`counts messages to a room if ${name}`, async (t) => {
+  it(`init counts messages to a room if ${name}`, async (t) => {
     const { flow, settings } = await initPosts(t, boards(join), '--namespace', '/a', '--emit', JSON.stringify(emit));
     assert.deepEqual(flow?.[1], { emit, namespace: '/a', acknowledge: true });
     assert.equal(flow?.length, 3);
@@ -51,7 +51,7 @@ for (const [name, { emit, join, client }] of Object.entries(CASES)) {
   });
 }
 
-it('counts messages to a user whose id a login captured, and tries no other room', async (t) => {
+it('init counts messages to a user whose id a login captured, and tries no other room', async (t) => {
   let count = 0;
   let posts = 0;
   const messenger = (io: Server) => {
@@ -76,7 +76,7 @@ it('counts messages to a user whose id a login captured, and tries no other room
   assert.ok(posts < 6, `${posts} posts`);
 });
 
-it('logs in by an event whose acknowledgement contains the namespace', async (t) => {
+it('init logs in by an event whose acknowledgement contains the namespace', async (t) => {
   const tenants = (io: Server) => {
     const team = io.of('/t-7');
     team.use((socket, next) => next(socket.handshake.auth.key === 'k' ? undefined : new Error('no key')));
@@ -104,7 +104,7 @@ it('logs in by an event whose acknowledgement contains the namespace', async (t)
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['posted', ['0', 'id']]);
 });
 
-it('keeps the connection on which a user has logged in, as socket.io-client does', async (t) => {
+it('init keeps the connection on which a user has logged in, as socket.io-client does', async (t) => {
   const joined: unknown[] = [];
   const members = (io: Server) => {
     const loggedIn = new Set<unknown>();
@@ -134,7 +134,7 @@ it('keeps the connection on which a user has logged in, as socket.io-client does
   }
 });
 
-it('replaces the room of an unacknowledged join by a variable with several values', async (t) => {
+it('init replaces the room of an unacknowledged join by a variable with several values', async (t) => {
   const silent = boards((_user: unknown, { board }: { board: number }) => ({ room: String(board) }));
   const emit = ['join', 'ann', { board: 7 }];
   const { flow, settings, variables } = await initPosts(t, silent, '--namespace', '/a', '--emit', JSON.stringify(emit));
@@ -145,14 +145,14 @@ it('replaces the room of an unacknowledged join by a variable with several value
   assert.deepEqual(audience, { event: ['0', 'in'], client: 'room' });
 });
 
-it('reports the missing room if no event contains one', async (t) => {
+it('init reports the missing room if no event contains one', async (t) => {
   const hidden = boards(() => ({ room: 'hall' }));
   const { stdout, settings } = await initPosts(t, hidden, '--namespace', '/a', '--emit', '["join", "news"]');
   assert.equal(settings?.delivery, undefined);
   assert.match(stdout, /an event of --emit must name the room/);
 });
 
-it('reports an event with the id, but without its room', async (t) => {
+it('init reports an event that has the id, but not its room', async (t) => {
   const roomless = (io: Server) =>
     io.on('connection', (socket) => {
       socket.on('join', (room, answer) => answer({ joined: socket.join(room) === undefined }));

@@ -30,7 +30,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     return { ...answer, ...(await written(cwd)) };
   }
 
-  it('asks for the event that makes the server send, and skips questions that an option answers', async (t) => {
+  it('init asks for the event that makes the server send, and skips questions that an option answers', async (t) => {
     const chat = (io: Server) => {
       io.on('connection', (socket) => socket.on('say', (said) => io.emit('said', said)));
     };
@@ -42,13 +42,13 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ id: '$id' }] });
   });
 
-  it('asks no further questions if the server has instrument(io)', async (t) => {
+  it('init asks no further questions if the server uses instrument(io)', async (t) => {
     const { code, shown, left, settings } = await initOnTerminal(t, () => {}, [[INSTRUMENTED, 'y']]);
     assert.deepEqual([code, left], [0, []], shown);
     assert.equal(settings?.control?.urls.length, 1);
   });
 
-  it('reports an invalid answer, and asks again', async (t) => {
+  it('init reports an invalid answer to a question, and asks again', async (t) => {
     const answers: Answer[] = [
       [INSTRUMENTED, 'n'],
       LOGIN,
@@ -60,7 +60,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual([code, left, flow], [0, [], [{ emit: ['subscribe'] }, { hold: true }]], shown);
   });
 
-  it('asks nothing about logins if the server speaks Socket.IO 2', async (t) => {
+  it('init asks nothing about logins if the server speaks Socket.IO 2', async (t) => {
     const url = await oldServer(t);
     const { code, shown, left } = await cliOnTerminal(tempFolder(t), [[URL_QUESTION, url]], 'init');
     assert.deepEqual([code, left], [2, []], shown);
@@ -68,7 +68,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.doesNotMatch(shown, /--auth|--login/);
   });
 
-  it('asks for the password of a login, and does not echo it', async (t) => {
+  it('init asks for the password of a login, and does not echo it', async (t) => {
     const guarded = (io: Server) => {
       io.use((socket, next) => next(socket.handshake.auth.token === 'Typed-8812' ? undefined : new Error('who?')));
     };
@@ -88,7 +88,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(flow, [{ connect: { auth: { token: '{{ $env.ASKED_TOKEN }}' } } }, { hold: true }]);
   });
 
-  it('keeps all answers after a failed login, and repeats the question about the wrong one', async (t) => {
+  it('init keeps all answers after a failed login, and repeats the question about the wrong one', async (t) => {
     const chat = (io: Server) => {
       io.httpServer.prependListener('request', (request, response) => {
         if (request.url === '/auth/login') response.end(JSON.stringify({ accessToken: 'j-1', user: { id: 1 } }));
@@ -114,7 +114,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual([settings?.load.connections, settings?.delivery?.event], [40, 'said']);
   });
 
-  it('asks where the token of a login goes if the server refuses it, and then for all of the login', async (t) => {
+  it('init asks where the login token goes if the server refuses it, and then for the whole login', async (t) => {
     const chat = (io: Server) => {
       io.httpServer.prependListener('request', (request, response) => {
         if (request.url === '/login') response.end(JSON.stringify({ token: 'j-1' }));
@@ -143,7 +143,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     assert.deepEqual(flow?.slice(1), [{ connect: { query: { token: '{{ token }}' } } }, { hold: true }]);
   });
 
-  it('asks for the path if the default one has no Socket.IO server', async (t) => {
+  it('init asks for the path if the default path has no Socket.IO server', async (t) => {
     const server = await startChat(
       t,
       (io) => void io.on('connection', (one) => one.on('say', (said) => io.emit('said', said))),
@@ -200,7 +200,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     },
   };
   for (const [how, { answers, flow }] of Object.entries(LOGINS)) {
-    it(`asks for a login by ${how}`, async (t) => {
+    it(`init asks for a login by ${how}`, async (t) => {
       const all: Answer[] = [[INSTRUMENTED, 'n'], ...answers, [EMIT, ''], [PUBLISH, '["say", "$id"]']];
       const login = (io: Server) => {
         io.httpServer.prependListener('request', (request, response) => request.url === '/login' && response.end());
@@ -211,7 +211,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
     });
   }
 
-  it('writes no file if the input ends', async (t) => {
+  it('init writes no file if the terminal input ends', async (t) => {
     const { code, shown, left, flow } = await initOnTerminal(t, () => {}, [[INSTRUMENTED, END_OF_INPUT]]);
     assert.deepEqual([code, left, flow], [2, [], undefined], shown);
     assert.match(shown, /CONFIG_INVALID: the questions were not answered/);

@@ -39,7 +39,7 @@ function newsServer(t: TestContext) {
   };
 }
 
-it('finds the event of a server that sends periodically, after a join', async (t) => {
+it('init finds the event of a server that sends periodically, after a join', async (t) => {
   const emit = ['subscribe', { room: 'news' }];
   const args = ['--emit', JSON.stringify(emit), '--connections', '100'];
   const { stdout, settings, flow, text } = await good(t, newsServer(t), ...args);
@@ -52,7 +52,7 @@ it('finds the event of a server that sends periodically, after a join', async (t
   assert.deepEqual([event, id, sentAt, publish], ['headline', ['0', 'id'], ['0', 'at'], undefined]);
 });
 
-it('finds the published id in a chat’s event, even if the publisher gets no copy', async (t) => {
+it('init finds the published id in a chat’s event, even if the publisher gets no copy', async (t) => {
   const chat = (io: Server) => {
     io.on('connection', (socket) => socket.on('say', (said) => socket.broadcast.emit('said', { from: 'ann', said })));
   };
@@ -68,7 +68,7 @@ const PARTLY: [reached: RegExp, to: (sockets: Socket[], sender: Socket) => Socke
   [/"said" came only to the connection that published\. .* adapter/, (_, sender) => sender],
 ];
 for (const [reached, to] of PARTLY) {
-  it(`counts an event that did not reach both clients, and suggests the adapter first: ${reached}`, async (t) => {
+  it(`init counts an event that did not reach both clients, and suggests the adapter first: ${reached}`, async (t) => {
     const apart = (io: Server) =>
       io.on('connection', (socket) =>
         socket.on('say', (said) => to([...io.sockets.sockets.values()], socket)?.emit('said', said)),
@@ -79,7 +79,7 @@ for (const [reached, to] of PARTLY) {
   });
 }
 
-it("reports the server's reaction to a published message that no client received", async (t) => {
+it("init reports the server's reaction to a published message that no client received", async (t) => {
   const publish = ['--publish', '["say", {"id": "$id"}]'];
   const refuses = (io: Server) =>
     io.on('connection', (socket) => socket.on('say', (_, done) => done({ error: 'you are muted' })));
@@ -102,7 +102,7 @@ it("reports the server's reaction to a published message that no client received
   );
 });
 
-it('finds the room of each user in an event of the server, and captures it in the flow', async (t) => {
+it('init finds the room of each user in an event of the server, and captures it in the flow', async (t) => {
   const messenger = (io: Server) => {
     const chat = io.of('/chat');
     let count = 0;
@@ -132,7 +132,7 @@ it('finds the room of each user in an event of the server, and captures it in th
   assert.deepEqual([other.flow, other.settings?.delivery], [[{ connect: true }, { hold: true }], undefined]);
 });
 
-it('never writes a name from the server as a template', async (t) => {
+it('init never writes a name from the server as a template', async (t) => {
   const secret = '{{ $env.HOME }}';
   for (const [event, key] of [
     [secret, 'id'],
@@ -145,7 +145,7 @@ it('never writes a name from the server as a template', async (t) => {
   }
 });
 
-it('asks for an event if it finds none, and writes a placeholder if one was given', async (t) => {
+it('init asks for an event option if it finds no event, and writes a placeholder if the option is set', async (t) => {
   const silent = await init(t, newsServer(t));
   assert.equal(silent.code, 2);
   assert.match(silent.stderr, /^EVENT_NOT_FOUND: .*The server sent "welcome" \(1\)/);
@@ -161,14 +161,14 @@ function sendTicks(t: TestContext, io: Server | Namespace) {
   everyTick(t, (n) => io.emit('tick', { id: `t-${n}` }));
 }
 
-it('leaves out the slash at the end of the path if the server redirects to it', async (t) => {
+it('init leaves out the slash at the end of the path if the server redirects to the path without it', async (t) => {
   const setUp = (io: Server) => redirectSlashes((io as unknown as { httpServer: HttpServer }).httpServer);
   const { settings, stdout } = await good(t, { setUp, ...WITHOUT_SLASH }, '--emit', '["join"]');
   assert.equal(settings?.connection.path, '/socket.io');
   assert.match(stdout, /308.*It connects with addTrailingSlash: false/);
 });
 
-it('connects with path, namespace, auth and headers, and writes them', async (t) => {
+it('init connects with path, namespace, auth and headers, and writes them to the scenario', async (t) => {
   const guarded = (io: Server) => {
     const chat = io.of('/chat');
     chat.use((socket, next) => next(socket.handshake.auth.token === 'a1' ? undefined : new Error('bad token')));
@@ -194,7 +194,7 @@ it('connects with path, namespace, auth and headers, and writes them', async (t)
   assert.deepEqual((await written(cwd)).flow, [{ connect: { namespace: '/chat', query: { v: '2' } } }, { hold: true }]);
 });
 
-it('reads a password from the environment, and neither writes nor prints it', async (t) => {
+it('init reads a password from the environment, and neither writes nor prints it', async (t) => {
   const password = 'Canary-5521';
   const guarded = (io: Server) => {
     io.use((socket, next) => next(socket.handshake.auth.password === password ? undefined : new Error('who?')));
@@ -212,7 +212,7 @@ it('reads a password from the environment, and neither writes nor prints it', as
   assert.match(said, /"welcome" \(1\)/);
 });
 
-it('keeps the cookies of an HTTP login, and leaves its template variables', async (t) => {
+it('init keeps the cookies of an HTTP login, and leaves its template variables', async (t) => {
   const login = { post: { url: '/login', json: { user: 'u{{ $uuid }}' } } };
   const session = (io: Server) => {
     io.httpServer.prependListener('request', (request, response) => {
@@ -228,7 +228,7 @@ it('keeps the cookies of an HTTP login, and leaves its template variables', asyn
   assert.equal(settings?.delivery?.event, 'tick');
 });
 
-it('logs in by events, and requests an acknowledgement if a handler gives one', async (t) => {
+it('init logs in by events, and requests an acknowledgement if a handler gives one', async (t) => {
   const calls: number[] = [];
   const chat = (io: Server) => {
     io.on('connection', (socket) => {
@@ -246,7 +246,7 @@ it('logs in by events, and requests an acknowledgement if a handler gives one', 
   assert.equal(calls.length, 2);
 });
 
-it("reports the server's answer, and the options that it requires", async (t) => {
+it("init reports the server's refusal, and the options that the server requires", async (t) => {
   const refusals: Record<string, (io: Server) => void> = {
     'by a middleware': (io) => io.use((_socket, next) => next(new Error('invalid username'))),
     'by an event': (io) => {
@@ -267,7 +267,7 @@ it("reports the server's answer, and the options that it requires", async (t) =>
   }
 });
 
-it('reports Socket.IO 2, whatever its middleware or the login requires', async (t) => {
+it('init reports Socket.IO 2, whatever its middleware or the login requires', async (t) => {
   const url = await oldServer(t, { refusal: 'Authentication error' });
   const login = ['--login', '{"post": {"url": "/login", "json": {}, "capture": {"json": "$.token", "as": "token"}}}'];
   for (const options of [[], login]) {
@@ -278,7 +278,7 @@ it('reports Socket.IO 2, whatever its middleware or the login requires', async (
   }
 });
 
-it('reports when and after which event the server ended an accepted connection', async (t) => {
+it('init reports when, and after which event, the server closed an accepted connection', async (t) => {
   const kicks = (io: Server) =>
     io.on('connection', (socket) => {
       setTimeout(() => {
@@ -296,7 +296,7 @@ it('reports when and after which event the server ended an accepted connection',
   assert.match(stderr, /fix: see what a client must send to stay connected/);
 });
 
-it('suggests to check the login event if the server closes the connection after it', async (t) => {
+it('init suggests to check the login event if the server closes the connection after it', async (t) => {
   const strict = (io: Server) =>
     io.on('connection', (socket) =>
       socket.on('authenticate', ({ token }) => {
@@ -315,14 +315,14 @@ it('suggests to check the login event if the server closes the connection after 
   delete process.env.TOKEN;
 });
 
-it('counts the copies of an event without an id', async (t) => {
+it('init counts the copies of an event without an id', async (t) => {
   const prices = (io: Server) => everyTick(t, (n) => io.emit('price', { symbol: 'ABC', value: 100 + (n % 3) / 10 }));
   const { code, stdout, settings } = await init(t, prices);
   assert.deepEqual([code, settings?.counts, settings?.delivery], [0, [{ event: 'price' }], undefined], stdout);
   assert.match(stdout, /"price" came \d+ times without an id/);
 });
 
-it('asks for different users if the server refuses the second connection of one', async (t) => {
+it('init asks for different users if the server refuses the second connection of one user', async (t) => {
   const once = (io: Server) => {
     const users = new Set<string>();
     io.use(({ handshake: { auth } }, next) => {
@@ -339,7 +339,7 @@ it('asks for different users if the server refuses the second connection of one'
   assert.equal(settings?.delivery?.event, 'tick');
 });
 
-it('reports an invalid option, and asks no questions without a terminal', async (t) => {
+it('init reports an invalid option, and asks no questions without a terminal', async (t) => {
   const wrong = {
     '--auth': '7',
     '--headers': 'a: b',
@@ -356,7 +356,7 @@ it('reports an invalid option, and asks no questions without a terminal', async 
   assert.equal((await written(cwd)).flow, undefined);
 });
 
-it('writes the given options with `--listen 0`, and does not overwrite a file', async (t) => {
+it('init writes the given options with `--listen 0`, and does not overwrite a file', async (t) => {
   const cwd = tempFolder(t);
   const init = (...args: string[]) => cli(cwd, 'init', '--listen', '0', '--url', 'http://10.0.0.1', ...args);
   const { stdout } = await init('--json', '--instrumented');
@@ -373,7 +373,7 @@ it('writes the given options with `--listen 0`, and does not overwrite a file', 
   assert.deepEqual((await written(cwd)).flow, [{ emit: ['subscribe', 'news'] }, { hold: true }]);
 });
 
-it('logs in with the user info of the URL, and does not write it', async (t) => {
+it('init logs in with the user info of the URL, and does not write it', async (t) => {
   const isAnn = ({ headers }: IncomingMessage) => headers.authorization === `Basic ${btoa('ann:pa55')}`;
   const setUp = (io: Server) => {
     io.engine.opts.allowRequest = (request, done) => done(null, isAnn(request));
@@ -395,7 +395,7 @@ it('logs in with the user info of the URL, and does not write it', async (t) => 
   assert.equal(set, `Basic ${Buffer.from('user:password').toString('base64')}`);
 });
 
-it('reports that a server ended between its attempts', async (t) => {
+it('init reports a server that ended between its attempts', async (t) => {
   const { code, stderr } = await init(t, (io) => {
     io.engine.on('connection', (connection) => {
       connection.close();
@@ -406,14 +406,14 @@ it('reports that a server ended between its attempts', async (t) => {
   assert.match(stderr, /then, with transports: \[polling, websocket\]: .*ECONNREFUSED/s);
 });
 
-it('writes the transport of a server without WebSocket, and finds its event over polling', async (t) => {
+it('init writes the transport of a server without WebSocket, and finds its event over polling', async (t) => {
   const given = { setUp: newsServer(t), transports: ['polling' as const] };
   const { settings } = await good(t, given, '--emit', '["subscribe", {"room": "news"}]');
   assert.deepEqual(settings?.connection.transports, ['polling']);
   assert.equal(settings?.delivery?.event, 'headline');
 });
 
-it('writes polling before WebSocket for a server that closes direct WebSockets, and reports it', async (t) => {
+it('init writes polling before WebSocket for a server that closes direct WebSockets, and reports it', async (t) => {
   const news = newsServer(t);
   const setUp = (io: Server) => {
     io.engine.on('connection', (connection) => connection.transport.name === 'websocket' && connection.close());
