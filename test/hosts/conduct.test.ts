@@ -45,7 +45,7 @@ async function liveFigures(output: string): Promise<LiveFigures> {
 
 // The tests mostly wait, but each starts several processes.
 describe('a run over several hosts', { concurrency: 2 }, () => {
-  it('has one result with the counts of a run on one host, a row for each host, and exit code 1 for a missed threshold', async (t) => {
+  it('a run over several hosts has one result with the counts of a run on one host, and a row for each host', async (t) => {
     const all = 3 * USERS;
     const conditions = [`vusers.created < ${all}`, `connections.peak == ${all}`].map((expression) => ({ expression }));
     const options = { hosts: 3, options: { broadcasts: { count: 10, interval: 0.2 } }, ensure: { conditions } };
@@ -77,7 +77,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('continues if one host is stopped, is INVALID, and counts the connections of that host as lost', async (t) => {
+  it('a run over several hosts continues if one host is stopped, is INVALID, and counts its connections as lost', async (t) => {
     const run = await conductHosts(t, { hosts: 2, options: { broadcasts: { count: 20, interval: 0.2 } } });
     const hosts = [0, 1].map((index) => run.host(index));
     await run.sent(2);
@@ -97,7 +97,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('ends all hosts when it is stopped, and keeps the measurements; the live page shows each host', async (t) => {
+  it('a run over several hosts ends all hosts when it is stopped, and keeps the measurements', async (t) => {
     const options = { broadcasts: { count: 50, interval: 0.2 } };
     const run = await conductHosts(t, { hosts: 2, options, env: { CAPACITY_LIVE: '1' } });
     const hosts = [0, 1].map((index) => run.host(index));
@@ -116,7 +116,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
     await assertNothingLeft(run, [run, ...hosts]);
   });
 
-  it('ends if its hosts cannot be started, instead of waiting for them', async (t) => {
+  it('a run over several hosts ends if its hosts cannot be started, instead of waiting for them', async (t) => {
     const folder = tempFolder(t);
     writeFileSync(join(folder, 'scenario.json'), JSON.stringify(quickScript()));
     const args = ['--hosts', '2', '--listen', '127.0.0.1:0', '--on', 'command:exit 3', 'scenario.json'];

@@ -83,7 +83,7 @@ function deliveryOf({ delivery }: Result): number[] {
 
 // The tests mostly wait.
 describe('a host', { concurrency: 4 }, () => {
-  it('that is cut off from the conductor for a moment loses nothing, and does not change the verdict', async (t) => {
+  it('a host that is cut off from the conductor for a moment loses nothing, and does not change the verdict', async (t) => {
     const options = { broadcasts: { count: 10, interval: 0.2 } };
     const { run, hosts, link, outputs } = await twoHosts(t, { options });
     await run.sent(2);
@@ -105,7 +105,7 @@ describe('a host', { concurrency: 4 }, () => {
   });
 
   const losses: Record<string, Loss> = {
-    'killed in the ramp loses the connections that it had opened; its fleet ends, and the other host goes on': {
+    'killed in the ramp loses its connections, and the run continues with the other host': {
       options: { warmUp: 0 },
       when: async ({ run }) => {
         await run.reached('ramp');
@@ -139,7 +139,7 @@ describe('a host', { concurrency: 4 }, () => {
   for (const [what, { options, when, lose, also, opened = [USERS, USERS], delivery, ended }] of Object.entries(
     losses,
   )) {
-    it(what, async (t) => {
+    it(`a host ${what}`, async (t) => {
       const two = await twoHosts(t, { awayMs: AWAY_MS, options: { drain: DEADLINE, ...options } });
       await when(two);
       lose(two);
@@ -156,7 +156,7 @@ describe('a host', { concurrency: 4 }, () => {
     });
   }
 
-  it('closes its connections and ends if the conductor is killed', async (t) => {
+  it('a host closes its connections and ends if the conductor is killed', async (t) => {
     const { run, hosts, outputs } = await twoHosts(t, { awayMs: AWAY_MS });
     await run.reached('hold');
     run.kill();

@@ -98,7 +98,7 @@ async function deployment(t: TestContext) {
 }
 
 describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000 }, () => {
-  it('share one load, and have one result with every receipt; delays show in latencies and error bounds', async (t) => {
+  it('several hosts share one load, and have one result with every receipt and the network delays', async (t) => {
     const { conductor, hosts, result: read, outputs, ends } = await deployment(t);
     await ends([conductor]);
     const result = read();

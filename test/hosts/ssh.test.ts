@@ -86,7 +86,7 @@ async function typeRecipe(t: TestContext, more = '') {
 }
 
 describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 1_300_000 }, () => {
-  it('finds the limit of a server with three hosts, and leaves nothing on them', async (t) => {
+  it('the recipe for ssh finds the limit of a server with three hosts, and leaves nothing on them', async (t) => {
     const more = '--from 24 --factor 1.5 --times 1 --rest 0 --tolerance 60';
     const { terminal, search, latest, log, ended, nothingLeft } = await typeRecipe(t, more);
     assert.equal(await ended(), 0, `${terminal.output()}\n${log()}`);
@@ -100,7 +100,7 @@ describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 1_300_000 }, ()
     await nothingLeft();
   });
 
-  it('ends on all hosts on Ctrl-C, and keeps the measurements', async (t) => {
+  it('the recipe for ssh ends on all hosts on Ctrl-C, and keeps the measurements', async (t) => {
     const { terminal, latest, log, reached, ended, nothingLeft } = await typeRecipe(t);
     await reached('hold');
     assert.equal(terminal.child.exitCode, null, `${terminal.output()}${log()}`);

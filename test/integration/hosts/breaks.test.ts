@@ -25,7 +25,7 @@ async function startLoad(t: TestContext, awayMs: number, silentAfterMs = awayMs)
 }
 
 describe('a broken connection', { concurrency: true }, () => {
-  it('that is restored in time loses no request, and no host', async (t) => {
+  it('a host that reconnects to the conductor in time loses no request', async (t) => {
     const { link, wire, eventLog } = await startLoad(t, 5000);
     wire.drop();
     const frozen = link.freeze([ORDER]);
@@ -40,7 +40,7 @@ describe('a broken connection', { concurrency: true }, () => {
     assert.deepEqual([link.unanswered, eventLog.filter((text) => text.includes('lost'))], [0, []]);
   });
 
-  it('does not keep a host from signing off at its end', async (t) => {
+  it('a host can sign off at its end after its connection broke', async (t) => {
     const { hub, wire, eventLog, first, second } = await startLoad(t, 5000);
     wire.drop();
     const left = Promise.all([first.agent.bye(false), second.agent.bye(false)]);
@@ -51,7 +51,7 @@ describe('a broken connection', { concurrency: true }, () => {
   });
 
   for (const isStopped of [false, true]) {
-    it(`before a sign-off is acknowledged does no harm: the host ends without an error (stopped: ${isStopped})`, async (t) => {
+    it(`a host whose connection breaks before its sign-off is acknowledged ends cleanly (stopped: ${isStopped})`, async (t) => {
       const { hub, wire, eventLog, second } = await startLoad(t, 5000);
       wire.cutAnswers();
       const left = second.agent.bye(isStopped);
@@ -63,7 +63,7 @@ describe('a broken connection', { concurrency: true }, () => {
     });
   }
 
-  it('while the conductor ends the run delays the reason until the host has reconnected', async (t) => {
+  it('a host that was disconnected when the conductor ended the run gets the reason after it reconnects', async (t) => {
     const { hub, wire, first, second } = await startLoad(t, 5000);
     const { socket } = hub.hosts[1] ?? assert.fail('no second host');
     wire.drop();
@@ -76,7 +76,7 @@ describe('a broken connection', { concurrency: true }, () => {
     await hub.left();
   });
 
-  it('that is restored after the conductor has given up ends the host with the reason', async (t) => {
+  it('a host that reconnects after the conductor has given up ends with the reason', async (t) => {
     const { wire, eventLog, second } = await startLoad(t, 500, 60_000);
     wire.drop();
     await eventually('the loss', () => eventLog.includes('b lost: it has not answered for 0.5 s'));
@@ -85,7 +85,7 @@ describe('a broken connection', { concurrency: true }, () => {
     assert.match(String(end), /goes on without this host \(it has not answered for 0\.5 s\)/);
   });
 
-  it('that is never restored ends the host, even while it reads the clock', async (t) => {
+  it('a host that cannot reconnect ends, even while it reads the clock', async (t) => {
     // A host is admitted after about ten messages, followed by one for each of 16 readings.
     const attempts = [10, 14, 18, 22].map(async (answers) => {
       const test = await startHub(t, 1);
@@ -98,7 +98,7 @@ describe('a broken connection', { concurrency: true }, () => {
     await Promise.all(attempts);
   });
 
-  it('that is restored too late ends the host, and its replies no longer count', async (t) => {
+  it('a host that reconnects too late ends, and its replies no longer count', async (t) => {
     const { link, wire, eventLog, second } = await startLoad(t, 500);
     wire.drop();
     const rows = await link.freeze([ORDER]);
@@ -117,7 +117,7 @@ describe('a broken connection', { concurrency: true }, () => {
   });
 });
 
-it('refuses hosts of an earlier run with the same secret, and these end', async (t) => {
+it('the conductor refuses hosts of an earlier run with the same secret, and these end', async (t) => {
   const [died, next] = [await startHub(t, 1), await startHub(t, 1)];
   const wire = await CuttableLink.open(t, died.join.port);
   const old = newAgent(t, { ...died.join, port: wire.port }, { host: 'old' });

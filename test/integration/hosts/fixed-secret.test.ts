@@ -8,7 +8,7 @@ import { codeBlocks, page } from '../../helpers/pages.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
-it('a secret created by openssl is accepted by the conductor, and has the printed join token', {
+it('the conductor accepts a secret created by openssl, which has the printed join token', {
   skip: missingTools('openssl', 'sha256sum'),
 }, (t) => {
   const folder = tempFolder(t);

@@ -81,7 +81,7 @@ const RUN_MESSAGES: RunMessage[] = [
   { type: 'finish' },
 ];
 
-it('a conductor ignores invalid messages of a host, and the run of the other hosts continues', async (t) => {
+it('a conductor ignores invalid messages of a host, and the run continues with the valid hosts', async (t) => {
   const test = await startHub(t, 2);
   const link = new EngineLink(test.hub, { hosts: 2, replyTimeoutMs: 100 });
   const good = newAgent(t, test.join, { host: 'good', hosts: 2 }, (message) =>
@@ -181,7 +181,7 @@ it('a conductor closes the connection of a host that sends too many arguments, a
 });
 
 describe('a client without the token', () => {
-  it('gets no WebSocket, and keeps only the latest 64 connections, so that hosts can still join', async (t) => {
+  it('a client without the token gets no WebSocket, and at most 64 of its connections stay open', async (t) => {
     const { hub, join } = await startHub(t, 1);
     let closed = 0;
     const unauthenticated = Array.from({ length: 200 }, () => {
@@ -199,7 +199,7 @@ describe('a client without the token', () => {
     assert.equal(await statusOf(join.port, `Bearer ${join.token}`), 101);
   });
 
-  it('does not keep hosts from joining, however often it tries', async (t) => {
+  it('a client without the token cannot keep hosts from joining, however often it tries', async (t) => {
     const { hub, join } = await startHub(t, 1);
     const wrong = Array.from({ length: 20 }, () => newAgent(t, { ...join, token: 'another-token-here' }, {}));
     await Promise.all(wrong.map(({ agent }) => assert.rejects(agent.join(), { code: 'BAD_TOKEN' })));

@@ -12,7 +12,7 @@ const NEVER = new AbortController().signal;
 const ORDER = { seq: 1, room: 'r', sentAtUs: 0, intendedAtUs: 0 };
 
 describe('admitted hosts', () => {
-  it('report which programs use their CPUs', {
+  it('admitted hosts report which programs use their CPUs', {
     skip: process.platform !== 'linux' && 'there is no /proc',
   }, async (t) => {
     const { hub, join, rows } = await startHub(t, 1);
@@ -22,7 +22,7 @@ describe('admitted hosts', () => {
     assert.ok(shares && shares.oursCores !== null && shares.othersCores !== null, JSON.stringify(shares));
   });
 
-  it('all reply, and each row of the ledger has the name of its host', async (t) => {
+  it('all hosts reply, and each row of the ledger has the name of its host', async (t) => {
     const { link, first, second, eventLog, hub } = await twoHosts(t);
     const agents = [first, second];
     assert.deepEqual((await link.snapshots()).map(({ from }) => from.host).sort(), ['a', 'b']);
@@ -44,7 +44,7 @@ describe('admitted hosts', () => {
     assert.equal(link.unanswered, 0);
   });
 
-  it('that are lost before the load end the run, with their names', async (t) => {
+  it('the run ends, with the names of the lost hosts, if hosts are lost before the load', async (t) => {
     const { first, refusals } = await twoHosts(t);
     await first.agent.close();
     await eventually('the refusal', () => refusals.length > 0);
@@ -52,7 +52,7 @@ describe('admitted hosts', () => {
   });
 });
 
-it('a conductor numbers the hosts that ask for orders, tells them its variables, and needs the token', async (t) => {
+it('a conductor numbers the hosts that ask for orders, sends them its variables, and requires the token', async (t) => {
   const listener = await openListener('127.0.0.1', 0, secret);
   t.after(() => listener.close());
   const inputs = { path: 'a.yml', environment: 'staging', overrides: '{}', variables: ['TARGET', 'UNSET'], hosts: 2 };
@@ -87,7 +87,7 @@ describe('a host', () => {
     return refusals[0]?.message ?? '';
   };
 
-  it('is refused with another version, scenario or number of hosts', async (t) => {
+  it('refuses a host with another version, scenario or number of hosts', async (t) => {
     assert.match(await refused(t, { version: '2' }), /^a: it has version 2 of the plugin, the conductor has 1/);
     const inputs = { scenarios: 'same', 'users.csv': 'other' };
     assert.match(await refused(t, { inputs }), /^a: .*: users\.csv$/);
@@ -97,7 +97,7 @@ describe('a host', () => {
     );
   });
 
-  it('is refused with a wrong token or certificate, before its hello is read', async (t) => {
+  it('refuses a host with a wrong token or certificate, before its hello is read', async (t) => {
     const { join, refusals } = await startHub(t, 1);
     const wrong = [
       { ...join, token: 'another-token-here' },
@@ -107,7 +107,7 @@ describe('a host', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('is refused if the run already has its hosts, and the run continues without it', async (t) => {
+  it('refuses a host if the run already has its hosts, and the run continues without it', async (t) => {
     const { hub, join, refusals } = await startHub(t, 1);
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
@@ -118,7 +118,7 @@ describe('a host', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('is refused if the shares do not add up to the scenario, with the share of each host', async (t) => {
+  it('refuses a host if the shares do not add up to the scenario, with the share of each host', async (t) => {
     const { hub, join } = await startHub(t, 2);
     const joined = assert.rejects(hub.joined(5000, NEVER), {
       code: 'HOSTS_DISAGREE',
@@ -129,7 +129,7 @@ describe('a host', () => {
     await joined;
   });
 
-  it('is not refused if other hosts are missing in time: the run fails, with the names of joined hosts', async (t) => {
+  it('the run fails, with the names of the joined hosts, if some hosts are missing at the deadline', async (t) => {
     const { hub, join } = await startHub(t, 2);
     await newAgent(t, join, { hosts: 2 }).agent.join();
     await assert.rejects(hub.joined(50, NEVER), {

@@ -80,7 +80,7 @@ const PROBLEMS: Record<string, [change: (folder: Folder) => void, ...problems: R
   'with a short token': [({ write }) => write('token', 'short'), /token: expected at least 16/],
 };
 
-describe('a secret is refused with all its problems', { skip }, () => {
+describe('the secret folder', { skip }, () => {
   const refusal = (folder: string, nowMs?: number): string => {
     try {
       readSecret(folder, nowMs);
@@ -92,7 +92,7 @@ describe('a secret is refused with all its problems', { skip }, () => {
   };
 
   for (const [how, [change, ...problems]] of Object.entries(PROBLEMS)) {
-    it(how, (t) => {
+    it(`refuses a secret folder ${how}`, (t) => {
       const folder = signed(t);
       change(folder);
       const message = refusal(folder.folder);
@@ -102,13 +102,15 @@ describe('a secret is refused with all its problems', { skip }, () => {
     });
   }
 
-  it('outside the validity of its certificate', (t) => {
+  it('refuses a secret whose certificate is expired or not yet valid', (t) => {
     const { folder } = signed(t);
     assert.match(refusal(folder, Date.now() + 31 * DAY_MS), /tls\.crt: expired at/);
     assert.match(refusal(folder, Date.now() - DAY_MS), /tls\.crt: is not valid before/);
   });
 
-  it('because this user cannot read a file', { skip: process.getuid?.() === 0 && 'root can read all files' }, (t) => {
+  it('refuses the secret folder if the user cannot read one of its files', {
+    skip: process.getuid?.() === 0 && 'root can read all files',
+  }, (t) => {
     const { folder } = signed(t);
     chmodSync(join(folder, 'tls.key'), 0);
     assert.match(refusal(folder), /tls\.key: is not readable by this user/);
@@ -121,14 +123,14 @@ it('hosts join a conductor whose certificate is signed by an authority', { skip 
   await hub.joined(5000, NEVER);
 });
 
-describe('a host reports at once', { skip }, () => {
-  it('that the conductor has another certificate of the same authority', async (t) => {
+describe('hosts at a wrong conductor', { skip }, () => {
+  it('a host reports at once that the conductor has another certificate of the same authority', async (t) => {
     const { join: joinToken } = await startHub(t, 1, undefined, readSecret(signed(t).folder));
     const { agent } = newAgent(t, { ...joinToken, fingerprint: 'ab'.repeat(32) }, {});
     await assert.rejects(agent.join(), { code: 'BAD_TOKEN', message: /has a different certificate/ });
   });
 
-  it('that the server at the address does not speak TLS', async (t) => {
+  it('a host reports at once that the server at the conductor’s address does not speak TLS', async (t) => {
     const { join: joinToken } = await startHub(t, 1);
     const http = createServer();
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

@@ -23,7 +23,7 @@ const HOSTS = [
   { host: 'c', orderMs: 150, phaseMs: 50 },
 ];
 
-it('hosts start their arrivals at the same time', async (t) => {
+it('all hosts start their arrivals at the same time', async (t) => {
   handOver(hookConfig());
   const { hub, join } = await startHub(t, HOSTS.length);
   const link = new EngineLink(hub, { hosts: HOSTS.length });

@@ -68,7 +68,7 @@ const MOMENTS: Record<string, (test: Test) => Promise<void>> = {
 };
 
 for (const [moment, act] of Object.entries(MOMENTS)) {
-  it(`ends without results if stopped ${moment}`, async (t) => {
+  it(`the conductor ends without results if stopped ${moment}`, async (t) => {
     const test = conductor(t, 2);
     if (moment === 'before it starts') test.stop();
     const ended = test.run();
@@ -85,7 +85,7 @@ const LEAVING: Record<string, (agent: Agent) => Promise<void>> = {
 };
 
 for (const [how, leave] of Object.entries(LEAVING)) {
-  it(`ends with exit code 2 if a host ${how} before the others have joined`, async (t) => {
+  it(`the conductor exits with code 2 if a host ${how} before all hosts have joined`, async (t) => {
     const { run, host, printed, results } = conductor(t, 2);
     const ended = run();
     const agent = await host();
@@ -97,7 +97,7 @@ for (const [how, leave] of Object.entries(LEAVING)) {
   });
 }
 
-it('does not wait for its launch command if it is stopped twice', async (t) => {
+it('the conductor does not wait for its launch command if it is stopped twice', async (t) => {
   const folder = tempFolder(t);
   const { config, scenarios } = quickScript();
   const phases = [{ duration: 1, arrivalRate: 1 }];
