@@ -175,7 +175,7 @@ const skip = process.env.CAPACITY_NEIGHBOURS === undefined && 'CAPACITY_NEIGHBOU
 describe('applications', { concurrency: 1, skip }, () => {
   for (const application of APPLICATIONS) {
     const { name, init, event, id, connectUser, connections: target = CONNECTIONS } = application;
-    it(name, { skip: whyNot(application) }, async (t) => {
+    it(`a scenario written by init measures the application ${name}`, { skip: whyNot(application) }, async (t) => {
       const redis = await startRedis(t);
       const url = await startNeighbour(t, application, { REDIS_URL: redis.url });
       const startedAt = Date.now();

@@ -41,7 +41,7 @@ async function openTen(url: string, client: ClientKind) {
 describe('neighbours', { concurrency: 3 }, () => {
   const { express, ...single } = NEIGHBOURS;
   for (const neighbour of Object.values(single)) {
-    it(neighbour.name, { skip: whyNot(neighbour) }, async (t) => {
+    it(`every copy is received from the server ${neighbour.name}`, { skip: whyNot(neighbour) }, async (t) => {
       const url = await startNeighbour(t, neighbour);
       await assertEveryCopyReceived(url);
       assert.deepEqual(await openTen(url, 'light'), { opened: 10, causes: [] });
@@ -49,7 +49,9 @@ describe('neighbours', { concurrency: 3 }, () => {
   }
 
   for (const proxy of PROXIES) {
-    it(`Express behind ${proxy.name}`, { skip: whyNot(express) ?? proxy.missing }, async (t) => {
+    it(`every copy is received from Express behind ${proxy.name}`, {
+      skip: whyNot(express) ?? proxy.missing,
+    }, async (t) => {
       const redis = await startRedis(t);
       const start = (worker: string) => startNeighbour(t, express, { REDIS_URL: redis.url, WORKER: worker });
       const workers = await Promise.all([start('w1'), start('w2')]);
