@@ -69,12 +69,12 @@ const ENDS: [fault: string, onOpen: (ws: WebSocket) => void, message: RegExp][] 
 
 for (const [fault, onOpen, message] of ENDS) {
   describe(`a server that ${fault}`, () => {
-    it('ends the attempt of the run’s own client, which reports the behaviour of the server', async (t) => {
+    it(`the run’s own client reports a server that ${fault}`, async (t) => {
       const url = await startServer(t, onOpen);
       await assert.rejects(connectBare(connectionTo(url), NEVER), { code: 'TARGET_UNREACHABLE', message });
     });
 
-    it('ends the attempt of a control client', async (t) => {
+    it(`a control client stops connecting to a server that ${fault}`, async (t) => {
       const url = await startServer(t, onOpen);
       await assert.rejects(ControlClients.connect([url], TOKEN, { timeoutMs: 1000 }), {
         code: /SOURCE_UNREACHABLE|CONTROL_MISSING/,
@@ -83,7 +83,7 @@ for (const [fault, onOpen, message] of ENDS) {
   });
 }
 
-it('a server that never opens the namespace ends the attempt, which reports the accepted upgrade', async (t) => {
+it('connecting fails if the server never opens the namespace, and the error reports the accepted upgrade', async (t) => {
   const url = await startServer(
     t,
     afterConnect(() => {}),
@@ -94,7 +94,7 @@ it('a server that never opens the namespace ends the attempt, which reports the 
   });
 });
 
-it('a polling session that the server closes ends the attempt, which reports the handshake', async (t) => {
+it('connecting fails if the server closes the polling session, and the error reports the handshake', async (t) => {
   const http = createServer(({ url }, response) => response.end(url?.includes('sid=') ? '1' : OPEN_PACKET));
   const connection = { ...connectionTo(`http://127.0.0.1:${await listen(t, http)}`), transports: ['polling' as const] };
   await assert.rejects(connectBare(connection, NEVER), {
@@ -103,7 +103,7 @@ it('a polling session that the server closes ends the attempt, which reports the
   });
 });
 
-it('a control client does not wait longer than its time-out for a namespace that is never opened', async (t) => {
+it('a control client waits for a namespace no longer than its time-out', async (t) => {
   const url = await startServer(
     t,
     afterConnect(() => {}),
@@ -123,7 +123,7 @@ describe('a middleware that closes WebSockets', () => {
     );
 
   for (const command of ['doctor', 'init']) {
-    it(`leaves ${command} with a report and an exit code`, async (t) => {
+    it(`the command ${command} ends with a report and an exit code if a middleware closes WebSockets`, async (t) => {
       const { url } = await start(t);
       const args = command === 'init' ? ['init', '--url', url, '--out', 'capacity.yml'] : ['doctor', '--target', url];
       // Runs in its own process: in this one, the server would keep it alive.

@@ -6,7 +6,7 @@ import { findingsOfServer } from '../../helpers/findings.ts';
 import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts';
 import { startLeakyServer } from '../../helpers/plain-server.ts';
 
-it('a killed worker is the first finding, and the run fails with exit code 1', async (t) => {
+it('a worker killed during a run is the first finding, and the run exits with code 1', async (t) => {
   const { url, control, pid } = await startLeakyServer(t, {});
   const script = inProcessScript({ target: url }, { control, warmUp: 0, hold: 5, broadcasts: { count: 0 } }, {}, [
     { hold: true },
@@ -21,7 +21,7 @@ it('a killed worker is the first finding, and the run fails with exit code 1', a
   assert.deepEqual([result.verdict.status, result.outcome.status, exitCode], ['SUSPECT', 'FAILED', 1], output);
 });
 
-it('a worker without a visible process has ended if clients are disconnected and its control port refuses connections', async (t) => {
+it('a worker without a visible process counts as ended if its clients are disconnected and its port is closed', async (t) => {
   const app = await startApp(t);
   const options = { control: app.control, warmUp: 0, hold: 5, broadcasts: { count: 0 } };
   const run = startInProcess(inProcessScript({ target: app.url }, options, {}, [{ hold: true }]));

@@ -13,29 +13,29 @@ const run = (command: string[], signal = NEVER, timeoutMs?: number) =>
 const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {
-  it('is done when it exits, while a process that it started continues and can still write', async (t) => {
+  it('a fault command is done when it exits, while a process that it started continues', async (t) => {
     const { script, written } = commandWithServer(t);
     await run(sh(script));
     const before = written();
     await eventually('more output of the server', () => written() > before);
   });
 
-  it('is reported with its output if it fails', async () => {
+  it('a fault command that fails is reported with its output', async () => {
     await assert.rejects(run(sh('echo no such service >&2; exit 3')), /exit code 3[\s\S]*: no such service$/);
   });
 
-  it('is reported if it does not exist', async () => {
+  it('a fault command that does not exist is reported', async () => {
     await assert.rejects(run(['capacity-no-such-program']), /ENOENT/);
   });
 
-  it('is stopped after a time-out', async () => {
+  it('a fault command is stopped after a time-out', async () => {
     const { message } = (await run(sh('echo $$; exec sleep 60'), NEVER, 500).catch((error) => error)) as Error;
     assert.match(message, /did not end within 0\.5 s, and was stopped: sh -c .*: \d+$/);
     const pid = Number(/\d+$/.exec(message));
     assert.throws(() => process.kill(pid, 0), { code: 'ESRCH' });
   });
 
-  it('is stopped with the run', async () => {
+  it('a fault command is stopped with the run', async () => {
     const stop = new AbortController();
     const stopped = assert.rejects(run(sh('exec sleep 60'), stop.signal), /canceled/);
     stop.abort();

@@ -27,7 +27,7 @@ const SERVER = `
   });
   http.listen(0, '127.0.0.1', () => console.log(process.pid + '\\n' + http.address().port));`;
 
-test('a run reads the memory that an unchanged server keeps, and the functions that allocate it and use CPU', {
+test('a run reads retained memory, and allocating functions, of a server without instrumentation', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { pids, line } = await startOrphan(t, '--inspect-port=0', '-e', SERVER);

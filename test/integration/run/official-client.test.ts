@@ -32,7 +32,7 @@ const INVALID_HANDSHAKES = [
   ...['null', '{"length":1e9}', '[1]'].map((upgrades) => OPEN.replace('[]', upgrades)),
 ];
 
-test('an invalid handshake is no connection', { timeout: 20_000 }, async (t) => {
+test('the official client counts an invalid handshake as no connection', { timeout: 20_000 }, async (t) => {
   for (const handshake of INVALID_HANDSHAKES) {
     const url = await startServer(t, [handshake]);
     for (const transport of ['websocket', 'polling'] as const) {
@@ -44,7 +44,7 @@ test('an invalid handshake is no connection', { timeout: 20_000 }, async (t) => 
   }
 });
 
-test('a reply that is too large closes its connection', { timeout: 20_000 }, async (t) => {
+test('a reply that is too large closes the connection of the official client', { timeout: 20_000 }, async (t) => {
   const reply = `43/capacity,0[{"ok":true,"value":{"worker":"${'x'.repeat(9_000_000)}"}}]`;
   const url = await startServer(t, [OPEN, '40/capacity,{"sid":"s"}', reply]);
   const control = await ControlClients.connect([url], TOKEN);
@@ -52,12 +52,12 @@ test('a reply that is too large closes its connection', { timeout: 20_000 }, asy
   await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
 });
 
-test('a refusal that cannot be copied is reported as too deep', { timeout: 20_000 }, async (t) => {
+test('a refusal that cannot be copied between threads is reported as too deep', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, `44{"message":"no","data":${deep}}`]);
   await assert.rejects(connectBare(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
 });
 
-test('an event that cannot be copied closes its connection', { timeout: 20_000 }, async (t) => {
+test('an event that cannot be copied between threads closes its connection', { timeout: 20_000 }, async (t) => {
   const url = await startServer(t, [OPEN, CONNECTED, `42["chat",${deep}]`]);
   const events: string[] = [];
   const socket = await connectBare(connectionTo(url), t.signal, { onAny: (event) => void events.push(event) });
@@ -73,7 +73,7 @@ const ask = (url: string, signal = NEVER) =>
   );
 const poll = (url: string) => connectBare({ ...connectionTo(url), transports: ['polling'] }, NEVER);
 
-test('reads whether a server grants compression, and closes the connection afterwards', async (t) => {
+test('the run reads whether a server grants compression, and closes that connection afterwards', async (t) => {
   for (const perMessageDeflate of [true, false]) {
     const { io, url } = await startChat(t, () => {}, { perMessageDeflate });
     const closed = new Promise((resolve) => io.engine.on('connection', (session) => session.on('close', resolve)));
@@ -83,7 +83,7 @@ test('reads whether a server grants compression, and closes the connection after
   }
 });
 
-test('a server without WebSocket, a silent one, and a stopped run leave compression unknown', async (t) => {
+test('compression is unknown for a server without WebSocket, a silent server, and a stopped run', async (t) => {
   const { url } = await startChat(t, () => {}, { transports: ['polling'], perMessageDeflate: true });
   assert.equal(await ask(url), null);
   const silentServer = await rawServer(t);
@@ -95,7 +95,7 @@ for (const [answer, quoted] of [
   ['{"code":1,"message":"Session ID unknown"}', 'Session ID unknown'],
   ['"Invalid session a"', 'Invalid session a'],
 ] as const) {
-  test(`a worker that does not know the session is reported with its answer: ${answer}`, async (t) => {
+  test(`reports a worker that does not know the session, with its answer: ${answer}`, async (t) => {
     const http = createServer((request, response) => {
       const opens = !request.url?.includes('sid=');
       response.writeHead(opens ? 200 : 400).end(opens ? OPEN_PACKET : answer);

@@ -19,7 +19,7 @@ import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
 
-test('clients log in for every handshake if a login is valid for one only', async (t) => {
+test('the run’s own clients log in for every handshake if a login is valid for one only', async (t) => {
   const tokens = new Set<string>();
   let refused = 0;
   const { url } = await startChat(
@@ -63,7 +63,7 @@ test('clients log in for every handshake if a login is valid for one only', asyn
 /** Artillery's agents close idle connections after 4 s, Node's server after 5 s. */
 const BEFORE_IDLE_CLOSE_MS = 3000;
 
-test('a logged-in client keeps only the connection of Socket.IO', async (t) => {
+test('a logged-in client closes its HTTP connections, and keeps only the one of Socket.IO', async (t) => {
   const { url, io } = await startChat(t, welcome, { onRequest: (_request, response) => response.end('{}') });
   const http = io.httpServer;
   const connections = promisify((done: (error: Error | null, count: number) => void) => http.getConnections(done));
@@ -126,7 +126,7 @@ const CHECKS: [check: object, reason: string][] = [
 ];
 
 for (const [check, reason] of CHECKS) {
-  test(`an answer to a login that fails a check is described by its names: ${JSON.stringify(check)}`, async (t) => {
+  test(`describes a login answer that fails a check by the names in it: ${JSON.stringify(check)}`, async (t) => {
     const onRequest: RequestListener = (_request, response) => response.end(JSON.stringify(ANSWER));
     const { url } = await startChat(t, welcome, { onRequest });
     const { clients } = await clientsOf(t, url, {
@@ -140,7 +140,7 @@ for (const [check, reason] of CHECKS) {
 }
 
 for (const [origin, setUp, scenario, reason] of REFUSALS) {
-  test(`a refusal ${origin} is quoted, and no session stays open`, async (t) => {
+  test(`quotes a refusal ${origin}, and leaves no session open`, async (t) => {
     const { url, io } = await startChat(t, setUp, {
       onRequest: (_request, response) =>
         response.writeHead(401, { 'retry-after': '60' }).end('{"message":"account locked"}'),
@@ -155,7 +155,7 @@ for (const [origin, setUp, scenario, reason] of REFUSALS) {
   });
 }
 
-test('polling for the reason of a refused WebSocket leaves no session behind', async (t) => {
+test('the request for the reason of a refused WebSocket leaves no session open', async (t) => {
   const { url, io } = await startChat(t, undefined, {
     allowRequest: ({ headers }, decide) => decide(null, headers.upgrade === undefined),
   });
@@ -165,7 +165,7 @@ test('polling for the reason of a refused WebSocket leaves no session behind', a
   await eventually('nothing stays open', () => io.engine.clientsCount === 0);
 });
 
-test('a query or header that cannot be encoded is reported', async () => {
+test('reports a query or header of a login that cannot be encoded', async () => {
   for (const wrong of [{ query: { user: '\ud800' } }, { headers: { user: 'a\r\nb: c' } }]) {
     const connecting = connectBare({ ...connectionTo('http://127.0.0.1:1'), ...wrong }, signal);
     await assert.rejects(connecting, { code: 'TARGET_UNREACHABLE', message: /malformed|Invalid/ });

@@ -39,7 +39,7 @@ async function joinProbe(t: TestContext, clients: RunClients): Promise<Probe> {
 }
 
 for (const [name, setUp] of Object.entries(SERVERS)) {
-  test(`own clients use a token of the payload in the handshake, ${name}`, async (t) => {
+  test(`the run’s own clients use a token of the payload in the handshake, ${name}`, async (t) => {
     const { url, io } = await startChat(t, setUp);
     const { clients, settings, script } = await clientsOf(t, url, { ...BEARER, flow: [JOIN, HOLD] }, CSV);
     assert.equal((await openTarget(settings, 1, () => {}, signal)).profile, 'remote', 'no other program on the port');
@@ -65,7 +65,7 @@ for (const [name, setUp] of Object.entries(SERVERS)) {
   });
 }
 
-test('own clients use a token from a processor function', async (t) => {
+test('the run’s own clients use a token from a processor function', async (t) => {
   const { url } = await startChat(t, SERVERS.answers);
   for (const scenario of [
     { beforeScenario: 'headers', flow: [JOIN, HOLD] },
@@ -78,7 +78,7 @@ test('own clients use a token from a processor function', async (t) => {
   }
 });
 
-test('own clients use the session cookie of an HTTP login', async (t) => {
+test('the run’s own clients use the session cookie of an HTTP login', async (t) => {
   const { url, io } = await startChat(
     t,
     (server) => {
@@ -100,7 +100,7 @@ test('own clients use the session cookie of an HTTP login', async (t) => {
   assert.equal(io.sockets.sockets.size, 1);
 });
 
-test('own clients log in by an event, and wait for its acknowledgement', async (t) => {
+test('the run’s own clients log in by an event, and wait for its acknowledgement', async (t) => {
   const users: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.on('connection', (socket) => {
@@ -117,7 +117,7 @@ test('own clients log in by an event, and wait for its acknowledgement', async (
   assert.deepEqual([users, probe.worker], [['carol'], 'w1']);
 });
 
-test('own clients can follow another scenario than the load', async (t) => {
+test('the run’s own clients can follow another scenario than the load', async (t) => {
   const { url, io } = await startChat(t, (server) => {
     server.use((socket, next) => next(socket.handshake.auth.role === 'moderator' ? undefined : new Error('no')));
   });
@@ -175,7 +175,7 @@ test('publishers and the listener of the trial log in, join and use the namespac
   }
 });
 
-test('a publisher requests an acknowledgement as the option or the flow says, and by default', async (t) => {
+test('a publisher requests an acknowledgement if the option or the flow says so, and by default', async (t) => {
   const counts: number[] = [];
   const { url } = await startChat(t, (io) => {
     io.on('connection', (socket) =>
@@ -202,7 +202,7 @@ test('a publisher requests an acknowledgement as the option or the flow says, an
   }
 });
 
-test('the trial uses a publisher of the listener’s room, and proves nothing if the flow separates them', async (t) => {
+test('the trial uses a publisher in the listener’s room, and proves nothing if the flow separates them', async (t) => {
   const sentMessages: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.of(/./).on('connection', (socket) => {
@@ -239,7 +239,7 @@ test('the trial uses a publisher of the listener’s room, and proves nothing if
   }
 });
 
-test('each client has its own payload row, and temporary ones avoid the load’s rows while others are left', async (t) => {
+test('each client has its own row of the payload, and temporary clients use rows that the load does not need', async (t) => {
   const data = Array.from({ length: 12 }, (_, row) => [`user-${row}`]);
   const config = {
     payload: [{ path: 'users.csv', fields: ['user'], data }],
@@ -275,7 +275,7 @@ test('a receiver repeats the flow’s events, since a game may disconnect silent
   await eventually('it has disconnected', () => io.engine.clientsCount === 0);
 });
 
-test('the flow decides for each event whether to request an acknowledgement, if it sends the event', async (t) => {
+test('the flow decides whether an event requests an acknowledgement, if it sends the event', async (t) => {
   const emits = [
     { emit: ['say', 'x'], acknowledge: true },
     { loop: [{ emit: ['wave', 'x'] }], count: 2 },
@@ -284,7 +284,7 @@ test('the flow decides for each event whether to request an acknowledgement, if 
   assertEach(['say', 'wave', 'other'], (event) => clients.asksFor(event), [true, false, undefined]);
 });
 
-test('a bare flow needs neither Artillery nor a login', async (t) => {
+test('a flow with only a connect step needs neither Artillery nor a login', async (t) => {
   for (const first of [[JOIN], [{ connect: {} }], [{ think: 60 }, JOIN]]) {
     const flow = [...first, HOLD];
     const { clients } = await clientsOf(t, 'http://127.0.0.1:1', { flow });

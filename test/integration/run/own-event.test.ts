@@ -27,7 +27,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
       assert.deepEqual([latency.localMs, latency.sendDelayMs?.count], [null, 5]);
     });
 
-    it(`counts only in the namespace of the flow, with the ${client} client`, async (t) => {
+    it(`counts published messages only in the namespace of the flow, with the ${client} client`, async (t) => {
       const toBothNamespaces = (io: Server) => {
         io.on('connection', () => {});
         io.of('/chat').on('connection', (socket) =>
@@ -55,7 +55,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     );
   });
 
-  it('counts the same whether or not the publisher receives its own message', async (t) => {
+  it('counts the same messages whether or not the publisher receives its own', async (t) => {
     const toOthers = onSay((_io, message, socket) => socket.broadcast.emit('said', message));
     await assertOwn(t, toOthers, { delivery: { ...SAID, publish: { ...publish, users: 2 } } }, { delivery: ALL });
   });
@@ -65,20 +65,20 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     ['in the payload', '$.0.serverAt', 'payload'],
     ['that the publisher wrote, as the time of its emit', '$.0.at', 'publisher'],
   ] as const) {
-    it(`uses the time ${where}`, async (t) => {
+    it(`measures latency from the time ${where}`, async (t) => {
       const { latency } = await assertOwn(t, stamps, { delivery: { ...SAID, sentAt: path } }, { latency: { from } });
       assert.ok(latency.oneWayMs && latency.oneWayMs.max < 5000);
     });
   }
 
-  it('uses the server’s ids if the server assigns its own', async (t) => {
+  it('counts messages by the server’s ids if the server assigns its own', async (t) => {
     let n = 0;
     const numbers = onSay((io) => io.emit('said', { id: ++n }));
     const run = { delivery: { ...SAID, publish: { ...publish, emit: ['say', { text: 'hello' }] } } };
     await assertOwn(t, numbers, run, { delivery: { broadcasts: 5, received: 50 }, latency: { from: 'first receipt' } });
   });
 
-  it('counts members from the acknowledged join', async (t) => {
+  it('counts members from their acknowledged join', async (t) => {
     const rooms = (io: Server) =>
       io.on('connection', (socket) => {
         socket.on('enter', async (room, done) => {
@@ -96,7 +96,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     ['an id that was not received', ({ id: ref }) => ({ ref, id: ++next }), /published id is not at/, /at \$\.0\.ref/],
   ];
   for (const [mismatch, answer, message, fix] of refusals) {
-    it(`refuses ${mismatch}`, async (t) => {
+    it(`refuses a published message with ${mismatch}`, async (t) => {
       const answers = onSay((io, message) => io.emit('said', answer(message)));
       const refused = assertOwn(t, answers, { delivery: SAID, trial: true, connections: 1 });
       await assert.rejects(refused, { code: 'DELIVERY_UNMATCHED', message, fix });
@@ -123,7 +123,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     ],
   ];
   for (const [receiver, setUp, message] of silences) {
-    it(`fails, with its figures, if the server sends the event to ${receiver}`, async (t) => {
+    it(`a run fails, with its figures, if the server sends the published message to ${receiver}`, async (t) => {
       const run = { delivery: SAID, trial: true, options: { drain: { deadline: 0.5 } } };
       const { reasons } = await assertOwn(t, setUp, run, { codes: ['DELIVERY_EVENT_MISSING'], delivery: NONE });
       assert.match(reasons[0]?.message ?? '', message);
@@ -131,7 +131,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     });
   }
 
-  it('is refused before the load if the server closes the publishing connection', async (t) => {
+  it('refuses the run before the load if the server closes the publishing connection', async (t) => {
     const closes = onSay((_io, _message, socket) => socket.conn.close());
     await assert.rejects(assertOwn(t, closes, { delivery: SAID, trial: true }), {
       code: 'PUBLISHER_CLOSED',
@@ -174,7 +174,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     ],
   ];
   for (const [evidence, setUp, delivery, message, fix] of endings) {
-    it(`reports for a closed publisher ${evidence}`, async (t) => {
+    it(`reports for a disconnected publisher ${evidence}`, async (t) => {
       await assert.rejects(assertOwn(t, setUp, { delivery, trial: true }), { code: 'PUBLISHER_CLOSED', message, fix });
     });
   }

@@ -47,7 +47,7 @@ test('the reference receiver stamps the first copy of each broadcast, and learns
   assert.equal(isMember(seen, seen.joinedAtUs - 1), false);
 });
 
-test('a disconnected reference receiver is no member from then on', async (t) => {
+test('a disconnected reference receiver is no longer a member', async (t) => {
   const { url, sockets } = await startServer(t);
   const seen = await (await start(t, url)).join('room', NEVER);
   sockets[0]?.disconnect(true);
@@ -66,18 +66,18 @@ test('closing the reference receiver is not reported as a disconnect', async (t)
   assert.equal(seen.leftAtUs, undefined);
 });
 
-test('a target that refuses connections is reported as by the probe', async (t) => {
+test('reports a target that refuses connections with the same error as the probe', async (t) => {
   await assert.rejects(start(t, 'http://127.0.0.1:1'), { code: 'TARGET_UNREACHABLE', message: /ECONNREFUSED/ });
 });
 
-test('a refusal of the server is quoted', async (t) => {
+test('quotes the message with which the server refuses the reference receiver', async (t) => {
   const { url, io } = await startServer(t);
   io.use((_socket, next) => next(Object.assign(new Error('bad token\x07'), { data: { hint: 'ask Ali' } })));
   const message = /the server refused it: bad token\\u\{7\} \{"hint":"ask Ali"\}/;
   await assert.rejects(start(t, url), { code: 'TARGET_UNREACHABLE', message });
 });
 
-test('a stopped run does not wait for a join', async (t) => {
+test('a stopped run does not wait for a join of its receivers', async (t) => {
   const { url } = await startServer(t, false);
   const sentinel = await start(t, url);
   const stop = new AbortController();
@@ -111,12 +111,12 @@ test('a join acknowledged without a worker’s name leaves the worker unknown', 
   assert.equal((await sentinel.join('room', NEVER)).worker, '');
 });
 
-test('a connection that closes before its join is acknowledged is not reported as a refused join', async (t) => {
+test('a receiver that is disconnected before its join is acknowledged does not count as a refused join', async (t) => {
   const { probe } = await receivers(t, (socket) => socket.on(EVENTS.joinRoom, () => socket.disconnect(true)));
   await assert.rejects(probe.join('room'), { code: 'TARGET_UNREACHABLE' });
 });
 
-test('invalid broadcasts and acknowledgements of echoes close no connection', async (t) => {
+test('invalid broadcasts and acknowledgements of echoes close no connection of a receiver', async (t) => {
   const sockets: Socket[] = [];
   const answers = [[], [null], [{}], [{ seq: 9, roundTripUs: '5' }], [{ roundTripUs: 5 }]];
   const { probe, sentinel } = await receivers(t, (socket) => {

@@ -81,7 +81,7 @@ describe('during a run', () => {
     [404, 'is no longer there'],
     [500, 'did not answer'],
   ] as const) {
-    it(`a page of metrics that answers ${status} ${cause}`, async (t) => {
+    it(`reports that a page of metrics ${cause} if it answers ${status} during the run`, async (t) => {
       let bytes = 5e7;
       const page = createServer((_, response) => {
         // Constant memory would be excluded for that reason.
@@ -101,7 +101,7 @@ describe('during a run', () => {
   }
 });
 
-it('a control port that answers 403 from the start ends the run with the status', async (t) => {
+it('a control port that answers 403 from the start ends the run, and the status is reported', async (t) => {
   const app = await startApp(t);
   const gateway = await startGateway(t, app.controlUrl);
   gateway.refuse(403);

@@ -38,7 +38,7 @@ async function startMeasuring(t: TestContext, url: string, deadline = 15) {
 }
 
 describe('the control of a measuring run', () => {
-  it('repeats a request over the next connection when one is lost', async (t) => {
+  it('the run repeats a control request over the next connection when one is lost', async (t) => {
     const { control, requests, absentSources } = await startCutting(t);
     await control.clock(0);
     assert.equal(await control.members('r', 0), 3);
@@ -46,7 +46,7 @@ describe('the control of a measuring run', () => {
     assert.equal(absentSources.size, 0);
   });
 
-  it('does not repeat a request whose lost answer cannot be given twice, and reports the figure as missing', async (t) => {
+  it('reports a figure as missing if the answer to a control request that cannot be repeated is lost', async (t) => {
     const { control, requests, absentSources } = await startCutting(t);
     assert.deepEqual(await control.batches(), []);
     assert.deepEqual(requests, ['batches']);
@@ -64,14 +64,14 @@ describe('the control of a measuring run', () => {
     assert.deepEqual([await control.stats(), await control.resources()], [[], []]);
   });
 
-  it('stops waiting for an answer when the run is stopped', async (t) => {
+  it('a run stops waiting for an answer of a worker when it is stopped', async (t) => {
     const { control, stop } = await startCutting(t, true);
     const pending = control.stats();
     stop.abort(new Error('stopped'));
     await assert.rejects(pending, /stopped/);
   });
 
-  it('does not wait for a control port that is closed', async (t) => {
+  it('a run does not wait for a control port that is closed', async (t) => {
     const app = await startApp(t);
     const { control } = await startMeasuring(t, app.controlUrl);
     await control.stats();
@@ -83,7 +83,7 @@ describe('the control of a measuring run', () => {
 /** Longer than the deadline of the drain plus two requests of 5 s. */
 const BLOCKED_MS = 15_000;
 
-it('a worker that blocks during the broadcasts is reported, and every copy counts', async (t) => {
+it('reports a worker that blocks during the broadcasts, and counts every copy', async (t) => {
   const { url, control } = await startLeakyServer(t, { blockMs: BLOCKED_MS });
   const options = {
     ...{ control, warmUp: 0, singleRoundTrips: 0, hold: 0 },

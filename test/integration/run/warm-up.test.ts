@@ -54,7 +54,7 @@ async function start(t: TestContext, ledger: boolean, warmUp: number, signal = n
 
 for (const ledger of [true, false]) {
   describe(ledger ? 'by the engine and its fleet' : 'by the hook, for stock engines', () => {
-    test('connects a number for each worker, a few at a time, in their own room, and disconnects all', async (t) => {
+    test('the warm-up opens connections to each worker, a few at a time, in their own room, and closes all', async (t) => {
       const { context, seen, measurements, control, connectionsNow } = await start(t, ledger, 60);
       await warmUp(context);
       assert.equal(seen.connections, 60);
@@ -65,7 +65,7 @@ for (const ledger of [true, false]) {
       assert.deepEqual(observed(measurements.observations), []);
     });
 
-    test('makes the run SUSPECT if the server refuses, and stops connecting', async (t) => {
+    test('a warm-up that the server refuses stops connecting, and makes the run SUSPECT', async (t) => {
       const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
@@ -76,7 +76,7 @@ for (const ledger of [true, false]) {
       assert.equal(await connectionsNow(), 0);
     });
 
-    test('ends on Ctrl-C, and leaves no connection', async (t) => {
+    test('the warm-up ends on Ctrl-C, and leaves no connection', async (t) => {
       const abort = new AbortController();
       const { app, context, seen, measurements } = await start(t, ledger, 100_000, abort.signal);
       app.io.on('connection', () => {
@@ -90,7 +90,7 @@ for (const ledger of [true, false]) {
   });
 }
 
-test('there is no warm-up if the option is 0', async (t) => {
+test('a run has no warm-up if the option is 0', async (t) => {
   for (const ledger of [true, false]) {
     const { context, seen } = await start(t, ledger, 0);
     await warmUp(context);

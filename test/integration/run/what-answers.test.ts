@@ -119,7 +119,7 @@ for (const [what, start, found, fix] of CASES) {
   });
 }
 
-test('a mismatch of http and https is reported, in both directions', async (t) => {
+test('a run reports a mismatch of http and https, in both directions', async (t) => {
   const secure = await listen(
     t,
     createSecureServer(PEM, (_request, response) => response.end()),
@@ -131,7 +131,7 @@ test('a mismatch of http and https is reported, in both directions', async (t) =
   assert.match(`${withTls.message} ${withTls.fix}`, /speaks no TLS.*http:\/\//);
 });
 
-test('a server that requires a login is a refusal, after which the run continues', async (t) => {
+test('a handshake refused for a missing login is reported with its status, answer and Retry-After', async (t) => {
   for (const status of [401, 403, 426, 429, 500, 503]) {
     const body = status === 426 ? '{"message":"who are you?"}' : 'who are you?';
     const error = await refusalBy(await answering(status, body, { 'retry-after': '30' })(t));
@@ -140,7 +140,7 @@ test('a server that requires a login is a refusal, after which the run continues
   }
 });
 
-test('a server that answers polling but refuses the WebSocket with a message is a refusal', async (t) => {
+test('a WebSocket that the server refuses with a message is quoted, with a fix for the cause', async (t) => {
   const page = '<title>Attention Required!</title><h1>Sorry, you have been blocked</h1>';
   const answers: [answer: string, body: string, message: RegExp, fix: RegExp][] = [
     ['403 Forbidden', page, /403 Forbidden, Attention Required!: Sorry, you have been blocked, although/, /address/],
@@ -160,7 +160,7 @@ test('a server that answers polling but refuses the WebSocket with a message is 
   }
 });
 
-test('a proxy that removes the Upgrade header is reported with the header', async (t) => {
+test('a run reports a proxy that removes the Upgrade header, with the name of the header', async (t) => {
   const { url, http: server } = await startChat(t, () => {});
   // Without a listener, Node handles the request as one without that header.
   server.removeAllListeners('upgrade');
@@ -195,14 +195,14 @@ test('a server that listens only on another address of this machine is reported 
   }
 });
 
-test('the expiry date of a certificate is reported, although Node’s error lacks it', async (t) => {
+test('a run reports the expiry date of a certificate, although Node’s error lacks it', async (t) => {
   const [cert, key] = ['expired', 'expired-key'].map((name) => readFileSync(`test/fixtures/tls/${name}.pem`));
   const port = await listen(t, createSecureServer({ cert, key }));
   const response = await requestHandshake({ ...connectionOf(`https://localhost:${port}`), tls: { ca: String(cert) } });
   assert.match(targetProblem(response)?.found ?? '', /it expired on 2025-02-01/);
 });
 
-test('clients that fail together send one request for the reason', async (t) => {
+test('clients that fail together send one request to find the reason', async (t) => {
   let polls = 0;
   const target = await http((request, response) => {
     polls += Number(request.headers.upgrade === undefined);
@@ -212,7 +212,7 @@ test('clients that fail together send one request for the reason', async (t) => 
   assert.deepEqual([new Set(errors.map(({ message }) => message)).size, polls], [1, 1]);
 });
 
-test('a refusal is quoted with the part of the server that refused', async (t) => {
+test('a refused handshake is quoted with the part of the server that refused it', async (t) => {
   const allowing = (reason: string | undefined) => ({ allowRequest: (_: unknown, done: Allow) => done(reason, false) });
   for (const [setUp, options, message, fix] of [
     [
@@ -244,7 +244,7 @@ test('a refusal is quoted with the part of the server that refused', async (t) =
   }
 });
 
-test('each cause has a separate message and fix', () => {
+test('each cause of an unreachable target has a separate message and fix', () => {
   const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'EMFILE'];
   const certificates = ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID', 'ERR_TLS_CERT_ALTNAME_INVALID', 'CERT_REVOKED'];
   const chains = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'];
@@ -265,7 +265,7 @@ test('each cause has a separate message and fix', () => {
   }
 });
 
-test('a plain `ws` server and a Socket.IO server without WebSocket are told apart', async (t) => {
+test('distinguishes a plain `ws` server from a Socket.IO server without WebSocket', async (t) => {
   const plain = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   t.after(() => plain.close());
   await once(plain, 'listening');
@@ -280,7 +280,7 @@ test('a plain `ws` server and a Socket.IO server without WebSocket are told apar
   assert.match(`${polls.message} ${polls.fix}`, /offers no WebSocket \(`upgrades: \[\]`.*`transports: \[polling\]`/);
 });
 
-test('the doctor’s WebSocket check reports answers in the same words', async (t) => {
+test('the doctor’s WebSocket check reports the same messages as a run', async (t) => {
   const target = await answering(404, 'no such route')(t);
   const addresses = [{ address: '127.0.0.1', family: 4 }];
   const clients = { areUsers: false } as never;
