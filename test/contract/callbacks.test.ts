@@ -54,7 +54,7 @@ it('no callback of an emitter or a timer returns a promise', () => {
   assert.deepEqual(sourceFiles('{ts,js}').flatMap(read), []);
 });
 
-it('dropped promises are found in every form', () => {
+it('finds dropped promises in every form', () => {
   const text = `
     emitter.on('a', async () => {});
     async function named() {}

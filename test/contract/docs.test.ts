@@ -23,7 +23,7 @@ function assertSame(documented: Iterable<string>, existing: Iterable<string>): v
 describe('the reference', () => {
   const pages = referencePages();
 
-  it('is generated from this version', () => {
+  it('the reference pages are generated from this version', () => {
     const written = globSync('docs/reference/*.md', { cwd: ROOT });
     assertSame(
       written.map((path) => join(ROOT, path)),
@@ -34,7 +34,7 @@ describe('the reference', () => {
   });
 });
 
-it('the method page lists every expectation, with the metrics that replace it', () => {
+it('the method page lists every expectation of a run, with the metrics that replace it', () => {
   const listed = rows(section(page('docs/method/verdict.md'), 'Expectations')).map(([name = '', metrics = '']) => [
     plain(name),
     codes(metrics).map((metric) => metric.replace('…', '')),
@@ -42,7 +42,7 @@ it('the method page lists every expectation, with the metrics that replace it', 
   assert.deepEqual(Object.fromEntries(listed), EXPECTATIONS);
 });
 
-it('every stated effect of a finding agrees with the catalogue', () => {
+it('each effect of a finding stated in the docs agrees with the catalogue', () => {
   const effectOf: Record<string, (code: keyof typeof FINDINGS) => boolean> = {
     failed: (code) => 'fails' in FINDINGS[code],
     INVALID: (code) => (FINDINGS[code].invalidates as readonly string[]).includes('run'),
@@ -65,12 +65,12 @@ describe('a key of a schema', () => {
   const number = z.number().describe('a number');
   const inner = z.object({ number });
 
-  it('is refused without a description', () => {
+  it('refuses a schema key without a description', () => {
     const schema = z.object({ outer: z.object({ number, inner: z.number() }) });
     assert.throws(() => optionRows(nodeOf(schema)), /describe outer\.inner/);
   });
 
-  it('has its values and its default', () => {
+  it('the reference lists values and default of a schema key', () => {
     const share = z.number().min(0).max(1).default(0.5).describe('a share');
     const kind = z.enum(['a', 'b']).describe('a kind');
     assert.deepEqual(optionRows(nodeOf(z.object({ share, kind }))), [
@@ -79,7 +79,7 @@ describe('a key of a schema', () => {
     ]);
   });
 
-  it('is found inside of lists, records and unions, once', () => {
+  it('finds the keys inside of lists, records and unions of a schema, once', () => {
     const schemas = {
       list: z.array(inner),
       record: z.record(z.string(), inner),
@@ -91,7 +91,7 @@ describe('a key of a schema', () => {
 });
 
 describe('the method', () => {
-  it('has only figures of the samplers in its table of layers', () => {
+  it('the table of layers on the method page has only figures of the samplers', () => {
     const figures = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap((layer) => column(layer.figures, 'id'));
     const documented = firstColumn(section(page('docs/method/memory.md'), 'Layers'));
     assert.ok(documented.length > 0);
@@ -101,11 +101,11 @@ describe('the method', () => {
     );
   });
 
-  it('has every limit', () => {
+  it('the method page lists every limit', () => {
     assertSame(firstColumn(section(page('docs/method.md'), 'Capacity')), LIMITS);
   });
 
-  it('has a check for each reason of the catalogue', () => {
+  it('the code has a check for each finding of the catalogue', () => {
     const sources = globSync('plugin/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules', '**/dist'] });
     const text = sources.map(page).join();
     assert.deepEqual(
@@ -115,7 +115,7 @@ describe('the method', () => {
   });
 });
 
-it('guide/writing-scenarios.md has a test for each difference from other engines', () => {
+it('each documented difference from other engines in guide/writing-scenarios.md has a test', () => {
   const table = section(page('docs/guide/writing-scenarios.md'), 'Coming from another engine');
   const tests = page('test/unit/virtual-user/differences.test.ts').matchAll(/^(?:test\(| {2}\[)'([^']*)',/gm);
   const documented = rows(table).map(([name]) => plain(name ?? ''));
@@ -130,11 +130,11 @@ describe('result.schema.json', () => {
   // Converted back to zod: another validator would be a dependency for this test alone.
   const schema = z.fromJSONSchema(published);
 
-  it('is generated from this version: npm run docs:reference', () => {
+  it('result.schema.json is generated from this version: npm run docs:reference', () => {
     assert.deepEqual(published, resultJsonSchema());
   });
 
-  it('accepts results of this version, migrated older ones, and newer ones with further keys', () => {
+  it('result.schema.json accepts results of this version, migrated older ones, and newer ones', () => {
     const written = globSync('docs/reports/*/result.json', { cwd: ROOT }).map((path) => readResult(join(ROOT, path)));
     const results: object[] = [perfectResult(), ...written];
     assert.ok(results.length > 3);
@@ -144,7 +144,7 @@ describe('result.schema.json', () => {
     }
   });
 
-  it('refuses a document that is no result', () => {
+  it('result.schema.json refuses a document that is no result', () => {
     const { connections, ...rest } = perfectResult();
     assert.ok(!schema.safeParse(rest).success);
     assert.ok(!schema.safeParse({ ...rest, connections: { ...connections, failed: 'none' } }).success);

@@ -26,9 +26,9 @@ const declared = (key: string): Figure => {
   return found.figure;
 };
 
-describe('a number with a unit or an interval is a declared figure', () => {
+describe('declared figures', () => {
   for (const [name, result] of Object.entries(RESULTS)) {
-    it(`in the answer of ${name}`, () => {
+    it(`each number with a unit in the answer of ${name} is a declared figure`, () => {
       const figures = answerOf(result).lines.flatMap(({ figure }) => figure ?? []);
       assert.ok(figures.length > 0);
       for (const { key = '', value } of figures)
@@ -36,23 +36,23 @@ describe('a number with a unit or an interval is a declared figure', () => {
     });
   }
 
-  it('in a comparison', () => {
+  it('each number in a comparison is a declared figure', () => {
     for (const result of Object.values(RESULTS))
       for (const { path, quantity } of compare([setOf(result), setOf(result)]).figures)
         assert.equal(quantity, declared(path).quantity, path);
   });
 
-  it('in thresholds', () => {
+  it('each threshold has the unit of its declared figure', () => {
     for (const { path, unit } of runMetrics()) assert.equal(unit, unitOf(declared(path)), path);
   });
 
-  it('in Prometheus', () => {
+  it('each Prometheus series except the stage is a declared figure', () => {
     const known = new Set(FIGURES.flatMap(({ live }) => (live ? `socketio_capacity_${live.series}` : [])));
     const unknown = SERIES.filter(({ name }) => !known.has(name)).map(({ name }) => name);
     assert.deepEqual(unknown, ['socketio_capacity_stage']);
   });
 
-  it('at each key of the result that has an interval', () => {
+  it('each key of the result that has an interval is a declared figure', () => {
     for (const { path } of PLACES.filter(({ path }) => path.endsWith('.low95'))) {
       const intervalPath = path.slice(0, -'.low95'.length);
       const isDeclared = intervalPath.includes('.intervals.')
@@ -66,14 +66,14 @@ describe('a number with a unit or an interval is a declared figure', () => {
 describe('figures', () => {
   const repeated = (names: string[]) => names.filter((name, index) => names.indexOf(name) !== index);
 
-  it('have unique titles, thresholds and series', () => {
+  it('figures have unique titles, thresholds and series', () => {
     const series = FIGURES.flatMap(({ live }) => (live ? JSON.stringify([live.series, live.labels]) : []));
     assert.deepEqual(repeated(FIGURES.flatMap(({ title }) => title ?? [])), []);
     assert.deepEqual(repeated(runMetrics().map(({ name }) => name)), []);
     assert.deepEqual(repeated(series), []);
   });
 
-  it('have their threshold, series and quantity in no other file', () => {
+  it('names of thresholds and series are declared in no other file', () => {
     const thresholds = runMetrics().filter(({ name, path }) => name !== path);
     const names = [...thresholds, ...SERIES].map(({ name }) => name);
     const files = globSync('{plugin,protocol,report,docs,server}/**/*.{ts,js}').filter(

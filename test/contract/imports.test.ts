@@ -46,12 +46,12 @@ const crossing = imports
   .map(({ from, to }) => ({ from: roomOf(from), to: roomOf(to), line: `${from} imports ${to}` }))
   .filter(({ from, to }) => from !== to);
 
-test('every room of the map has sources', () => {
+test('every room of the import map has sources', () => {
   const rooms = new Set(sourceFiles('ts').map(roomOf));
   assert.deepEqual([...rooms].sort(), [...MAP.keys()].sort());
 });
 
-test('no room imports a room that the map does not allow', () => {
+test('no room imports a room that the import map does not allow', () => {
   assert.ok(crossing.length > 0);
   const violations = crossing.filter(({ from, to }) => !MAP.get(from)?.includes(to));
   assert.deepEqual(violations, []);
@@ -89,7 +89,7 @@ test('imports between rooms, and between files, have no cycle, type-only imports
   assert.deepEqual(inCycles(imports), []);
 });
 
-test('imports of every kind and cycles are found', () => {
+test('the import check finds imports of every kind, and cycles', () => {
   const text = `
     import { a } from './a.ts';
     import type { B } from '../b.ts';

@@ -68,7 +68,7 @@ before(async () => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('instrument in a project', () => {
-  it('has two dependencies, and declares the oldest tested Node and Socket.IO', () => {
+  it('the instrument package has two dependencies, and declares the oldest tested Node and Socket.IO', () => {
     const path = join(newest(), 'node_modules', INSTRUMENT, 'package.json');
     const { dependencies, engines, peerDependencies } = JSON.parse(readFileSync(path, 'utf8'));
     assert.deepEqual(Object.keys(dependencies).sort(), ['prom-client', 'zod']);
@@ -85,7 +85,7 @@ describe('instrument in a project', () => {
       });
 
       for (const file of Object.keys(SERVERS)) {
-        it(`measures the memory that an application keeps per connection (${file})`, async (t) => {
+        it(`the packed instrument measures the memory of an application on Node ${version} (${file})`, async (t) => {
           if (node === undefined) return t.skip(packages.NO_REGISTRY);
           await assertMeasures(t, node, version, join(project(), file));
         });
@@ -93,7 +93,7 @@ describe('instrument in a project', () => {
     });
   }
 
-  it('has types for import and require', async () => {
+  it('the packed instrument has types for import and require', async () => {
     const code = `
       import { createServer } from 'node:http';
       import { Server } from 'socket.io';

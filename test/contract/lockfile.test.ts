@@ -26,7 +26,7 @@ function accepts({ engines }: Manifest, node: string): boolean {
   return satisfies(node, engines?.node ?? '*');
 }
 
-it('npm prints no warning from Node 20.19 on', () => {
+it('installing with npm prints no warning from Node 20.19 on', () => {
   const own = globSync(['package.json', 'plugin/*/package.json', 'server/*/package.json'], { cwd: ROOT });
   const manifests = [...locked, ...own.map((path): [string, Manifest] => [path, read(path)])];
   const warned = manifests.filter(([, manifest]) => !manifest.optional && !accepts(manifest, '20.19.0'));
@@ -42,7 +42,7 @@ it('every installed package accepts the Node that is installed with it', () => {
   assert.deepEqual(refusing, []);
 });
 
-it('`npm ci` finds the binaries of every platform', () => {
+it('`npm ci` finds the binaries of every platform in the lockfile', () => {
   const names = new Set(locked.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)));
   const missing = locked.flatMap(([, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter((name) => !names.has(name)),

@@ -26,7 +26,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 for (const name of [ENGINE, HOOK, INSTRUMENT]) {
   describe(`${name}, packed`, () => {
-    it('depends exactly on the packages that it imports', () => {
+    it(`the packed ${name} depends exactly on the packages that it imports`, () => {
       const { dependencies, peerDependencies } = manifestOf(name);
       const found = globSync('dist/**/*.js', { cwd: installed(name) }).flatMap((file) =>
         packages.packagesOf(join(installed(name), file)),
@@ -37,16 +37,16 @@ for (const name of [ENGINE, HOOK, INSTRUMENT]) {
       assert.deepEqual([...used].sort(), Object.keys(dependencies).sort());
     });
 
-    it('runs no install script', () => {
+    it(`the packed ${name} runs no install script`, () => {
       assert.deepEqual(packages.withInstallScripts(project(name)), []);
     });
 
-    it('has types and no TypeScript sources', () => {
+    it(`the packed ${name} has types and no TypeScript sources`, () => {
       const files = globSync('**/*.{ts,cts,mts}', { cwd: installed(name), exclude: ['node_modules/**'] });
       assert.ok(files.length > 0 && files.every((file) => /\.d\.c?ts$/.test(file)), files.join());
     });
 
-    it('has a description, a license and a README', () => {
+    it(`the packed ${name} has a description, a license and a README`, () => {
       const { description, keywords, license, engines, exports, publishConfig } = manifestOf(name);
       assert.ok(description && keywords.length > 3 && engines.node && exports['.'], JSON.stringify(manifestOf(name)));
       assert.deepEqual([license, publishConfig], ['MIT', { access: 'public' }]);
@@ -61,7 +61,7 @@ describe('the plugin in a project', () => {
   const cli = (env: Record<string, string>, ...args: string[]) =>
     execa(process.execPath, [join(installed(HOOK), 'cli.js'), ...args], { env, reject: false });
 
-  it('contains the files of the stack and the scenarios', () => {
+  it('the installed plugin contains the files of the stack and the scenarios', () => {
     const files = [
       ...['nginx/nginx.conf.template', 'ecosystem.config.js', 'server/main.js', 'server/stack/keeper.js'],
       ...['server/stack/setup.js', 'plugin/live/page/index.html'],
@@ -70,7 +70,7 @@ describe('the plugin in a project', () => {
       assert.ok(existsSync(join(installed(HOOK), file)), file);
   });
 
-  it('reports a missing PM2 before it starts anything', async (t) => {
+  it('the installed plugin reports a missing PM2 before it starts anything', async (t) => {
     const stateDir = tempStateDir(t);
     const env = { SOCKETIO_CAPACITY_HOME: stateDir };
     const { exitCode, stderr } = await cli(env, 'stack', 'up', '--profile', 'embedded', '--port', '0');
@@ -79,14 +79,14 @@ describe('the plugin in a project', () => {
     assert.deepEqual(globSync(stateDir), []);
   });
 
-  it('requires the engine of its own version, from the same build', () => {
+  it('the installed plugin requires the engine of its own version, from the same build', () => {
     assert.equal(manifestOf(HOOK).dependencies[ENGINE], manifestOf(HOOK).version);
     const builds = [HOOK, ENGINE].map((name) => readFileSync(join(installed(name), 'dist/build'), 'utf8'));
     assert.equal(builds[0], builds[1]);
     assert.match(builds[0] ?? '', /^[0-9a-f]{12}$/);
   });
 
-  it('reports a missing Artillery if a command needs it', async () => {
+  it('the installed plugin reports a missing Artillery if a command needs it', async () => {
     const scenario = join(installed(HOOK), 'scenarios/1k.yml');
     const study = join(installed(HOOK), 'scenarios/studies/tls.yml');
     for (const [command, file] of Object.entries({ doctor: scenario, study })) {
@@ -96,7 +96,7 @@ describe('the plugin in a project', () => {
     }
   });
 
-  it('completes a run with the installed packages', async (t) => {
+  it('a run with the installed packages completes', async (t) => {
     for (const name of ['artillery', 'pm2']) packages.place(project(HOOK), name);
     const run = startRun(t, {
       script: quickScript(),

@@ -12,7 +12,7 @@ import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/page
 describe('all pages', () => {
   const paths = globSync(['*.md', 'plugin/*/README.md', 'server/*/README.md', 'docs/**/*.md'], { cwd: ROOT });
 
-  it('have no dead links', () => {
+  it('the docs have no dead links', () => {
     const exists = (path: string, target: string) => {
       const [file = '', id] = target.split('#');
       const found = file === '' ? path : locate(path, file);
@@ -24,7 +24,7 @@ describe('all pages', () => {
     assert.deepEqual(dead, []);
   });
 
-  it('show only YAML that is valid for the engine or a study', () => {
+  it('the docs show only YAML that is valid for the engine or a study', () => {
     const problems = paths.flatMap((path) =>
       codeBlocks(page(path), 'yaml').flatMap((code) =>
         problemsOf(parse(code)).map((problem) => `${path}: ${problem.path}: ${problem.message}\n${code}`),
@@ -33,7 +33,7 @@ describe('all pages', () => {
     assert.deepEqual(problems, []);
   });
 
-  it('name only scenarios and npm scripts that exist', () => {
+  it('the docs name only scenarios and npm scripts that exist', () => {
     const { scripts } = JSON.parse(page('package.json')) as { scripts: Record<string, string> };
     for (const path of paths) {
       const text = page(path);

@@ -107,7 +107,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
 
 describe('the report of each published result', () => {
   for (const path of PUBLISHED) {
-    it(path, () => {
+    it(`the published report has no contradiction: ${path}`, () => {
       const result = readResult(`${ROOT}/${path}`);
       const document = runDocument(result);
       assert.deepEqual(contradictionsIn(document, result, isDrawn(path)), []);
@@ -118,7 +118,7 @@ describe('the report of each published result', () => {
   }
 });
 
-it('the page of each report has at most one cost of a connection, and other reports’ terms are on no page', () => {
+it('each report page has at most one cost of a connection, and no terms of other report formats', () => {
   for (const report of readReports()) {
     const page = textOfPage(reportPage(report));
     assert.ok(report.result.memory.overTime || costsIn(page).size <= 1, `${report.size}: ${[...costsIn(page)]}`);
@@ -140,7 +140,7 @@ describe('a contradiction', () => {
     'a percentile of too few broadcasts': ({ delivery }) => Object.assign(delivery ?? {}, { broadcasts: 20 }),
   };
   for (const [name, change] of Object.entries(results)) {
-    it(`is found, and no report of such a result has it: ${name}`, () => {
+    it(`finds a contradiction in a report, which no real report has: ${name}`, () => {
       const changed = structuredClone(original);
       change(changed);
       changed.memory.perConnection = perConnectionOf(changed);
@@ -160,14 +160,14 @@ describe('a contradiction', () => {
     ['two costs of a connection', '26.7 KB per connection'],
   ];
   for (const [contradiction, text] of SENTENCES) {
-    it(`is found in a sentence: ${text}`, () => {
+    it(`finds a contradiction in the sentence: ${text}`, () => {
       const document = runDocument(original);
       document.sections[0]?.blocks.push(lines('text', [text]));
       assert.ok(contradictionsIn(document, original, false).includes(contradiction));
     });
   }
 
-  it('is found if a budget is among the limits', () => {
+  it('finds a memory budget among the limits of a report', () => {
     const large = readResult(`${ROOT}/docs/reports/250k/result.json`);
     const document = runDocument(large);
     const [limits] = document.sections.find(({ id }) => id === 'capacity')?.blocks ?? [];
@@ -176,7 +176,7 @@ describe('a contradiction', () => {
     assert.deepEqual(contradictionsIn(document, large, false), ['a limit below what was held']);
   });
 
-  it('a limit without a title keeps its name', () => {
+  it('a limit without a title is shown by its name', () => {
     assert.equal(limitName('nextVersion'), 'nextVersion');
   });
 });

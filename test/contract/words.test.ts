@@ -56,7 +56,7 @@ const found = Object.groupBy(
 
 describe('comments and titles', () => {
   for (const folder of new Set(files.map(topOf))) {
-    it(`break no rule in ${folder}`, () => {
+    it(`comments and titles break no rule of words in ${folder}`, () => {
       assert.deepEqual(found[folder] ?? [], []);
     });
   }
