@@ -53,14 +53,14 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     ['compare a nowhere', 2],
     ['report nowhere', 2],
   ] as [string, number, RegExp?][]) {
-    it(`"${args}" exits with ${code}`, async (t) => {
+    it(`"socketio-capacity ${args}" exits with ${code}`, async (t) => {
       const found = await cli(tempFolder(t), ...args.split(' ').filter(Boolean));
       assert.equal(found.code, code);
       assert.match(found.said, message);
     });
   }
 
-  it('stack refuses all wrong options at once', async (t) => {
+  it('the stack command refuses all wrong options at once', async (t) => {
     const cases: [args: string, ...messages: RegExp[]][] = [
       ['up --port many --profile half', /--port/, /--profile/, /stack up --help/],
       ['up --tls --profile embedded', /--tls/],
@@ -76,7 +76,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     }
   });
 
-  it('check tests thresholds, or without any the outcome of the run, and reports by exit code', async (t) => {
+  it('check exits by the thresholds, or by the outcome of the run if it has no thresholds', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'good');
     const explaining = { ...finding('MEMORY_GROWS'), explains: ['MEMORY_UNEXPLAINED'] };
@@ -119,7 +119,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     );
   });
 
-  it('compare treats a series of two settings as two sides, and can address each', async (t) => {
+  it('compare treats a series with two settings as two sides, and can address each of them', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
     writeSeries(cwd, 'third', [50, 51, 49]);
@@ -176,7 +176,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.deepEqual([answer, worse], ['worse', ['latency.oneWayMs.p50']]);
   });
 
-  it('report writes the files of a run again', async (t) => {
+  it('report writes the report files of a run again', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'run');
     const names = REPORT_FILES.map(([name]) => name);
@@ -187,7 +187,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.deepEqual(readdirSync(join(cwd, 'public/here')).sort(), names.toSorted());
   });
 
-  it('compare reports which file is damaged', async (t) => {
+  it('compare reports which result file is damaged', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'run');
     writeFileSync(join(cwd, 'b.json'), '{"schemaVersion": 1, "baselines": {"main": {"results": []}}}');

@@ -60,7 +60,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     openPage(t, browser, origin + path, origin, { colorScheme });
 
   for (const [path, { charts: hasCharts, axe }] of Object.entries(PAGES)) {
-    it(`shows ${path} without errors and without requests to other hosts`, async (t) => {
+    it(`the docs site shows ${path} without errors and without requests to other hosts`, async (t) => {
       const { page, complaints } = await open(t, path, axe);
       assert.ok((await page.locator('h1').first().textContent())?.trim());
       const broken = await page.evaluate(
@@ -75,7 +75,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     });
   }
 
-  it('links a report page to the full report of the run', async (t) => {
+  it('the docs site links a report page to the full report of the run', async (t) => {
     const { page, complaints } = await open(t, REPORT);
     await page.getByRole('link', { name: 'The full report of this run' }).click();
     await page.waitForURL('**/report.html');
@@ -83,7 +83,7 @@ describe('the site in a browser', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('fits a phone: only wide elements scroll sideways', async (t) => {
+  it('the docs site fits a phone: only wide elements scroll sideways', async (t) => {
     const { page } = await open(t, '/studies/');
     await page.setViewportSize({ width: 390, height: 800 });
     const [contentWidth, viewWidth] = await page.evaluate<[number, number]>(

@@ -19,7 +19,7 @@ async function doctor(before: string, args: string[]) {
 }
 
 describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
-  it('reports that the smoke scenario fits', async () => {
+  it('the doctor reports that the smoke scenario fits', async () => {
     const { code, stdout, stderr } = await cli(ROOT, 'doctor', 'scenarios/smoke.yml');
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^50 connections at \d+\/s to http:\/\/127\.0\.0\.1:8080/);
@@ -27,7 +27,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.match(stdout, /\n50 connections fit \(.*\)\.$/);
   });
 
-  it('reports a low limit of open files of the generator', async () => {
+  it('the doctor reports a low limit of open files of the generator', async () => {
     const { code, stdout } = await doctor('ulimit -n 600', ['scenarios/100k.yml', '--json']);
     const { fits, limits, highest } = JSON.parse(stdout) as Diagnosis;
     const max = 64 * 400 * Math.max(1, cpus().length - 1);
@@ -36,14 +36,14 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
     assert.deepEqual([fits, code], max < 100_000 ? [false, 2] : [highest !== null && highest >= 100_000, code]);
   });
 
-  it('counts the connections of another engine against the limit of one process', async () => {
+  it('the doctor compares the connections of another engine with the limit of one process', async () => {
     const { stdout } = await doctor('ulimit -n 600', ['scenarios/socketio-v3.yml', '--json']);
     const { limits } = JSON.parse(stdout) as Diagnosis;
     assert.equal(limits.find(({ name }) => name === 'generatorFiles')?.max, 400);
   });
 });
 
-it('refuses a run that does not fit, with the doctor’s numbers, and starts nothing', async (t) => {
+it('a run that does not fit is refused with the doctor’s numbers, and starts nothing', async (t) => {
   const phases = [{ duration: 4, arrivalRate: 250, rampTo: 250 }];
   const script = quickScript({ phases }, { profile: 'embedded' });
   const run = startRun(t, { script, before: 'ulimit -n 600' });
@@ -61,7 +61,7 @@ it('refuses a run that does not fit, with the doctor’s numbers, and starts not
   assert.deepEqual(readdirSync(run.directory), ['quick.yml']);
 });
 
-describe('source ports run out at the predicted number', {
+describe('source ports', {
   skip: whyNoNamespace(),
   concurrency: 2,
 }, () => {
@@ -80,7 +80,7 @@ describe('source ports run out at the predicted number', {
     // The socket is bound before it connects, so the bind fails.
     ['from one configured address', 'EADDRINUSE', { client: 'official', localAddresses: ['127.0.0.2'] }],
   ] as const) {
-    it(title, async () => {
+    it(`source ports run out at the predicted number of connections ${title}`, async () => {
       const { diagnosis, counters, output } = await end(options);
       const { fits, highest, bottleneck } = diagnosis;
       assert.deepEqual({ fits, highest, bottleneck }, { fits: false, highest: ports, bottleneck: 'generatorPorts' });

@@ -59,9 +59,9 @@ async function assertFirstFinding(failure: Failure, served: string | Served): Pr
   return { message: `${failure.passes ? 'Passed.' : 'Failed:'} ${first.message}`, fix: `${first.fix} (${first.code})` };
 }
 
-describe('a run names the cause first, and the page quotes it, of', { concurrency: 3 }, () => {
+describe('failures that people report', { concurrency: 3 }, () => {
   for (const failure of Object.values(SECTIONS).flat()) {
-    it(`${failure.symptom}: ${failure.situation}`, async (t) => {
+    it(`a run names the cause first of "${failure.symptom}": ${failure.situation}`, async (t) => {
       quotes.set(failure, await assertFirstFinding(failure, await failure.serve(t)));
     });
   }

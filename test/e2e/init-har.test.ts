@@ -12,7 +12,9 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 
 const CONNECTIONS = 20;
 
-it('measures an application from a recording of its login and one message', { skip: noChromium }, async (t) => {
+it('init writes a scenario from a recording that measures the recorded application', {
+  skip: noChromium,
+}, async (t) => {
   const app = await startApp(t, 'form');
   const cwd = tempFolder(t);
   const browser = await launchBrowser();

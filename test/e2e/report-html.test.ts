@@ -32,7 +32,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     return openPage(t, browser, url, url, options);
   }
 
-  it('draws marks in every chart, without requests or errors', async (t) => {
+  it('report.html draws marks in every chart, without requests or errors', async (t) => {
     const { page, complaints } = await open(t);
     assert.ok((await page.locator('.chart:visible').count()) >= 5, 'the main charts');
     assert.ok((await page.evaluate<number>('document.documentElement.scrollHeight')) < 8000, 'a reader scrolls it');
@@ -46,7 +46,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.deepEqual(await seriousFindings(page), []);
   });
 
-  it('follows the system’s dark mode', async (t) => {
+  it('report.html follows the system’s dark mode', async (t) => {
     const { page } = await open(t, { colorScheme: 'light' });
     const colours = () => Promise.all([BACKGROUND, LINE_COLOR].map((expression) => page.evaluate<string>(expression)));
     const [light, lightLine] = await colours();
@@ -58,7 +58,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.deepEqual(await seriousFindings(page), []);
   });
 
-  it('unfolds its tables by keyboard, and links a figure to its definition', async (t) => {
+  it('report.html unfolds its tables by keyboard, and links a figure to its definition', async (t) => {
     const { page } = await open(t);
     const fold = page.locator('details').filter({ hasText: 'Table: Copies of all broadcasts' });
     await fold.locator('summary').press('Enter');
@@ -69,7 +69,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.ok(await target.isVisible(), 'its section unfolds');
   });
 
-  it('shows the values of a chart under the pointer, and by keyboard', async (t) => {
+  it('report.html shows the values of a chart under the pointer, and by keyboard', async (t) => {
     const { page } = await open(t);
     const chart = page.locator('#cpu .charted').first();
     const box = chart.locator('.readout');
@@ -88,7 +88,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.equal(await box.isVisible(), false);
   });
 
-  it('fits a phone without scrolling sideways', async (t) => {
+  it('report.html fits a phone without scrolling sideways', async (t) => {
     const { page } = await open(t, { viewport: { width: 390, height: 844 } });
     assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 390);
     await unfold(page);
@@ -100,7 +100,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.deepEqual(await seriousFindings(page), []);
   });
 
-  it('prints light, with every table', async (t) => {
+  it('report.html prints in light colours, with every table', async (t) => {
     const { page } = await open(t, { colorScheme: 'dark' });
     const folded = await page.locator('details:not([open])').count();
     assert.ok(folded > 5);
@@ -113,7 +113,7 @@ describe('report.html in a browser', { skip: noChromium }, () => {
     assert.equal(await page.locator('details:not([open])').count(), folded);
   });
 
-  it('runs no script from the result', async (t) => {
+  it('report.html runs no script from the result', async (t) => {
     const attack = `"'><img src=x onerror=alert(1)><script>alert(2)</script>`;
     let count = 0;
     const result = resultSchema.parse(sample(resultSchema, () => `${attack}${count++}`));

@@ -41,7 +41,7 @@ const shapesAt = (url: string) => ({
   http: { sends: { 'GET /ping': 1 }, flow: [{ get: { url: '/ping' } }] },
 });
 
-it('sends what the scenarios of other engines sent, and measures it', async (t) => {
+it('an adopted scenario of another engine sends the same messages, and is measured', async (t) => {
   const counts: Record<string, number> = {};
   const count = (name: string) => {
     counts[name] = (counts[name] ?? 0) + 1;

@@ -42,7 +42,7 @@ async function startLogin(
 }
 
 describe('a run', { concurrency: 2 }, () => {
-  it('logs in, updates its live view, prints one screen, and writes all files, with its thresholds', async (t) => {
+  it('a run logs in, updates its live view, prints one screen, and writes all files, with its thresholds', async (t) => {
     const ensure = {
       thresholds: [{ 'connections.failed': 1 }],
       conditions: [{ expression: 'connections.peak > 100', strict: false }],
@@ -90,7 +90,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.ok(lines.filter((line) => !LIVE.test(line)).length < maxLines, run.output());
   });
 
-  it('uses the token that `before` fetched for users and for its own clients', async (t) => {
+  it('a run uses the token that `before` fetched for users and for its own clients', async (t) => {
     const chat = await startChat(t, (io) => {
       io.use(({ handshake }, next) => next(handshake.auth.token === 'fetched' ? undefined : new Error('no token')));
       io.on('connection', (socket) => socket.on('say', (message) => io.emit('said', message)));
@@ -114,7 +114,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([result.latency.from, result.latency.oneWayMs?.count], ['publisher', 30]);
   });
 
-  it('counts the arrivals that Artillery skips, does not wait for them, and prints no live line with --quiet', async (t) => {
+  it('a run counts the arrivals that Artillery skips, and prints no live line with --quiet', async (t) => {
     const { url: target, control } = await startApp(t);
     const ramp = { duration: 1, arrivalRate: 5, rampTo: 5, maxVusers: 6 };
     const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }];
@@ -133,7 +133,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.doesNotMatch(missed?.message ?? '', /after the ramp/, 'it does not wait for skipped arrivals');
   });
 
-  it('is measured without its own clients if the server refuses them, and a terminal has one live line', {
+  it('a run is measured without its own clients if the server refuses them', {
     skip: noTerminal,
   }, async (t) => {
     const env = { TERM: 'xterm', CI: '', NO_COLOR: '1', COLUMNS: String(COLUMNS) };

@@ -30,7 +30,7 @@ async function assertUnknown(run: StartedRun, ...codes: string[]): Promise<void>
 
 describe('a run whose generator fails', { concurrency: 2 }, () => {
   for (const stage of ['ramp', 'hold']) {
-    it(`ends with exit code 4 if a fleet process is killed during the ${stage}`, async (t) => {
+    it(`a run exits with code 4 if a fleet process is killed during the ${stage}`, async (t) => {
       const run = await start(t);
       await run.reached(stage);
       killFleetProcess(run);

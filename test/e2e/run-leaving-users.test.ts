@@ -50,7 +50,7 @@ async function startHall(t: Parameters<typeof startChat>[0], skips = (_copy: num
 }
 
 describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
-  it("counts connections, their stay, and every copy of the users' messages", async (t) => {
+  it("a run whose users leave counts connections, their stay, and every copy of the users' messages", async (t) => {
     const { url, counts } = await startHall(t);
     const { result, output, exitCode } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assertGood(result, exitCode, output);
@@ -68,7 +68,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.match(output, /all 60 broadcasts delivered/);
   });
 
-  it('expects no copy at a user that has connected, and may not have joined its room', async (t) => {
+  it('expects no copy at a user that has connected, but may not have joined its room', async (t) => {
     const { url } = await startHall(t);
     const { join: _, ...delivery } = DELIVERY;
     const flow = [{ connect: {} }, { think: 0.5 }, ...FLOW];
@@ -77,7 +77,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.ok((result.delivery?.unexpected ?? 0) > 0, output);
   });
 
-  it('fails if the server leaves out copies for users that stay', async (t) => {
+  it('a run whose users leave fails if the server leaves out copies for users that stay', async (t) => {
     const { url, counts } = await startHall(t, (copy) => copy % 7 === 0);
     const { result, output } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assert.equal(result.outcome.status, 'FAILED', output);
@@ -86,7 +86,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.ok(lost > 0.3 * counts.skipped && lost <= counts.skipped, `${lost} of ${counts.skipped}\n${output}`);
   });
 
-  it('sends its own broadcasts to the current members of the room, and counts their messages', async (t) => {
+  it('a run whose users leave sends its own broadcasts to the current members of the room', async (t) => {
     const { url, control } = await startApp(t);
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, BATCHES, { think: 3 }];
     const options = { control, broadcasts: { count: 8, interval: 0.2 } };

@@ -12,7 +12,7 @@ const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hell
 const KEPT_BYTES = 2 ** 20;
 
 describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
-  it('measures only connections and generator without a control port', async (t) => {
+  it('a run without a control port measures only connections and generator', async (t) => {
     const { url } = await startPlainServer(t);
     const { result, output, page } = await goodInProcess(script({ target: url }, {}, {}, HELLO));
     const { run, connections, generator, delivery, absent, memory } = result;
@@ -25,7 +25,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     for (const text of [output, page]) assert.match(text, /option .*delivery.*instrument\(io\)/s);
   });
 
-  it('measures RSS per connection by process ids, without collecting garbage', async (t) => {
+  it('a run measures RSS per connection by process ids, without collecting garbage', async (t) => {
     const { url, pid } = await startPlainServer(t);
     const ramp = { duration: 1, arrivalRate: 50, rampTo: 50 };
     const phases = [ramp, { pause: 2 }, ramp, { pause: 2 }, ramp, { pause: 2 }];
@@ -47,7 +47,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     for (const text of [output, page]) assert.ok(text.includes(kilobytes), `${kilobytes} KB in\n${output}`);
   });
 
-  it('counts the HTTP requests of users of another engine beside the connections', async (t) => {
+  it('a run counts the HTTP requests of users of another engine beside the connections', async (t) => {
     const { url } = await startPlainServer(t);
     const own: Script = script({ target: url }, {}, {}, HELLO);
     const closed = `http://127.0.0.1:${await freePort()}/`;
@@ -65,7 +65,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     );
   });
 
-  it('counts events without ids for each connection', async (t) => {
+  it('a run counts events without ids for each connection', async (t) => {
     const { url } = await startPlainServer(t);
     const flow = [{ every: { seconds: 0.5, emit: { channel: 'say', data: 'x' } } }, { hold: true }];
     const own = script({ target: url }, { counts: [{ event: 'said', from: 'say' }, 'never'], hold: 3 }, {}, flow);
@@ -77,7 +77,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.match(output.replace(/\s+/g, ' '), /o copy of `never` came to any of 10 connections/);
   });
 
-  it('adds up the metrics of two servers, and reports their source', async (t) => {
+  it('a run adds up the metrics of two servers, and reports their source', async (t) => {
     const [first, second] = await Promise.all([startPlainServer(t), startPlainServer(t)]);
     const prometheus = [first, second].map(({ url }) => ({ url: `${url}/metrics` }));
     const own = script({ target: first.url }, { warmUp: 0, workers: { prometheus } }, {}, HELLO);
@@ -90,7 +90,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= firstBytes + 8 * KEPT_BYTES);
   });
 
-  it('reports a growing queue at a rate above the server’s, although all copies arrive', async (t) => {
+  it('a run reports a growing queue if broadcasts are faster than the server, although all copies arrive', async (t) => {
     // The server handles 50 broadcasts per second, and stamps each when its turn comes.
     const { url } = await startPlainServer(t, { workMs: 20 });
     // A shorter window proves nothing on a busy machine.

@@ -53,7 +53,7 @@ async function script(t: TestContext, options: object = {}) {
 }
 
 describe('a run', { concurrency: 2 }, () => {
-  it('sends its metrics to each receiver once, and its exit code', async (t) => {
+  it('a run sends its metrics and its exit code to each receiver once', async (t) => {
     const { received, events, last, publishers, env } = await startReceivers(t);
     const { config, scenarios } = await script(t);
     // Loaded before this plugin, so it receives Artillery's events first.
@@ -79,7 +79,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([end?.isEarlyStop, end?.exitCode ?? 0], [false, await run.ended]);
   });
 
-  it('ends as by Ctrl-C if it is stopped in the Cloud', async (t) => {
+  it('a run that is stopped in the Cloud ends as by Ctrl-C', async (t) => {
     let isStopRequested = false;
     const { last, env } = await startReceivers(t, () =>
       isStopRequested ? { status: 'CANCELLATION_REQUESTED', cancelledBy: 'someone' } : { status: 'RUNNING' },

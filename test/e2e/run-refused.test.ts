@@ -112,9 +112,9 @@ function assertReported(output: string, { code, messages = [] }: Refusal): void 
   assert.match(output, /\n {2}fix: \S/);
 }
 
-describe('a run cannot start when', { concurrency: 3 }, () => {
+describe('refused runs', { concurrency: 3 }, () => {
   for (const [why, refusal] of Object.entries(IN_PROCESS)) {
-    it(why, async (t) => {
+    it(`a run refuses to start when ${why}`, async (t) => {
       const refused = await refusal(t);
       const { output, exitCode } = await startInProcess(refused.script as ReturnType<typeof quickScript>).failed;
       assertReported(output, refused);
@@ -123,7 +123,7 @@ describe('a run cannot start when', { concurrency: 3 }, () => {
   }
 
   for (const [why, refusal] of Object.entries(WITH_ARTILLERY)) {
-    it(why, async (t) => {
+    it(`a run refuses to start when ${why}`, async (t) => {
       const refused = await refusal(t);
       const run = startRun(t, refused);
       const exitCode = await run.ended;
@@ -137,7 +137,7 @@ describe('a run cannot start when', { concurrency: 3 }, () => {
     });
   }
 
-  it('its YAML is invalid, which Artillery itself reports', async (t) => {
+  it('Artillery reports a scenario with invalid YAML', async (t) => {
     const run = startRun(t, { script: 'config:\n  target: [\n scenarios: }' });
     assert.equal(await run.ended, 1, run.output());
     assert.match(run.output(), /quick\.yml|YAML|flow|collection/i);

@@ -14,7 +14,7 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 const [, part = ''] = page('docs/guide/own-server.md').split('\n### 2. Point the run at it\n');
 const block = (language: string) => codeBlocks(part, language)[0] ?? '';
 
-test('a run by the guide measures a server at another address', async (t) => {
+test('a run configured as in the guide measures a server at another address', async (t) => {
   const [port, controlPort] = (await freePorts(2)) as [number, number];
   const adapt = (code: string) =>
     code.replaceAll('10.0.0.11', '127.0.0.2').replaceAll('3000', `${port}`).replaceAll('3200', `${controlPort}`);

@@ -41,7 +41,7 @@ function faultScript(connections: number, broadcasts: object, fault: object) {
 
 describe('a run through the stack', { concurrency: 2 }, () => {
   for (const [name, { env, transports, compression }] of Object.entries(cases)) {
-    it(name, async (t) => {
+    it(`a run through the stack ${name}`, async (t) => {
       const script = quickScript({}, { broadcasts: { count: COUNT, interval: 0.1 } });
       const run = startRun(t, { script, env });
       const { connections, delivery, latency, environment, redis, run: facts } = await goodResult(run);
@@ -63,7 +63,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     });
   }
 
-  it('uses a Redis Cluster, and one of its nodes has the channel of the room', async (t) => {
+  it('a run through the stack uses a Redis Cluster, and one node has the channel of the room', async (t) => {
     const script = quickScript({}, { workers: 2, broadcasts: { count: 10, interval: 0.1 } });
     const run = startRun(t, { script, env: { REDIS_NODES: '3', CAPACITY_ADAPTER: 'redis-sharded-dynamic' } });
     const { redis, delivery, memory } = await goodResult(run);
@@ -83,7 +83,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     assert.match(run.output(), /Starting a Redis Cluster of 3 nodes, PM2 workers and nginx/);
   });
 
-  it('counts exactly the copies lost by a restart of Redis', async (t) => {
+  it('a run through the stack counts exactly the copies lost by a restart of Redis', async (t) => {
     const [connections, count] = [20, 200];
     // Redis can be back within a tenth of a second.
     const script = faultScript(connections, { count, interval: 0.02 }, { kind: 'restart-redis', at: 1.05 });

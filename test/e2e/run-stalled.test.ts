@@ -38,7 +38,7 @@ async function runStalled(
 }
 
 describe('a run', { concurrency: true }, () => {
-  it('is SUSPECT and reports the process if a fleet process stops for a while', async (t) => {
+  it('a run is SUSPECT and reports the process if a fleet process stops for a while', async (t) => {
     const fleetOf = (run: StartedRun) => {
       const fleet = strays(run).find((process) => /fleet.process/.test(process));
       return Number.parseInt(fleet ?? assert.fail(strays(run).join('\n')), 10);
@@ -49,7 +49,7 @@ describe('a run', { concurrency: true }, () => {
     assert.equal(result.delivery?.coverage, 1, 'late is not lost');
   });
 
-  it('is SUSPECT if the whole generator is frozen for a while, with the reference receiver', async (t) => {
+  it('a run is SUSPECT if the whole generator is frozen for a while, with the reference receiver', async (t) => {
     // All processes of its group, as in a frozen container.
     const { result, message } = await runStalled(t, { count: 60, interval: 0.05 }, ({ pid }) => -pid, FREEZE_MS);
     // A machine without idle CPU explains every delay.
@@ -58,7 +58,7 @@ describe('a run', { concurrency: true }, () => {
     assert.ok((result.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });
 
-  it('reports the cores that it may use if its CPU is throttled', {
+  it('a run reports the cores that it may use if its CPU is throttled', {
     skip: whyNoCpuGroup(),
   }, async (t) => {
     const { url: target, control } = await startApp(t);

@@ -47,7 +47,7 @@ function assertIncomplete(run: StartedRun, message: RegExp): Result {
 }
 
 describe('a run', { concurrency: 2 }, () => {
-  it('stopped by Ctrl-C during the start of the stack prints one line and leaves nothing', async (t) => {
+  it('a run stopped by Ctrl-C during the start of the stack prints one line and leaves nothing', async (t) => {
     const run = stackRun(t);
     await eventually('a first process of the stack', () => run.stack()?.redisNodes[0]?.pid);
     run.interrupt();
@@ -59,7 +59,7 @@ describe('a run', { concurrency: 2 }, () => {
   });
 
   for (const stage of ['ramp', 'broadcasts'] as const) {
-    it(`stopped by Ctrl-C during ${stage} keeps its measurements`, async (t) => {
+    it(`a run stopped by Ctrl-C during ${stage} keeps its measurements`, async (t) => {
       const run = slowRun(t);
       await run.reached(stage);
       if (stage === 'broadcasts') await run.broadcast();
@@ -78,7 +78,7 @@ describe('a run', { concurrency: 2 }, () => {
     });
   }
 
-  it('whose terminal is closed writes its result, without secrets, and ends the stack', async (t) => {
+  it('a run whose terminal is closed writes its result, without secrets, and ends the stack', async (t) => {
     const run = stackRun(t);
     await run.reached('broadcasts');
     const { token, redisUrl = '' } = run.stack() ?? {};
@@ -107,7 +107,7 @@ describe('a run', { concurrency: 2 }, () => {
     },
   };
   for (const [event, { break: processesOf, names }] of Object.entries(broken)) {
-    it(`reports that ${event}`, async (t) => {
+    it(`a run reports that ${event}`, async (t) => {
       const run = stackRun(t, { WORKERS: '2' });
       // The stage starts with requests to the workers, which would end the run if they were not answered.
       await run.broadcast();

@@ -23,7 +23,7 @@ function assertReportedOnce(run: StartedRun, cause: string): void {
 }
 
 describe('a run whose files cannot be written', { concurrency: 3, skip: NO_MOUNTS }, () => {
-  it('reports the cause and its verdict when its disk becomes full during the broadcasts', async (t) => {
+  it('a run reports the cause and its verdict when its disk becomes full during the broadcasts', async (t) => {
     const disk = mountSmallDisk(t);
     const run = runInto(t, disk.folder);
     await run.broadcast();
@@ -34,7 +34,7 @@ describe('a run whose files cannot be written', { concurrency: 3, skip: NO_MOUNT
     assert.ok(latestResult(disk.folder), 'the result of the last stage is whole');
   });
 
-  it('reports the cause when its folder is mounted read-only during the broadcasts', async (t) => {
+  it('a run reports the cause when its folder is mounted read-only during the broadcasts', async (t) => {
     const disk = mountSmallDisk(t);
     const run = runInto(t, join(disk.folder, 'results'));
     await run.broadcast();

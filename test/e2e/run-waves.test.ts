@@ -38,9 +38,9 @@ const CASES: Record<string, { leak: Leak; message: RegExp; code?: FindingCode }>
   },
 };
 
-describe('waves of different sizes and rests find', { concurrency: true }, () => {
+describe('memory over time in waves', { concurrency: true }, () => {
   for (const [name, { leak, message, code }] of Object.entries(CASES)) {
-    it(name, async (t) => {
+    it(`waves of different sizes and rests find ${name}`, async (t) => {
       const { url, control } = await startLeakyServer(t, leak);
       const options = { control, overTime: {}, warmUp: 200, hold: undefined, broadcasts: undefined };
       const { config } = quickScript({ target: url, phases: PHASES }, options);

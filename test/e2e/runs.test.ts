@@ -19,7 +19,7 @@ const FLOW = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }
 const TLS = { ca: PEM.cert, servername: 'localhost' };
 
 describe('a run', { concurrency: 3 }, () => {
-  it('connects all clients with a private certificate, a path, header, query and auth', async (t) => {
+  it('a run connects all clients with a private certificate, a path, header, query and auth', async (t) => {
     const refused: string[] = [];
     const admit = (io: Server) => {
       io.use(({ handshake: { headers, query, auth } }, next) => {
@@ -43,7 +43,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.deepEqual(refused, []);
   });
 
-  it('quotes a server that refuses part of the load, in console and result', async (t) => {
+  it('a run quotes a server that refuses part of the load, in console and result', async (t) => {
     let users = 0;
     const { url, control } = await startInstrumented(t, (io) => {
       io.use(({ handshake: { auth } }, next) => {
@@ -61,7 +61,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.match(output, /namespace_refused: full\\u\{1b\}\[2J \{"free":0\}/);
   });
 
-  it('times the acknowledgement of every message that connections send, with consistent counts', async (t) => {
+  it('a run times the acknowledgement of every message that connections send, with consistent counts', async (t) => {
     const message = { channel: 'event_batch', data: { n: 1 } };
     const every = { seconds: 0.5, emit: message, events: EVENTS_AT_ONCE, acknowledge: true };
     const flow = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { every }, { hold: true }];
@@ -91,7 +91,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.match(output, /all \d+ client messages acknowledged/);
   });
 
-  it('counts every drop, return and copy when all connections drop at once and recover their sessions', async (t) => {
+  it('a run counts every drop, reconnect and copy when all connections drop and recover their sessions', async (t) => {
     const app = await startApp(t, { CAPACITY_RECOVERY_SECONDS: '60' });
     const load: Socket[] = [];
     let connected = 0;
@@ -139,7 +139,7 @@ describe('a run', { concurrency: 3 }, () => {
     for (const code of ['MEMBERS_DISAGREE', 'ACCOUNTS_MISMATCH']) assert.ok(!codes.includes(code), code);
   });
 
-  it('measures an nginx that it did not start', async (t) => {
+  it('a run measures an nginx that it did not start', async (t) => {
     const reason = lacks('nginx');
     if (reason) return t.skip(reason);
     const { port, control } = await startApp(t, { CAPACITY_WORKER: 'w0' });

@@ -67,7 +67,7 @@ test('a stack ends when its owner is killed', async (t) => {
   assert.deepEqual(readdirSync(home), [], 'the user’s own ~/.pm2 is not touched');
 });
 
-test('an owner that is killed during the start leaves nothing behind', async (t) => {
+test('a stack whose owner is killed during the start leaves nothing behind', async (t) => {
   const stateDir = tempStateDir(t);
   const owner = startOwner(t, full(stateDir));
   const state = await eventually('a first process', () => {
@@ -111,7 +111,7 @@ test('a stack whose keeper and owner were killed together is ended by the next r
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a persistent stack outlives its starter, and a stale one is cleaned up without a pid that another process has', async (t) => {
+test('cleans up a stale persistent stack without signalling another process that has its pid', async (t) => {
   const stateDir = tempStateDir(t);
   const state = await leaveStack(t, { ...full(stateDir), persistent: true });
   assert.equal(state.ownerPid, undefined);
@@ -158,7 +158,7 @@ test('a stack whose state folder was removed still ends every process', async (t
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a port in use is reported before anything starts', async (t) => {
+test('the stack reports a port in use before it starts anything', async (t) => {
   const stateDir = tempStateDir(t);
   const port = await listen(t, createServer());
   const message = new RegExp(`pid ${process.pid}`);
@@ -166,14 +166,14 @@ test('a port in use is reported before anything starts', async (t) => {
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a Redis that does not answer is reported without its password', async (t) => {
+test('the stack reports a Redis that does not answer, without its password', async (t) => {
   const stateDir = tempStateDir(t);
   const started = startStack({ ...full(stateDir), redisUrl: 'redis://:secret@127.0.0.1:1' });
   await assert.rejects(started, { code: 'REDIS_UNREACHABLE', message: /^(?!.*secret).*127\.0\.0\.1:1/s });
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a worker that cannot start is reported with the end of its log, and leaves nothing', async (t) => {
+test('reports a worker that cannot start with the end of its log, and leaves nothing behind', async (t) => {
   const stateDir = tempStateDir(t);
   setVariable(t, 'CAPACITY_PING_INTERVAL_MS', 'soon');
   const message = /CAPACITY_PING_INTERVAL_MS/;
@@ -190,7 +190,7 @@ const STEPS: Record<string, (state: StackState) => unknown> = {
   'nginx exists': ({ nginxPid }) => nginxPid,
 };
 for (const [step, isReached] of Object.entries(STEPS)) {
-  test(`a start that is stopped once ${step} leaves no process and no file`, async (t) => {
+  test(`a start of the stack that is stopped once ${step} leaves no process and no file`, async (t) => {
     const stateDir = tempStateDir(t);
     const stop = new AbortController();
     const started = startStack(full(stateDir), stop.signal).then((stack) => stack.close());
@@ -209,7 +209,7 @@ for (const [fault, breakDisk] of Object.entries({
   'has no room': (disk: SmallDisk) => disk.fill(),
   'is read-only': (disk: SmallDisk) => disk.makeReadOnly(),
 })) {
-  test(`a state folder that ${fault} is reported before anything starts`, { skip: NO_MOUNTS }, async (t) => {
+  test(`reports a state folder of the stack that ${fault} before anything starts`, { skip: NO_MOUNTS }, async (t) => {
     const disk = mountSmallDisk(t);
     breakDisk(disk);
     const stateDir = join(disk.folder, 's');
@@ -231,7 +231,7 @@ test('a stack whose disk becomes full continues, and ends completely', { skip: N
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a start in which PM2’s daemon is slow and its command fails leaves no process', async (t) => {
+test('a start of the stack in which PM2’s daemon is slow and its command fails leaves no process', async (t) => {
   const stateDir = tempStateDir(t);
   const pm2Home = join(stateDir, 'pm2');
   setVariable(t, 'NODE_OPTIONS', `--require=${FAILING_PM2}`);
@@ -242,7 +242,7 @@ test('a start in which PM2’s daemon is slow and its command fails leaves no pr
   assert.equal(existsSync(stateDir), false);
 });
 
-test('a damaged state file is stale, and its processes are ended before it is removed', async (t) => {
+test('the processes of a stack with a damaged state file are ended before the file is removed', async (t) => {
   const stateDir = tempStateDir(t);
   const state = await leaveStack(t, { ...full(stateDir), persistent: true });
   writeFileSync(join(stateDir, 'state.json'), '{"version": 1');

@@ -56,7 +56,7 @@ suite('a full stack', () => {
     for (const socket of sockets.splice(0)) socket.disconnect();
   }
 
-  test('lists the processes of each layer', async () => {
+  test('the stack lists the processes of each layer', async () => {
     const { state } = stack;
     assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', undefined]);
     assert.deepEqual(columns(state.workers, 'id', 'restarts'), { id: ['w0', 'w1'], restarts: [0, 0] });
@@ -71,7 +71,7 @@ suite('a full stack', () => {
     assert.match(status, /^Active connections: \d+/);
   });
 
-  test('keeps its secrets in two files, and hides all files from other users', () => {
+  test('the stack keeps its secrets in two files, and hides all files from other users', () => {
     const { token, redisUrl = '' } = stack.state;
     const paths = readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).map((path) => join(stateDir, path));
     const open = [stateDir, ...paths].filter((path) => statSync(path).mode & 0o077);
@@ -91,7 +91,7 @@ suite('a full stack', () => {
     }
   });
 
-  test('prints its status without secrets', async () => {
+  test('the stack prints its status without secrets', async () => {
     const { token, redisUrl = '', target, workers } = stack.state;
     const { password, host } = new URL(redisUrl);
     const printed = [await command('status'), await command('status', '--json')];
@@ -104,7 +104,7 @@ suite('a full stack', () => {
     assert.equal(JSON.parse(json).target, target);
   });
 
-  test('does not proxy the control namespace', async () => {
+  test('nginx does not proxy the control namespace', async () => {
     const url = `${stack.state.target}/capacity`;
     const extraHeaders = { authorization: `Bearer ${stack.state.token}` };
     await assert.rejects(connectTo(url, { extraHeaders }), /namespace/i);
@@ -112,7 +112,7 @@ suite('a full stack', () => {
   });
 
   for (const transport of ['websocket', 'polling'] as const) {
-    test(`${transport}: spreads clients evenly, and a broadcast reaches clients of both workers`, async () => {
+    test(`nginx spreads ${transport} clients evenly, and a broadcast reaches clients of both workers`, async () => {
       const room = `room-${transport}`;
       const members = await Promise.all(Array.from({ length: CLIENTS }, () => connectMember(room, transport)));
       const perWorker = Object.groupBy(members, ({ joined }) => joined.worker);
@@ -133,7 +133,7 @@ suite('a full stack', () => {
     });
   }
 
-  test('routes requests of a session to its own worker only', async () => {
+  test('nginx routes requests of a session to its own worker only', async () => {
     const url = `${stack.state.target}/socket.io/?EIO=4&transport=polling`;
     const open = await (await fetch(url)).text();
     const { sid } = JSON.parse(open.slice(1)) as { sid: string };
@@ -144,13 +144,13 @@ suite('a full stack', () => {
     assert.equal(close.status, 200);
   });
 
-  test('refuses a second stack in the same folder', async () => {
+  test('refuses to start a second stack in the same folder', async () => {
     const { exitCode, stderr } = await command('up', '--profile', 'embedded', '--port', '0');
     assert.deepEqual([exitCode, /STACK_RUNNING/.test(stderr)], [2, true], stderr);
     assert.equal((await findStack(stateDir)).status, 'up');
   });
 
-  test('restarts a killed worker, and counts the restart', async () => {
+  test('the stack restarts a killed worker, and counts the restart', async () => {
     const before = stack.state.workers[1]?.pid ?? 0;
     process.kill(before, 'SIGKILL');
     const worker = await eventually('restart of w1', async () => {
@@ -170,7 +170,7 @@ suite('a full stack', () => {
     );
   });
 
-  test('leaves nothing behind when it is stopped', async () => {
+  test('a stopped stack leaves nothing behind', async () => {
     const { state } = stack;
     for (const { exitCode, all } of [await command('down'), await command('down')]) assert.equal(exitCode, 0, all);
     assert.deepEqual(living(state), []);

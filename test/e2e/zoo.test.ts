@@ -70,7 +70,7 @@ function assertFigures(member: Member, { connections, delivery, findings }: Resu
 }
 
 function testMember(member: Member): void {
-  it(member.name, async (t) => {
+  it(`finds exact counts and the right verdict for a server that ${member.name}`, async (t) => {
     const zoo = await startZooServer(t, member.habits?.());
     const run = startInProcess(scriptOf(member, zoo), member.variables);
     await member.during?.(run, zoo);
@@ -99,14 +99,14 @@ function testMember(member: Member): void {
   });
 }
 
-describe('the zoo: a server that', { concurrency: TOGETHER }, () => {
+describe('the zoo of servers', { concurrency: TOGETHER }, () => {
   for (const member of [...connections, ...copies, ...messages, ...workers]) testMember(member);
 });
 
 const APART_CONNECTIONS = 200;
 
 function testApart(member: ApartMember): void {
-  it(member.name, async (t) => {
+  it(`attributes the memory of a server that ${member.name}`, async (t) => {
     const { url, pids } = await startApartServer(t, member);
     const perRamp = APART_CONNECTIONS / 4;
     const ramp = { duration: 1, arrivalRate: perRamp, rampTo: perRamp };
@@ -124,6 +124,6 @@ function testApart(member: ApartMember): void {
 }
 
 // Sequential: each run would see the memory of the others on this machine.
-describe('memory beside the measured processes: a server that', () => {
+describe('memory beside the measured processes', () => {
   for (const member of apart) testApart(member);
 });
