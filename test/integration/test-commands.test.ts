@@ -81,7 +81,7 @@ describe('the test commands', { concurrency: 2 }, () => {
     ['fail', 1, FAILED],
   ] as const) {
     for (const [situation, { files, otherShare, inOneProcess, output, attempts = {} }] of Object.entries(cases)) {
-      it(`${verb} with ${situation}`, async (t) => {
+      it(`the test commands ${verb} with ${situation}`, async (t) => {
         const folder = write(t, files);
         const pattern = `${inOneProcess ? 'one:' : ''}${folder}/*.test.ts`;
         // Fixed share, without a second of readings.
@@ -99,7 +99,7 @@ describe('the test commands', { concurrency: 2 }, () => {
     }
   }
 
-  it('measure the CPU time of other programs', async (t) => {
+  it('the test commands measure the CPU time of other programs', async (t) => {
     for (let cpu = 0; cpu < availableParallelism(); cpu++) {
       const busy = spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
       t.after(() => busy.kill('SIGKILL'));

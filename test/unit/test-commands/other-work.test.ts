@@ -55,7 +55,7 @@ for (const [what, uses, from, to, percent] of [
   });
 }
 
-it('the CPU time of other programs is zero if the kernel does not report it', async () => {
+it('the measured CPU time of other programs is zero if the kernel does not report it', async () => {
   const work = new OtherWork(TESTS, new MachineTime('/nowhere'));
   await work.read();
   assert.equal(work.share(0, 1), 0);
