@@ -15,6 +15,8 @@ import { type Broadcasting, beginsPart } from './window.ts';
 
 /** How long an aborted run waits for confirmations. */
 const STOP_TIMEOUT_MS = 1000;
+/** Time before a fault in which the probe may have received a broadcast, and the fault prevented its echo. */
+const ECHO_IN_FLIGHT_US = 1e6;
 /** Silent intervals to wait when all missing copies belong to broadcasts that may not have been sent. */
 const UNCERTAIN_QUIETS = 5;
 
@@ -172,7 +174,7 @@ function checkSentinel(context: RunContext): void {
   }
 }
 
-/** Notes missing round trips. Broadcasts during a planned fault, or after it closed the probe, are not expected. */
+/** Notes missing round trips, except of broadcasts during a planned fault, and of broadcasts since the fault that closed the probe. */
 function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
@@ -181,7 +183,7 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
-  const untilUs = isGone ? (fault?.atUs ?? 0) : Number.POSITIVE_INFINITY;
+  const untilUs = isGone ? (fault?.atUs ?? 0) - ECHO_IN_FLIGHT_US : Number.POSITIVE_INFINITY;
   const sent = all.filter(
     ({ room, sentAtUs }) => room === receiversRoom && sentAtUs < untilUs && !isDuring(fault, sentAtUs),
   );
