@@ -1,7 +1,7 @@
 /** Failures that people report in public: the first finding is the cause, and the page of the docs quotes it. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { leadingFindings } from '../../report/answer/answer.ts';
@@ -27,13 +27,24 @@ const quotes = new Map<Failure, Quote>();
 /** Ignores findings about a busy machine. */
 const isOfServer = ({ about }: { about: string }) => about === 'deployment' || about === 'application';
 
-/** @returns the first finding, as the page quotes it */
-async function assertFirstFinding(failure: Failure, served: string | Served): Promise<Quote> {
-  const { flow = HOLD, engineOptions = {}, options = {}, code, about = 'deployment', message, fix = /./ } = failure;
+/** Runs that other programs may disturb so much that they have no figures. */
+const MOST_DISTURBED_RUNS = 2;
+
+function startRun({ flow = HOLD, engineOptions = {}, options = {}, phases }: Failure, served: string | Served) {
   const { target, options: named = {}, environment } = typeof served === 'string' ? { target: served } : served;
-  const config = { target, ...(failure.phases && { phases: failure.phases }) };
+  const config = { target, ...(phases && { phases }) };
   const quick = { warmUp: 0, singleRoundTrips: 0, hold: 2, ...options, ...named };
-  const run = startInProcess(inProcessScript(config, quick, engineOptions, flow, USERS / 2), [{}], environment);
+  return startInProcess(inProcessScript(config, quick, engineOptions, flow, USERS / 2), [{}], environment);
+}
+
+/**
+ * Asserts the first finding of a run. A run whose first finding is that other programs used the CPUs has no figures
+ * and is measured again on a new server.
+ * @returns the first finding, as the page quotes it
+ */
+async function assertFirstFinding(t: TestContext, failure: Failure, disturbed = 0): Promise<Quote> {
+  const { code, about = 'deployment', message, fix = /./ } = failure;
+  const run = startRun(failure, await failure.serve(t));
   if (code === 'TARGET_UNREACHABLE') {
     const { output, exitCode } = await run.failed;
     const [, found = '', remedy = ''] = /TARGET_UNREACHABLE: ([\s\S]*?)\n {2}fix: ([\s\S]*)$/.exec(output) ?? [];
@@ -43,7 +54,14 @@ async function assertFirstFinding(failure: Failure, served: string | Served): Pr
     return { message: `${code}: ${found}`, fix: remedy.trim() };
   }
   const { result, exitCode, output } = await run.ended;
-  const [first, ...others] = leadingFindings(result.findings).filter(isOfServer);
+  const leading = leadingFindings(result.findings);
+  if (
+    result.outcome.status === 'UNKNOWN' &&
+    leading[0]?.code === 'MACHINE_SATURATED' &&
+    disturbed < MOST_DISTURBED_RUNS
+  )
+    return assertFirstFinding(t, failure, disturbed + 1);
+  const [first, ...others] = leading.filter(isOfServer);
   assert.equal(first?.code, code, output);
   assert.match(first.message, message, output);
   assert.equal(first.about, about);
@@ -62,7 +80,7 @@ async function assertFirstFinding(failure: Failure, served: string | Served): Pr
 describe('failures that people report', { concurrency: 3 }, () => {
   for (const failure of Object.values(SECTIONS).flat()) {
     it(`a run names the cause first of "${failure.symptom}": ${failure.situation}`, async (t) => {
-      quotes.set(failure, await assertFirstFinding(failure, await failure.serve(t)));
+      quotes.set(failure, await assertFirstFinding(t, failure));
     });
   }
 
