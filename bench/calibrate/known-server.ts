@@ -34,7 +34,7 @@ export interface KnownServerConfig {
 }
 
 /** A Buffer outside V8's heap, an array of doubles inside it, or native memory that V8 does not count. */
-export type KeptKind = 'buffer' | 'heap' | 'native';
+type KeptKind = 'buffer' | 'heap' | 'native';
 
 export interface KnownServerStarted {
   url: string;

@@ -9,7 +9,7 @@ import { exitCodeOfStudy } from '../series/study-series.ts';
 import { addHelp, badOption, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
 import { conductLine, hostsShape, withHosts } from './hosts-options.ts';
 
-export const varySchema = z
+const varySchema = z
   .array(
     z.string().transform((text, context): [name: string, levels: string[]] => {
       const [, name, levels] = /^([A-Za-z][\w.]*)=(.*,.*)$/s.exec(text) ?? [];

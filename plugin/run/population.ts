@@ -16,7 +16,7 @@ export interface Arrivals {
   mayBeSkipped: boolean;
 }
 
-export interface Made {
+interface Made {
   opened: number;
   failedAttempts: number;
 }

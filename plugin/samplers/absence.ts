@@ -6,7 +6,7 @@ import { describeError } from '../../protocol/codes/errors.ts';
  * `refused`: the run is not permitted to read the source. `gone`: the source no longer exists. `unanswered`: it does not answer, or
  * says that it cannot answer now. `unsupported`: its answer does not have the figure.
  */
-export type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
+type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
 
 export interface Absence {
   reason: AbsenceReason;

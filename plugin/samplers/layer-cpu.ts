@@ -9,7 +9,7 @@ import { readMeasure, valuesOf } from './reading.ts';
 import type { Inputs } from './sampler-inputs.ts';
 
 /** CPU time of a layer; with `idleUs` if it has cores of its own, such as the whole machine. */
-export type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
+type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;

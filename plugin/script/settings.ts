@@ -93,7 +93,7 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
 const READINGS = 40;
 const MIN_READING_SECONDS = 2;
 
-export interface ControlSettings {
+interface ControlSettings {
   urls: string[];
   token: string;
   tls: TlsOptions;

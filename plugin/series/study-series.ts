@@ -23,7 +23,7 @@ interface PlannedRun {
   levels: Levels;
 }
 
-export interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
+interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
   folder: string;
   /** @throws CapacityError if the levels cannot be run */
   commandOf(levels: Levels): RunCommand;

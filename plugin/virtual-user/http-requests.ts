@@ -2,7 +2,7 @@
 import { addOwn, ownValue } from '../../protocol/base/sum-counts.ts';
 import type { HttpEngine } from './artillery-types.ts';
 
-export type HttpCounts = ReturnType<typeof newHttpCounts>;
+type HttpCounts = ReturnType<typeof newHttpCounts>;
 
 export function newHttpCounts() {
   return {

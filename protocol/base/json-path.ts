@@ -10,7 +10,7 @@ const STEP = /\.([^.[\]\s"']+)|\[(\d+|\*)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\
 /** Step that matches all keys or indices. */
 export const EACH = '*';
 /** Alias of `$.0`, because events usually have one argument. */
-export const FIRST_ARGUMENT = 'first argument';
+const FIRST_ARGUMENT = 'first argument';
 
 /** Returns undefined if the text is not a path or does not begin with an argument. */
 export function parseArgumentPath(text: string): JsonPath | undefined {

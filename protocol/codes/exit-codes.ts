@@ -30,7 +30,7 @@ export const STOPPED = 130;
 export const NOT_UP = 3;
 
 /** Exit code of `compare` and `study` for an inconclusive result. */
-export const INCONCLUSIVE = 5;
+const INCONCLUSIVE = 5;
 
 /** Reasons for a missing result: refused before the load, stopped by the user, or ended without writing one. */
 type NoResult = 'refused' | 'stopped' | 'failed';

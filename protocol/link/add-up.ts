@@ -45,7 +45,7 @@ function combined(key: string, zero: Value | undefined, values: Value[]): Value 
 }
 
 /** Adds the series on a common grid with the longest of their intervals, because each series widens its intervals independently. */
-export function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
+function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
   const { startedAtUs, intervalUs } = addSeries(all.flatMap((series) => Object.values(series)));
   const grid = { startedAtUs, intervalUs, counts: [] };
   const combined = (key: keyof ConnectingOverTime, combine?: (a: number, b: number) => number) =>

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { count, list, name, sentence } from './bounded-schemas.ts';
 
 /** Values of the server's Engine.IO handshake; 0 if missing. */
-export const announcedSchema = z.object({ maxPayloadBytes: count, pingIntervalMs: count, pingTimeoutMs: count });
+const announcedSchema = z.object({ maxPayloadBytes: count, pingIntervalMs: count, pingTimeoutMs: count });
 export type Announced = z.infer<typeof announcedSchema>;
 
 export const NOTHING_ANNOUNCED: Announced = { maxPayloadBytes: 0, pingIntervalMs: 0, pingTimeoutMs: 0 };

@@ -20,7 +20,7 @@ interface Running {
   end(): void;
 }
 
-export interface ProfileModules {
+interface ProfileModules {
   inspector: { Session: new () => Session };
   fs: { readFileSync(path: string, encoding: 'utf8'): string; readdirSync(path: string): string[] };
 }

@@ -31,7 +31,7 @@ const nodeSchema = z.object({
   parent: z.int().gte(-1),
 });
 
-export const profileSchema = z
+const profileSchema = z
   .object({
     kind: profileKindSchema,
     /** The working directory of the process. */

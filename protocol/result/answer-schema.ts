@@ -10,7 +10,7 @@ const figureSchema = object({
   note: z.string().describe('a note on the figure; may be empty'),
 });
 
-export const lineSchema = object({
+const lineSchema = object({
   section: z.string().describe('the section of the report that has the details'),
   text: z.string().nullable().describe('a sentence; null if the figure alone shows that it is unknown'),
   figure: figureSchema.optional().describe('the figure that people quote'),

@@ -36,7 +36,7 @@ export const amountSchema = object({
 export type Amount = z.infer<typeof amountSchema>;
 
 /** `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only if that name has no figure. */
-export type Compared = 'primary' | 'secondary' | { insteadOf: string };
+type Compared = 'primary' | 'secondary' | { insteadOf: string };
 
 export interface Declaration {
   /** Title in tables. For a figure by layer, the part after the layer's title; for a distribution, the part before `p99`. */

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { EXPECTATION_NAMES } from '../codes/expectations.ts';
 import { object, rowsOf } from './shared-schemas.ts';
 
-export const ABOUT = ['measurement', 'generator', 'machine', 'deployment', 'application'] as const;
+const ABOUT = ['measurement', 'generator', 'machine', 'deployment', 'application'] as const;
 export type About = (typeof ABOUT)[number];
 
 /** The answers of a run, and `run` for all of them. */
-export const INVALIDATED = ['connections', 'memory', 'delivery', 'latency', 'cpu', 'run'] as const;
+const INVALIDATED = ['connections', 'memory', 'delivery', 'latency', 'cpu', 'run'] as const;
 export type Invalidated = (typeof INVALIDATED)[number];
 export type AnsweredQuestion = Exclude<Invalidated, 'run'>;
 

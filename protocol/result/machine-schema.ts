@@ -121,7 +121,7 @@ export const machineSharesSchema = object({
     .describe('the largest of the other programs'),
 });
 
-export const windowSharesSchema = z.array(
+const windowSharesSchema = z.array(
   machineSharesSchema.extend({
     window: z
       .enum(['ramp', 'idle', 'messages', 'broadcasts'])

@@ -17,7 +17,7 @@ export interface Curve extends LegendEntry {
   symbolSize?: number | [number, number];
 }
 
-export interface Panel {
+interface Panel {
   /** Unit of the values, above their axis. */
   unit: string;
   curves: Curve[];

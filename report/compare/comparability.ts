@@ -8,7 +8,7 @@ import { decimals } from '../text/format.ts';
  * `load`: applied load. `machine`: hardware. `system`: kernel and its limits. `deployment`: versions and settings of the deployment, which
  * may be the change under study.
  */
-export type Aspect = 'load' | 'machine' | 'system' | 'deployment';
+type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
 export interface Mismatch {
   aspect: Aspect;

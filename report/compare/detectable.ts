@@ -6,7 +6,7 @@ import type { Comparison } from './compare.ts';
 /** Minimum number of runs: the deviation of fewer can be small by chance. */
 const LEAST_RUNS = 4;
 
-export interface Detectable {
+interface Detectable {
   title: string;
   /** Share of the reference that 80 % of such comparisons would detect. */
   share: number;

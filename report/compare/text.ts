@@ -109,7 +109,7 @@ export interface Headline {
   open: OpenFigure[];
 }
 
-export interface OpenFigure {
+interface OpenFigure {
   title: string;
   /** Reason why it is undecided. */
   reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval' | 'reading';

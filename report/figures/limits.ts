@@ -42,7 +42,7 @@ export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Lim
 /** Share of its open-file limit at which a process can take no more connections. */
 const FULL_SHARE = 0.95;
 
-export interface FullProcess {
+interface FullProcess {
   /** `worker w0`; empty for a process without a name. */
   worker: string;
   open: number;

@@ -7,7 +7,7 @@ import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
 import { FIGURES, type Figure, figureOf, invalidationsOf, valueAt } from './figures.ts';
 import { isConclusive } from './per-connection.ts';
 
-export interface MeasuredFigure {
+interface MeasuredFigure {
   figure: Figure;
   /** A spread per set of runs; null if it was not measured. */
   spreads: (Spread | null)[];

@@ -5,7 +5,7 @@ import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';
 
 type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOverTime' | 'stages'>;
-export type LoopWindow = Result['generator'][number]['window'];
+type LoopWindow = Result['generator'][number]['window'];
 const LOOP_WINDOWS = ['ramp', 'messages', 'broadcasts'] as const;
 
 /** Shortest stall, as for the p99 of the delay: less is noise on a busy machine. */

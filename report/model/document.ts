@@ -89,7 +89,7 @@ export interface Section {
 
 export type Block = Table | Drawing | Lines;
 /** An answer with a sign and a colour. */
-export interface Marked {
+interface Marked {
   mark: 'better' | 'worse';
   text: string;
 }

@@ -13,7 +13,7 @@ import { alignments, textCells } from '../model/table-text.ts';
 import { sentence, wrap } from '../text/format.ts';
 import { factLines, fittingTable } from '../text/table.ts';
 
-export interface ConsoleOptions {
+interface ConsoleOptions {
   /** ANSI colours. */
   color: boolean;
   /** Columns of the terminal, for wrapping sentences and for the width of tables. */

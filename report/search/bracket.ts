@@ -11,7 +11,7 @@ export interface Tally {
   broke: number;
 }
 
-export interface Bracket {
+interface Bracket {
   /** Highest level that held, below all that broke. */
   held: Tally | undefined;
   /** Lowest level that broke. */

@@ -10,7 +10,7 @@ import { checkConditions, conditionText, metText, whyUnknown } from '../conditio
 import { invalidatedBy } from '../figures/figures.ts';
 import { sharesMachine } from '../figures/places.ts';
 
-export interface Judgement {
+interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
   /** Null if the level held. */
   blame: Blame | null;

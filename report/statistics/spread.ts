@@ -70,7 +70,7 @@ export function pooledNoise(spreads: Spread[]): PooledNoise | null {
 }
 
 /** Number of runs from which a combination's own noise is used. The deviation of fewer can be small by chance. */
-export const ENOUGH_RUNS = 4;
+const ENOUGH_RUNS = 4;
 
 /**
  * Returns the difference of b's mean from a's, in a study. The variances of both sides can differ (Welch). A side with few runs gets the

@@ -41,7 +41,7 @@ export function isCurved(points: Point[], noiseBytes = 0): boolean {
   return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth) && bend.offBytes >= noiseBytes;
 }
 
-export interface Bend {
+interface Bend {
   /** Change of a connection's cost from the first to the last one, as a share of the slope; 0 for a straight line. */
   share: number;
   /** Half the width of its 99 % interval. */

@@ -26,7 +26,7 @@ export const redisEnvironment = z.object({
 
 export type AnyRedisClient = RedisClientType | RedisClusterType;
 
-export interface RedisClients {
+interface RedisClients {
   /** Client whose publications fail at once while Redis is unavailable, because a late broadcast is useless. */
   publisher(): Promise<AnyRedisClient>;
   /** Client whose subscriptions wait until Redis is available again. */

@@ -8,7 +8,7 @@ import { bearerOf } from '../unauthenticated.ts';
 const LOOPBACK_ADDRESS = /^(::ffff:)?127\.|^::1$/;
 const TEXT = { 'content-type': 'text/plain' };
 
-export interface HttpParts {
+interface HttpParts {
   worker: string;
   registry: Registry;
   isToken: (given: unknown) => boolean;

@@ -20,7 +20,7 @@ export type ControlRequests = {
 };
 
 const room = z.string().min(1);
-export const REQUEST_ARGUMENTS = {
+const REQUEST_ARGUMENTS = {
   broadcast: z.tuple([
     z.strictObject({
       room,

@@ -30,7 +30,7 @@ export interface AskedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'sce
 
 const FIX = 'correct the lines above';
 const TIMES = 5;
-export const MOST_TIMES = 20;
+const MOST_TIMES = 20;
 
 /**
  * @param path path of a study's file, or of a scenario whose whole plan is given by options

@@ -18,7 +18,7 @@ interface EnsurePlugin {
 }
 
 /** @param hosts totals of each host; undefined for a host that sent none */
-export type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)[]) => Result['thresholds'];
+type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)[]) => Result['thresholds'];
 
 /**
  * Loads the evaluation from Artillery.

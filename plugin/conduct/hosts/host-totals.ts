@@ -49,7 +49,7 @@ interface Libraries {
   summarizeHistogram(sketch: Sketch): Record<string, number>;
 }
 
-export type MergeTotals = (hosts: readonly HostTotals[]) => ArtilleryStats;
+type MergeTotals = (hosts: readonly HostTotals[]) => ArtilleryStats;
 
 /**
  * Loads Artillery's own code for distributions.

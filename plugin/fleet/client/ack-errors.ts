@@ -31,7 +31,7 @@ export function mayCarryError(bytes: Buffer, start: number, end: number): boolea
  * Returns the parts of the first argument that mark it as an error: `{"error":"not allowed","code":403}`. Returns `{}` for
  * an empty object, because JSON writes an `Error` as one. Returns undefined for every other argument.
  */
-export function errorInAck([first]: readonly unknown[]): object | undefined {
+function errorInAck([first]: readonly unknown[]): object | undefined {
   if (typeof first !== 'object' || first === null || Array.isArray(first) || ArrayBuffer.isView(first))
     return undefined;
   const entries = Object.entries(first);

@@ -52,7 +52,7 @@ export function reachesAll(batches: Batch[]): boolean {
   return batches.some((batch) => batch.received > 0 && !isPartial(batch));
 }
 
-export interface Interruption {
+interface Interruption {
   /** Broadcasts from the first to the last one that omitted connections. */
   during: Batch[];
   /** Broadcasts among `during` that reached the same connections. */

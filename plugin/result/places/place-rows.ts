@@ -7,7 +7,7 @@ import { MOST_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
 
 type Node = Profile['nodes'][number];
 /** Value in bytes or µs per unit. */
-export type PlaceRow = { value: number; halfWidth95: number };
+type PlaceRow = { value: number; halfWidth95: number };
 
 const MAX_NAME_LENGTH = 120;
 const NATIVE = 'native';

@@ -32,7 +32,7 @@ export interface HandshakeResult {
   hasTls?: boolean;
 }
 
-export interface TargetProblem {
+interface TargetProblem {
   found: string;
   fix: string;
   /** The target may be a Socket.IO server that refuses this client, for example without a login. */

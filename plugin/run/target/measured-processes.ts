@@ -18,7 +18,7 @@ const MAX_MEASURED = 100;
 /** Open files to read of each process: enough to see whether it holds connections, and passes them on. */
 const MAX_FILES = 2000;
 
-export interface TargetPort {
+interface TargetPort {
   /** Port of the target; undefined if it is on another machine. */
   port: number | undefined;
   listening: Listening;

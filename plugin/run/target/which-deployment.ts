@@ -8,7 +8,7 @@ import type { findStack, Stack, StackState } from '../../../server/stack/stack.t
 import { CHECKOUT } from '../../../server/stack/start.ts';
 import type { Settings } from '../../script/settings.ts';
 
-export type WhichDeployment =
+type WhichDeployment =
   /** The user's own server. */
   | { kind: 'own' }
   /** The stack of this checkout that is up at the target. */

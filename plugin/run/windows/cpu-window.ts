@@ -4,7 +4,7 @@ import type { CpuWindow } from '../measurements/measured-windows.ts';
 import type { Population } from '../population.ts';
 
 /** CPU time and connections at the start of a window. */
-export type Mark = Awaited<ReturnType<typeof mark>>;
+type Mark = Awaited<ReturnType<typeof mark>>;
 export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections' | 'made'> };
 
 export async function mark({ sampler, population }: WindowContext) {

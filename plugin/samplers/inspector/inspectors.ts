@@ -18,7 +18,7 @@ const COLLECTED_AGE_MS = 2000;
 /** Runtimes to try. An unknown runtime is tried, too: the attempt shows why the process cannot be read. */
 const READABLE: (Runtime | undefined)[] = ['node', 'jvm', undefined];
 
-export interface InspectorSources {
+interface InspectorSources {
   /** Processes on this machine. Go processes count only if there are no processes of Node, Deno or a JVM. Other programs never count. */
   pids?: () => Promise<number[]>;
   /** `http:` or `ws:` URLs of inspectors that are open, or of the pages of Go's pprof. */

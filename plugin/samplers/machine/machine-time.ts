@@ -29,7 +29,7 @@ export interface MachineTotals {
   processes: ProcessTotals | undefined;
 }
 
-export interface ProcessTotals {
+interface ProcessTotals {
   /** CPU time of generator and deployment. */
   oursUs: number;
   /** CPU time of the kernel's own threads. */

@@ -4,7 +4,7 @@ import { statfs } from 'node:fs/promises';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 
-export interface SharedMemory {
+interface SharedMemory {
   /** Place of the memory, which completes "64 KB in …". */
   place: string;
   bytes: number;

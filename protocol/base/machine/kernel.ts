@@ -8,7 +8,7 @@ import type { CpuReading } from '../../wire/control-replies.ts';
 import { attempt } from '../attempt.ts';
 import { sumCounts } from '../sum-counts.ts';
 
-export type MemoryReading = ReturnType<typeof parseMeminfo>;
+type MemoryReading = ReturnType<typeof parseMeminfo>;
 
 /**
  * Returns the bytes of socket buffers, in whole pages.

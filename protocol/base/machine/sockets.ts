@@ -10,7 +10,7 @@ const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 /** The kernel's states, in hexadecimal. */
 export const [ESTABLISHED, LISTEN] = ['01', '0A'];
 
-export interface KernelSocket {
+interface KernelSocket {
   /** Address and port in hexadecimal: `0100007F:0BB8`, or the last 4 bytes of an IPv6 address. */
   local: string;
   remote: string;

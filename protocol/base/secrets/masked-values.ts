@@ -139,7 +139,7 @@ function partsOf(text: string, key: string): string[] {
 }
 
 /** Returns user info and query values of all URLs in the text. */
-export function urlSecrets(text: string): { credentials: string[]; values: string[] } {
+function urlSecrets(text: string): { credentials: string[]; values: string[] } {
   const found = { credentials: [] as string[], values: [] as string[] };
   for (const [, user = '', password = ''] of text.matchAll(
     /\b[a-z][a-z\d+.-]{0,30}:\/\/([^\s/:@"']*):?([^\s/"']*)@/gi,

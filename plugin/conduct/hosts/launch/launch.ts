@@ -7,7 +7,7 @@ import { CapacityError } from '../../../../protocol/codes/errors.ts';
 import { within } from '../../../run/wait.ts';
 
 /** A command whose end means that hosts have ended. */
-export interface LaunchCommand {
+interface LaunchCommand {
   /** Prefix of its output, and its name in errors. */
   name: string;
   program: string;
